@@ -1,0 +1,50 @@
+# The habits of the project. `make fit` and `make test` work on a fresh clone.
+PYTHON ?= python3
+BIN := .venv/bin
+
+# Without an NVIDIA card the CPU build of PyTorch is enough; with one, pip takes its usual wheel.
+CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constraints/cpu.txt)
+
+.PHONY: fit test slow gpu lint docs bench clean
+.DEFAULT_GOAL := test
+
+fit: .venv/.package
+	$(BIN)/dislab fit --config configs/factorvae.yaml --config configs/quick.yaml
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow and not gpu and not data"
+
+slow: .venv/.dev
+	$(BIN)/python -m pytest -m "slow and not gpu and not data"
+
+gpu: .venv/.dev
+	$(BIN)/python -m pytest -m gpu
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: .venv/.dev
+	$(BIN)/mkdocs build --strict
+
+bench: .venv/.package
+	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/data_feed.py
+
+clean:
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+.venv/.made:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"dislab needs Python 3.11 or newer, and $(PYTHON) is {v[0]}.{v[1]}; name another one, such as: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.package: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet $(CONSTRAINT) --editable .
+	@touch $@
+
+.venv/.dev: .venv/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet $(CONSTRAINT) --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,5 @@
+"""dislab: disentangled representation learning with PyTorch Lightning."""
+
+from importlib.metadata import version
+
+__version__ = version("dislab")

@@ -1,0 +1,64 @@
+"""The contracts: the abstract class of each plugin group, batch types and builder aliases.
+
+`Objective` and `DataModule` are imported when first asked for, so that encoders, regularisers and
+scores need no Lightning.
+"""
+
+from typing import TYPE_CHECKING
+
+from dislab.base.dataset import Dataset
+from dislab.base.metric import Metric, MetricBuilder
+from dislab.base.parts import (
+    Decoder,
+    DecoderBuilder,
+    Draws,
+    Encoder,
+    EncoderBuilder,
+    ImageShape,
+    Penalty,
+    Posterior,
+    Regularizer,
+    RegularizerBuilder,
+)
+
+if TYPE_CHECKING:
+    from dislab.base.datamodule import DataModule, ImageBatch, Split
+    from dislab.base.objective import Objective, Terms
+
+__all__ = [
+    "DataModule",
+    "Dataset",
+    "Decoder",
+    "DecoderBuilder",
+    "Draws",
+    "Encoder",
+    "EncoderBuilder",
+    "ImageBatch",
+    "ImageShape",
+    "Metric",
+    "MetricBuilder",
+    "Objective",
+    "Penalty",
+    "Posterior",
+    "Regularizer",
+    "RegularizerBuilder",
+    "Split",
+    "Terms",
+]
+
+_ON_DEMAND = {
+    "DataModule": "datamodule",
+    "ImageBatch": "datamodule",
+    "Split": "datamodule",
+    "Objective": "objective",
+    "Terms": "objective",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imports the classes that stand on Lightning when they are first asked for."""
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)

@@ -1,0 +1,79 @@
+"""Contract of the data sets."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base.parts import ImageShape
+from dislab.factors import FactorSpace, Indices
+
+
+class Dataset(ABC):
+    """Images with known factors. Constructing one touches no file.
+
+    An image is a function of its number and of *tables*: arrays on disk that are mapped into
+    memory on the host, or copied to an accelerator once, so that a batch is gathered where the
+    tables are.
+    """
+
+    @property
+    @abstractmethod
+    def factors(self) -> FactorSpace:
+        """The states, one an image."""
+
+    @property
+    @abstractmethod
+    def image_shape(self) -> ImageShape:
+        """Channels, height and width."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Makes sure that the data are on disk; safe to call again and from several processes.
+
+        Raises:
+            InputError: The data cannot be had; the message says where they were looked for.
+        """
+
+    @abstractmethod
+    def tables(self) -> dict[str, Tensor]:
+        """The arrays that images are made of, mapped from disk; after `prepare`.
+
+        Raises:
+            InputError: The data have not been prepared.
+        """
+
+    @abstractmethod
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number, on the device of tables and index.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+
+    @abstractmethod
+    def provenance(self) -> dict[str, str]:
+        """Where the images come from, for the records of a run: source, version, checksum."""
+
+    def canonical(self, index: Indices) -> Indices:
+        """For each state the first one that has the same image.
+
+        A split never parts two states whose images are equal. The default says that all images
+        differ.
+
+        Args:
+            index: State numbers.
+        """
+        return index
+
+    def images(self, index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number, on the host; after `prepare`.
+
+        Args:
+            index: State numbers.
+        """
+        return self.gather(self.tables(), index.to(torch.device("cpu")))

@@ -1,0 +1,246 @@
+"""Contract of the objectives, and the training loop that they share."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import partial
+from types import FrameType
+from typing import Any, Literal, NamedTuple, cast
+
+import lightning.pytorch as pl
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from dislab.base.hyperparameters import describe
+from dislab.base.parts import Draws, Posterior, Regularizer
+from dislab.errors import InputError
+from dislab.functional.collectives import own_rows, world
+from dislab.functional.draws import device_generator
+
+Stage = Literal["train", "validation", "test"]
+
+_STREAMS: dict[Stage, int] = {"train": 0, "validation": 1, "test": 2}
+
+
+class Terms(NamedTuple):
+    """Result of an objective on one batch.
+
+    Attributes:
+        loss: What is minimised: a scalar, in nats per image.
+        log: Scalars to log, by name.
+    """
+
+    loss: Tensor
+    log: dict[str, Tensor]
+
+
+class Objective(pl.LightningModule, ABC):
+    """A method: what is minimised, and how an image becomes a code.
+
+    A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode`
+    where it has them. All random numbers of a step come from a generator seeded by the run's seed
+    and the number of the batch, drawn for the global batch of all processes, of which each takes
+    its rows; so a resumed run continues exactly, and several processes equal one.
+
+    Args:
+        optimizer: Makes the optimiser from parameter groups; None is Adam with a learning rate
+            of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+    """
+
+    steps: Tensor
+    batches: Tensor
+    draw_seed: Tensor
+
+    def __init__(
+        self,
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__()
+        self._make_optimizer = optimizer or partial(torch.optim.Adam, lr=1e-4)
+        self._make_scheduler = scheduler
+        self._seed = 0
+        self._batches = 0
+        for name in ("steps", "batches", "draw_seed"):
+            self.register_buffer(name, torch.zeros((), dtype=torch.int64))
+
+    @abstractmethod
+    def losses(self, batch: Any, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """The loss of one batch; pure in parameters, batch, draws and step.
+
+        Args:
+            batch: What the data module delivers.
+            draws: This process's rows of what `draw` returned.
+            step: Optimiser steps done so far.
+        """
+
+    @abstractmethod
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Every random number of one step.
+
+        Args:
+            count: Images in the global batch, over all processes.
+            generator: Source of the numbers; they live on its device.
+        """
+
+    @abstractmethod
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """The representation that scores and predictors read, in float32.
+
+        Args:
+            image: Pixels in [0, 1].
+        """
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x), of a method that has them.
+
+        Args:
+            image: Pixels in [0, 1].
+
+        Raises:
+            InputError: The method has no posterior.
+        """
+        raise InputError(f"{type(self).__name__} has no posterior over its latents")
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of latents, pixels in [0, 1], of a method that has a decoder.
+
+        Args:
+            z: Latent vectors.
+
+        Raises:
+            InputError: The method has no decoder.
+        """
+        raise InputError(f"{type(self).__name__} has no decoder")
+
+    def forward(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """The same as `codes`."""
+        return self.codes(image)
+
+    def save_hyperparameters(
+        self,
+        *args: Any,
+        ignore: Sequence[str] | str | None = None,
+        frame: FrameType | None = None,
+        logger: bool = True,
+    ) -> None:
+        """Keeps the constructor arguments as plain data, so that a checkpoint can rebuild them.
+
+        Raises:
+            InputError: An argument is a function or another object that cannot be stored.
+        """
+        caller = frame or cast("FrameType", inspect.currentframe()).f_back
+        super().save_hyperparameters(*args, ignore=ignore, frame=caller, logger=logger)
+        self.hparams.update(describe(dict(self.hparams)))
+
+    def setup(self, stage: str) -> None:
+        """Takes over the seed of the run; a checkpoint that is resumed brings its own."""
+        if stage == "fit":
+            seed = self.trainer.strategy.broadcast(torch.initial_seed())
+            self.draw_seed.fill_(seed & (2**63 - 1))
+
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+        """One step of training."""
+        loss = self._step(batch, "train", self._batches)
+        self._batches += 1
+        self.batches.fill_(self._batches)
+        return loss
+
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """The loss of one batch of the validation split; the same noise every time."""
+        self._step(batch, "validation", batch_idx)
+
+    def test_step(self, batch: Any, batch_idx: int) -> None:
+        """The loss of one batch of the test split; the same noise every time."""
+        self._step(batch, "test", batch_idx)
+
+    def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
+        """Codes and factors of one batch."""
+        return {"codes": self.codes(batch.image), "factors": batch.factors}
+
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        """Counts the optimiser steps, which schedules and annealing follow."""
+        super().optimizer_step(*args, **kwargs)
+        self.steps.add_(1)
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """One optimiser; regularisers with parameters bring parameter groups of their own."""
+        own = [group for part in self._regularizers() for group in part.parameter_groups()]
+        theirs = {id(parameter) for group in own for parameter in group["params"]}
+        rest = [parameter for parameter in self.parameters() if id(parameter) not in theirs]
+        optimizer = self._make_optimizer([{"params": rest}, *own])
+        if self._make_scheduler is None:
+            return optimizer
+        scheduler = self._make_scheduler(optimizer)
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": scheduler, "interval": "step"},
+        }
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: int | float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clips each parameter group by its own norm, so that no critic scales the model."""
+        if not gradient_clip_val:
+            return
+        for group in optimizer.param_groups:
+            if gradient_clip_algorithm == "value":
+                nn.utils.clip_grad_value_(group["params"], gradient_clip_val)
+            else:
+                nn.utils.clip_grad_norm_(group["params"], gradient_clip_val)
+
+    def on_train_start(self) -> None:
+        """Reads the counters back from a checkpoint, once."""
+        self._recall()
+
+    def on_validation_start(self) -> None:
+        """Reads the counters back from a checkpoint, once."""
+        self._recall()
+
+    def on_test_start(self) -> None:
+        """Reads the counters back from a checkpoint, once."""
+        self._recall()
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Stores which class this is, and that its arguments are plain data."""
+        checkpoint.setdefault(self.CHECKPOINT_HYPER_PARAMS_KEY, {}).update(
+            _class_path=f"{type(self).__module__}.{type(self).__qualname__}",
+            _instantiator="lightning.pytorch.cli.instantiate_module",
+        )
+
+    def _step(self, batch: Any, stage: Stage, number: int) -> Tensor:
+        count = len(batch[0])
+        generator = device_generator(self.device, self._seed, _STREAMS[stage], number)
+        drawn = self.draw(count * world()[1], generator)
+        draws = {name: own_rows(rows) for name, rows in drawn.items()}
+        terms = self.losses(batch, draws, self.steps)
+        if stage != "train" or self._logs_now():
+            values = {f"{stage}/{name}": value.detach() for name, value in terms.log.items()}
+            values[f"{stage}/loss"] = terms.loss.detach()
+            self.log_dict(values, batch_size=count, sync_dist=stage != "train")
+        return terms.loss
+
+    def _logs_now(self) -> bool:
+        every: int = self.trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by name
+        return (self._batches + 1) % every == 0
+
+    def _recall(self) -> None:
+        self._seed = int(self.draw_seed)
+        self._batches = int(self.batches)
+
+    def _regularizers(self) -> Iterator[Regularizer]:
+        return (module for module in self.modules() if isinstance(module, Regularizer))

@@ -1,0 +1,125 @@
+"""Contracts of the parts that an objective is built from."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+ImageShape = tuple[int, int, int]
+"""Channels, height and width of an image."""
+
+Draws = dict[str, Tensor]
+"""Random numbers of one step by name; the first axis of each follows the batch."""
+
+
+class Posterior(NamedTuple):
+    """Diagonal Gaussians q(z|x), one row an image, in float32 or wider.
+
+    Attributes:
+        mean: Means, shape (batch, latent).
+        log_var: Natural logarithms of the variances, shape (batch, latent).
+    """
+
+    mean: Tensor
+    log_var: Tensor
+
+
+class Penalty(NamedTuple):
+    """What a regulariser adds to a loss.
+
+    Attributes:
+        penalty: Weighted penalty in nats per image, a scalar; it trains the model.
+        auxiliary: Loss of the regulariser's own parameters, a scalar that gives the codes no
+            gradient; None for a regulariser without parameters.
+        terms: Detachable scalars for the log, by name.
+    """
+
+    penalty: Tensor
+    auxiliary: Tensor | None
+    terms: dict[str, Tensor]
+
+
+class Encoder(nn.Module, ABC):
+    """A network from images to a vector.
+
+    A concrete class takes (image shape, number of outputs) first.
+    """
+
+    @abstractmethod
+    def forward(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch output"]:
+        """The vectors of a batch of images.
+
+        Args:
+            image: Pixels in [0, 1].
+        """
+
+
+class Decoder(nn.Module, ABC):
+    """A network from latents to the parameters of a pixel likelihood.
+
+    A concrete class takes (number of latents, image shape) first.
+    """
+
+    @abstractmethod
+    def forward(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Logits of a Bernoulli likelihood, or raw means of a Gaussian one.
+
+        Args:
+            z: Latent vectors.
+        """
+
+
+class Regularizer(nn.Module, ABC):
+    """A named term of a loss over codes.
+
+    A concrete class takes (number of latents, size of the training set) first. Calling it is pure
+    in parameters, batch and draws: no logging, no `.item()`, no Python branch on tensor values.
+    """
+
+    @abstractmethod
+    def forward(
+        self,
+        posterior: Posterior,
+        z: Float[Tensor, "batch latent"],
+        draws: Draws,
+        step: Int[Tensor, ""],
+    ) -> Penalty:
+        """The penalty of one batch.
+
+        Args:
+            posterior: Posteriors of the batch.
+            z: One sample of each posterior.
+            draws: This process's rows of what `draw` returned.
+            step: Optimiser steps done so far.
+        """
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """The random numbers of one step; none unless a regulariser says so.
+
+        Args:
+            count: Images in the global batch, over all processes.
+            generator: Source of the numbers; they live on its device.
+        """
+        return {}
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Optimiser parameter groups of the regulariser's own parameters, with their settings."""
+        parameters = list(self.parameters())
+        return [{"params": parameters}] if parameters else []
+
+
+EncoderBuilder = Callable[[ImageShape, int], Encoder]
+"""Makes an encoder from an image shape and a number of outputs."""
+
+DecoderBuilder = Callable[[int, ImageShape], Decoder]
+"""Makes a decoder from a number of latents and an image shape."""
+
+RegularizerBuilder = Callable[[int, int], Regularizer]
+"""Makes a regulariser from a number of latents and the size of the training set."""

@@ -1,0 +1,27 @@
+"""The one error that dislab raises for a user's mistake, and a hint for misspelt names."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class InputError(ValueError):
+    """A mistake in what the user gave: a configuration, a file, a shape, a value or a name.
+
+    The message stands alone: what was wrong, the value, what is allowed, what to do. The command
+    line prints it without a traceback and exits with status 2.
+    """
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name most like a misspelt one, or None when nothing comes close.
+
+    Args:
+        name: What was written.
+        names: What exists.
+
+    >>> nearest("TotalCorelation", ["KL", "TotalCorrelation"])
+    'TotalCorrelation'
+    """
+    by_lower = {candidate.lower(): candidate for candidate in names}
+    matches = get_close_matches(name.lower(), list(by_lower), n=1)
+    return by_lower[matches[0]] if matches else None

@@ -1,0 +1,327 @@
+"""Factors of variation: their names, values, units and kinds, and predicates over them.
+
+Numpy and the standard library only. An *index* counts the images of a data set, a *position* is
+the row of value numbers behind an image, one column a factor.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.errors import InputError, nearest
+
+Kind = Literal["ordinal", "categorical", "circular"]
+"""How a factor's values relate: by order, not at all, or around a circle."""
+
+Indices = npt.NDArray[np.int64]
+
+Bounds = Mapping[Literal["min", "max"], int | float]
+"""A closed range of a factor's values, in its unit; either end may be left out."""
+
+Selection = Mapping[
+    str, int | float | str | Sequence[int | float | str] | Mapping[str, int | float]
+]
+"""A predicate over factors: for each named factor one value, a list of values, or a range
+`{min: …, max: …}` in the factor's unit, ends included. All named factors must agree; the empty
+selection matches every state."""
+
+TOLERANCE: Final = 1e-6
+"""Slack of every comparison with a factor's value, as a fraction of the factor's range."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of variation and the values it takes.
+
+    Args:
+        name: The published name.
+        values: The values in their order; numbers in `unit`, or names when the kind is
+            categorical.
+        kind: How the values relate.
+        unit: What a numeric value counts, such as `rad`; empty for plain numbers.
+        period: After how much a circular factor returns to itself, in its unit.
+
+    Raises:
+        InputError: No values, a repeated one, names for a factor that is not categorical, or a
+            circular factor without a period.
+    """
+
+    name: str
+    values: tuple[float, ...] | tuple[str, ...]
+    kind: Kind = "ordinal"
+    unit: str = ""
+    period: float | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the values against the kind."""
+        if not self.values:
+            raise InputError(f"factor {self.name} has no values")
+        if len(set(self.values)) < len(self.values):
+            raise InputError(f"factor {self.name} repeats a value: {self.values}")
+        if self.kind != "categorical" and any(isinstance(value, str) for value in self.values):
+            raise InputError(f"factor {self.name} has names for values, but is {self.kind}")
+        if (self.kind == "circular") != (self.period is not None):
+            raise InputError(f"factor {self.name}: a circular factor, and no other, has a period")
+
+    def __len__(self) -> int:
+        """Number of values."""
+        return len(self.values)
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """The values as numbers; names count 0, 1, 2, …."""
+        if isinstance(self.values[0], str):
+            return np.arange(len(self), dtype=np.float64)
+        return np.asarray(self.values, dtype=np.float64)
+
+    def allowed(self, condition: object) -> npt.NDArray[np.bool_]:
+        """Which values a condition admits, shape (values,).
+
+        Args:
+            condition: A value, a list of values, or a range `{min: …, max: …}`.
+
+        Raises:
+            InputError: The condition names a value that the factor does not have, or is of
+                another form, or admits nothing.
+        """
+        if isinstance(condition, Mapping):
+            admitted = self._in_range(condition)
+        else:
+            single = isinstance(condition, str | int | float)
+            wanted: object = [condition] if single else condition
+            if not isinstance(wanted, Sequence):
+                raise InputError(
+                    f"factor {self.name}: {condition!r} is no condition; give a value, a list of "
+                    "values or a range {min: …, max: …}"
+                )
+            admitted = np.zeros(len(self), dtype=np.bool_)
+            for value in wanted:
+                admitted |= self._equal_to(value)
+        if not admitted.any():
+            raise InputError(
+                f"factor {self.name}: {condition!r} matches none of its values; {self.describe()}"
+            )
+        return admitted
+
+    def describe(self) -> str:
+        """One phrase that lists the values, for messages and tables."""
+        if self.kind == "categorical":
+            return "they are " + ", ".join(map(str, self.values))
+        unit = f" {self.unit}" if self.unit else ""
+        shown = ", ".join(f"{value:.6g}" for value in self.numbers)
+        if len(self) > 8:
+            ends = self.numbers
+            shown = f"{ends[0]:.6g}, {ends[1]:.6g}, … {ends[-1]:.6g} ({len(self)} of them)"
+        return f"they are {shown}{unit}"
+
+    def _equal_to(self, value: object) -> npt.NDArray[np.bool_]:
+        if isinstance(self.values[0], str):
+            if value not in self.values:
+                close = nearest(str(value), [str(one) for one in self.values])
+                hint = f" (did you mean {close}?)" if close else ""
+                raise InputError(
+                    f"factor {self.name} has no value {value!r}{hint}; {self.describe()}"
+                )
+            return np.asarray([one == value for one in self.values])
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"factor {self.name} has numbers for values, not {value!r}")
+        match = np.abs(self.numbers - value) <= self._slack
+        if not match.any():
+            raise InputError(f"factor {self.name} has no value {value!r}; {self.describe()}")
+        return match
+
+    def _in_range(self, bounds: Mapping[Any, Any]) -> npt.NDArray[np.bool_]:
+        unknown = set(bounds) - {"min", "max"}
+        if unknown or not bounds or self.kind == "categorical":
+            raise InputError(
+                f"factor {self.name}: {dict(bounds)!r} is no range; a range has min, max or both, "
+                "and holds for numeric factors only"
+            )
+        for end in bounds.values():
+            if isinstance(end, bool) or not isinstance(end, int | float):
+                raise InputError(f"factor {self.name}: {end!r} is no number")
+        low: float = bounds.get("min", -np.inf)
+        high: float = bounds.get("max", np.inf)
+        return (self.numbers >= low - self._slack) & (self.numbers <= high + self._slack)
+
+    @property
+    def _slack(self) -> float:
+        return TOLERANCE * float(np.ptp(self.numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSpace:
+    """The states of a data set: all combinations of its factors' values, or a table of some.
+
+    A complete grid is counted in row-major order, the last factor fastest, and needs no table.
+
+    Args:
+        factors: The factors in their published order.
+        table: Positions of the states that exist, shape (states, factors), when not all do.
+
+    Raises:
+        InputError: Two factors share a name, the table is empty or has the wrong shape, a value
+            number out of range or a repeated row; or there is no table, and there are more
+            combinations than 64 bits can count.
+    """
+
+    factors: tuple[Factor, ...]
+    table: npt.NDArray[np.integer[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        """Checks names and table."""
+        if not self.factors or len(set(self.names)) < len(self.factors):
+            raise InputError(f"factors need names of their own, not {self.names}")
+        if self.table is None:
+            if not self._countable:
+                raise InputError(
+                    f"{self.sizes} values make more combinations than 64 bits can count; give the "
+                    "table of those that exist"
+                )
+            return
+        if self.table.ndim != 2 or self.table.shape[1] != len(self.factors):
+            raise InputError(
+                f"the table of positions has shape {self.table.shape}; it needs one row a state "
+                f"and {len(self.factors)} columns"
+            )
+        if not len(self.table):
+            raise InputError("the table of positions holds no state; it needs at least one")
+        if (self.table < 0).any() or (self.table >= self.sizes).any():
+            raise InputError("the table of positions holds a value number out of range")
+        if len(np.unique(self._keys(self.table))) < len(self.table):
+            raise InputError("the table of positions repeats a state")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the factors."""
+        return tuple(factor.name for factor in self.factors)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of values of each factor."""
+        return tuple(len(factor) for factor in self.factors)
+
+    def __len__(self) -> int:
+        """Number of states."""
+        return int(np.prod(self.sizes)) if self.table is None else len(self.table)
+
+    def __getitem__(self, name: str) -> Factor:
+        """The factor of that name.
+
+        Raises:
+            InputError: There is none; the message lists the names.
+        """
+        return self.factors[self.column(name)]
+
+    def column(self, name: str) -> int:
+        """Which column of a position belongs to a factor.
+
+        Raises:
+            InputError: There is no factor of that name; the message lists them.
+        """
+        if name not in self.names:
+            close = nearest(name, self.names)
+            hint = f" (did you mean {close}?)" if close else ""
+            raise InputError(
+                f"there is no factor {name!r}{hint}; the factors are {', '.join(self.names)}"
+            )
+        return self.names.index(name)
+
+    def positions(self, index: npt.ArrayLike) -> Indices:
+        """Positions of states, shape (*index, factors).
+
+        Args:
+            index: State numbers of any shape.
+
+        Raises:
+            InputError: A number is no state.
+        """
+        index = np.asarray(index, dtype=np.int64)
+        if index.size and (index.min() < 0 or index.max() >= len(self)):
+            raise InputError(f"state numbers run from 0 to {len(self) - 1}")
+        if self.table is not None:
+            return np.asarray(self.table[index], dtype=np.int64)
+        return np.stack(np.unravel_index(index, self.sizes), axis=-1).astype(np.int64)
+
+    def index(self, positions: npt.ArrayLike) -> Indices:
+        """State numbers of positions, shape of `positions` without its last axis.
+
+        Args:
+            positions: Value numbers, one column a factor.
+
+        Raises:
+            InputError: A position is out of range or not in the table.
+        """
+        positions = np.asarray(positions, dtype=np.int64)
+        if positions.shape[-1:] != (len(self.factors),):
+            raise InputError(
+                f"a position has {len(self.factors)} value numbers; got shape {positions.shape}"
+            )
+        if (positions < 0).any() or (positions >= self.sizes).any():
+            raise InputError(f"value numbers must lie below {self.sizes}")
+        wanted = self._keys(positions)
+        if self.table is None:
+            return wanted
+        order, keys = self._lookup
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        if (keys[place] != wanted).any():
+            raise InputError("this combination of factor values is not in the data set")
+        return np.asarray(order[place])
+
+    def values(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Factor values in their units, shape of `positions`; categorical ones as value numbers.
+
+        Args:
+            positions: Value numbers, one column a factor.
+        """
+        positions = np.asarray(positions, dtype=np.int64)
+        columns = [
+            factor.numbers[positions[..., column]] for column, factor in enumerate(self.factors)
+        ]
+        return np.stack(columns, axis=-1)
+
+    def where(self, selection: Selection) -> Indices:
+        """Numbers of the states that a selection matches, ascending.
+
+        Args:
+            selection: A predicate over factors; the empty one matches every state.
+
+        Raises:
+            InputError: A factor or value does not exist, or nothing matches.
+        """
+        matches = np.ones(len(self), dtype=np.bool_)
+        positions = self.positions(np.arange(len(self))) if selection else None
+        for name, condition in selection.items():
+            column = self.column(name)
+            assert positions is not None
+            matches &= self.factors[column].allowed(condition)[positions[:, column]]
+        if not matches.any():
+            raise InputError(
+                f"the selection {dict(selection)!r} matches no state: each condition is met by "
+                "some, but never all by one"
+            )
+        return np.flatnonzero(matches)
+
+    @property
+    def _countable(self) -> bool:
+        return math.prod(self.sizes) < 2**63
+
+    def _keys(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+        """A sortable key for each position: its number in the full grid, where that fits."""
+        if self._countable:
+            columns = tuple(np.moveaxis(positions, -1, 0))
+            return np.asarray(np.ravel_multi_index(columns, self.sizes), dtype=np.int64)
+        rows = np.ascontiguousarray(positions, dtype=np.int64)
+        return rows.view([(name, np.int64) for name in self.names])[..., 0]
+
+    @cached_property
+    def _lookup(self) -> tuple[Indices, npt.NDArray[Any]]:
+        assert self.table is not None
+        keys = self._keys(self.table)
+        order = np.argsort(keys)
+        return order, keys[order]

@@ -1,0 +1,1 @@
+"""Pure tensor functions: what the objectives, regularisers and scores compute."""

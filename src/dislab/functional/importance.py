@@ -1,0 +1,77 @@
+"""How disentangled and complete a matrix of importances is."""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.errors import InputError
+
+
+class ImportanceScores(NamedTuple):
+    """Disentanglement and completeness, all in [0, 1].
+
+    Attributes:
+        disentanglement: Mean over latents, weighted by their share of all importance; a scalar.
+        completeness: Mean over factors, weighted by their share of all importance; a scalar.
+        per_latent: Disentanglement of each latent; 0 for one without importance.
+        per_factor: Completeness of each factor; 0 for one without importance.
+    """
+
+    disentanglement: Tensor
+    completeness: Tensor
+    per_latent: Tensor
+    per_factor: Tensor
+
+
+def importance_scores(importance: Float[Tensor, "latent factor"]) -> ImportanceScores:
+    """Scores of a matrix that says how much each latent matters for predicting each factor.
+
+    A latent's disentanglement is one minus the entropy of its shares over the factors, in units
+    of the largest possible one; a factor's completeness is the same over the latents.
+    Eastwood & Williams (2018), https://openreview.net/forum?id=By-7dz-AZ, section 2. There
+    completeness is an unweighted mean; here it is weighted like disentanglement, as in Locatello
+    et al. (2019), https://arxiv.org/abs/1811.12359.
+
+    Args:
+        importance: Importances, none negative.
+
+    Raises:
+        InputError: There is one latent or one factor, for which the scores are not defined, or
+            an importance is negative or NaN.
+    """
+    check_enough(*importance.shape)
+    if not (importance >= 0).all():
+        raise InputError("importances must be numbers of at least 0; take absolute values")
+    per_latent, per_factor = _concentration(importance), _concentration(importance.T)
+    total = importance.sum()
+    share = importance / torch.where(total > 0, total, torch.ones_like(total))
+    return ImportanceScores(
+        (share.sum(1) * per_latent).sum(), (share.sum(0) * per_factor).sum(), per_latent, per_factor
+    )
+
+
+def check_enough(latents: int, factors: int) -> None:
+    """Refuses a single latent or factor, whose largest entropy is zero.
+
+    Args:
+        latents: Number of latents.
+        factors: Number of factors that vary.
+
+    Raises:
+        InputError: There are fewer than two of either.
+    """
+    if min(latents, factors) < 2:
+        raise InputError(
+            "disentanglement and completeness need at least two latents and two factors that "
+            f"vary; got {latents} latents and {factors} factors"
+        )
+
+
+def _concentration(rows: Float[Tensor, "row column"]) -> Float[Tensor, " row"]:
+    total = rows.sum(1, keepdim=True)
+    share = rows / torch.where(total > 0, total, torch.ones_like(total))
+    entropy = -torch.xlogy(share, share).sum(1) / math.log(rows.shape[1])
+    return torch.where(total[:, 0] > 0, 1 - entropy, torch.zeros_like(entropy)).clamp(0.0, 1.0)

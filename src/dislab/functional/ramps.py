@@ -1,0 +1,19 @@
+"""Schedules as functions of the optimiser step."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def linear_ramp(step: Int[Tensor, ""], start: float, end: float, steps: int) -> Float[Tensor, ""]:
+    """A value that goes from `start` at step 0 straight to `end` at step `steps`, and stays.
+
+    Args:
+        step: Optimiser steps done so far.
+        start: Value at step 0.
+        end: Value from step `steps` on; the value throughout when `steps` is 0.
+        steps: Length of the ramp in optimiser steps.
+    """
+    if steps == 0:
+        return torch.full((), end, device=step.device)
+    return start + (end - start) * (step / steps).clamp(max=1.0)

@@ -1,0 +1,147 @@
+"""Look-up of the parts that dislab and third-party distributions declare as entry points.
+
+A part is an entry point in one of the groups `dislab.encoders`, `dislab.decoders`, … whose key is
+the name of the class. Standard library only, so that listing the parts imports none of them.
+"""
+
+import ast
+import importlib.util
+import sys
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Final
+
+from dislab.errors import InputError
+
+GROUPS: Final = (
+    "encoders",
+    "decoders",
+    "regularizers",
+    "objectives",
+    "datamodules",
+    "datasets",
+    "metrics",
+)
+"""The plugin groups: folder names, plurals of their base classes."""
+
+
+class PluginWarning(UserWarning):
+    """A plugin could not be imported and was left out."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One declared part, not yet imported.
+
+    Args:
+        group: One of `GROUPS`.
+        name: The class name, which YAML and the command line use.
+        value: Where the class is defined, as `module:Class`.
+        distribution: The distribution that declares it.
+        version: That distribution's version.
+    """
+
+    group: str
+    name: str
+    value: str
+    distribution: str
+    version: str
+
+    @property
+    def summary(self) -> str:
+        """First line of the class docstring, read from the source without importing it."""
+        module, _, attribute = self.value.partition(":")
+        source = _source(module)
+        if source is None:
+            return ""
+        try:
+            tree = ast.parse(source.read_text(encoding="utf-8"))
+        except (OSError, SyntaxError, ValueError):
+            return ""
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == attribute:
+                return (ast.get_docstring(node) or "").partition("\n")[0]
+        return ""
+
+
+def available(group: str) -> list[Plugin]:
+    """The declared parts of a group, sorted by name.
+
+    Args:
+        group: One of `GROUPS`.
+
+    Raises:
+        InputError: The group does not exist, or two distributions declare one name.
+    """
+    if group not in GROUPS:
+        raise InputError(f"there is no plugin group {group!r}; the groups are {', '.join(GROUPS)}")
+    found: dict[str, Plugin] = {}
+    for entry in entry_points(group=f"dislab.{group}"):
+        plugin = _plugin(group, entry)
+        other = found.setdefault(plugin.name, plugin)
+        if other.distribution != plugin.distribution:
+            raise InputError(
+                f"{plugin.name} in dislab.{group} is declared by two distributions, "
+                f"{other.distribution} {other.version} and {plugin.distribution} {plugin.version}; "
+                "uninstall one of them"
+            )
+    return sorted(found.values(), key=lambda plugin: plugin.name)
+
+
+def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
+    """Imports every declared part and returns the classes by group and name.
+
+    A part that fails to import, or whose class has another name than its key, is left out with a
+    `PluginWarning` that names group, key, distribution, version and error.
+
+    Args:
+        groups: The groups to import.
+
+    Raises:
+        InputError: Two distributions declare one name in one group.
+    """
+    return {group: _load_group(group) for group in groups}
+
+
+def _load_group(group: str) -> dict[str, type]:
+    classes: dict[str, type] = {}
+    for plugin in available(group):
+        where = f"dislab.{group}: {plugin.name} of {plugin.distribution} {plugin.version}"
+        try:
+            loaded = EntryPoint(plugin.name, plugin.value, f"dislab.{group}").load()
+        except Exception as error:  # whatever a third party's module raises must not end the run
+            message = f"{where} was left out: {type(error).__name__}: {error}"
+            warnings.warn(message, PluginWarning, stacklevel=3)
+            continue
+        if not isinstance(loaded, type) or loaded.__name__ != plugin.name:
+            message = f"{where} was left out: {plugin.value} is no class named {plugin.name}"
+            warnings.warn(message, PluginWarning, stacklevel=3)
+            continue
+        classes[plugin.name] = loaded
+    return classes
+
+
+def _plugin(group: str, entry: EntryPoint) -> Plugin:
+    distribution = entry.dist.name if entry.dist else "unknown"
+    version = entry.dist.version if entry.dist else "unknown"
+    return Plugin(group, entry.name, entry.value, distribution, version)
+
+
+def _source(module: str) -> Path | None:
+    """The file that defines a module, found without importing the module or its parents."""
+    top, *rest = module.split(".")
+    loaded = sys.modules.get(top)
+    spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(top)
+    if spec is None:
+        return None
+    if not rest:
+        return Path(spec.origin) if spec.origin else None
+    for root in spec.submodule_search_locations or ():
+        path = Path(root, *rest)
+        for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+    return None

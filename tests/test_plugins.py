@@ -1,0 +1,130 @@
+"""Look-up of plugins, with distributions made up on disk."""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dislab import plugins
+from dislab.errors import InputError
+from dislab.plugins import Plugin, PluginWarning
+
+
+def distribution(root: Path, name: str, version: str, group: str, entries: dict[str, str]) -> None:
+    info = root / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    lines = "\n".join(f"{key} = {value}" for key, value in entries.items())
+    (info / "entry_points.txt").write_text(f"[dislab.{group}]\n{lines}\n")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith("fake_"):
+            del sys.modules[name]
+
+
+def test_available_lists_own_and_foreign_parts_sorted(site: Path) -> None:
+    distribution(site, "fake-blur", "1.2", "encoders", {"ABlur": "fake_blur:ABlur"})
+    found = plugins.available("encoders")
+    assert found[0] == Plugin("encoders", "ABlur", "fake_blur:ABlur", "fake-blur", "1.2")
+    names = [plugin.name for plugin in found]
+    assert names == sorted(names)
+    assert {"ConvEncoder64", "MLPEncoder"} <= set(names)
+
+
+def test_a_summary_is_read_without_an_import(site: Path) -> None:
+    (site / "fake_pkg").mkdir()
+    (site / "fake_pkg" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    source = '"""Module."""\nraise SystemExit\nclass Blur:\n    """Softens.\n\n    More."""\n'
+    (site / "fake_pkg" / "blur.py").write_text(source)
+    assert Plugin("encoders", "Blur", "fake_pkg.blur:Blur", "d", "1").summary == "Softens."
+    assert "fake_pkg" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [
+        ("fake_gone:Blur", None),
+        ("fake_other:Blur", "class Sharpen:\n    'x'\n"),
+        ("fake_bare:Blur", "class Blur: ...\n"),
+        ("fake_syntax:Blur", "class Blur(:\n"),
+        ("fake_null:Blur", "class Blur: 'x'\n\0"),
+        ("fake_bytes:Blur", b"\xff\xfe\x00"),
+    ],
+)
+def test_a_summary_that_cannot_be_read_is_empty(
+    site: Path, value: str, content: str | bytes | None
+) -> None:
+    if content is not None:
+        raw = content.encode() if isinstance(content, str) else content
+        (site / value.replace(":Blur", ".py")).write_bytes(raw)
+    assert Plugin("encoders", "Blur", value, "d", "1").summary == ""
+
+
+def test_own_scores_have_summaries() -> None:
+    assert all(plugin.summary.endswith(".") for plugin in plugins.available("metrics"))
+
+
+def test_load_all_returns_classes_by_group_and_name(site: Path) -> None:
+    (site / "fake_good.py").write_text("class Good: ...\n")
+    distribution(site, "fake-good", "0.1", "metrics", {"Good": "fake_good:Good"})
+    loaded = plugins.load_all(["metrics"])
+    assert set(loaded) == {"metrics"}
+    assert {"Good", "DCI", "FactorVAEScore", "MIG"} <= set(loaded["metrics"])
+    assert loaded["metrics"]["Good"].__module__ == "fake_good"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("raise RuntimeError('no camera')\n", "RuntimeError: no camera"),
+        ("import fake_missing\n", "ModuleNotFoundError: No module named 'fake_missing'"),
+        ("x = 1\n", "AttributeError"),
+        ("class Other: ...\nBroken = Other\n", "fake_broken:Broken is no class named Broken"),
+        ("def Broken(): ...\n", "is no class named Broken"),
+    ],
+)
+def test_a_broken_plugin_is_left_out_with_a_warning(site: Path, content: str, reason: str) -> None:
+    (site / "fake_broken.py").write_text(content)
+    distribution(site, "fake-broken", "3.4", "metrics", {"Broken": "fake_broken:Broken"})
+    with pytest.warns(PluginWarning) as caught:
+        loaded = plugins.load_all(["metrics"])
+    message = str(caught[0].message)
+    assert message.startswith("dislab.metrics: Broken of fake-broken 3.4 was left out: ")
+    assert reason in message
+    assert "Broken" not in loaded["metrics"]
+    assert "MIG" in loaded["metrics"]
+
+
+def test_one_name_from_two_distributions_is_an_error(site: Path) -> None:
+    distribution(site, "fake-one", "1.0", "metrics", {"Twin": "fake_one:Twin"})
+    distribution(site, "fake-two", "2.0", "metrics", {"Twin": "fake_two:Twin"})
+    with pytest.raises(InputError) as caught:
+        plugins.available("metrics")
+    message = str(caught.value)
+    assert "Twin in dislab.metrics" in message
+    assert "fake-one 1.0" in message
+    assert "fake-two 2.0" in message
+    with pytest.raises(InputError):
+        plugins.load_all(["metrics"])
+
+
+def test_one_name_in_two_groups_is_allowed(site: Path) -> None:
+    distribution(site, "fake-one", "1.0", "encoders", {"Twin": "fake_one:Twin"})
+    distribution(site, "fake-two", "2.0", "decoders", {"Twin": "fake_two:Twin"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "Twin" in [plugin.name for plugin in plugins.available("decoders")]
+
+
+def test_groups_are_listed() -> None:
+    with pytest.raises(InputError, match="'scores'; the groups are encoders, decoders"):
+        plugins.available("scores")
