@@ -1,0 +1,6 @@
+"""Decoders: networks from latents to the parameters of a pixel likelihood."""
+
+from dislab.decoders.conv_decoder64 import ConvDecoder64
+from dislab.decoders.mlp_decoder import MLPDecoder
+
+__all__ = ["ConvDecoder64", "MLPDecoder"]

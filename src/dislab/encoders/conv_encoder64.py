@@ -1,0 +1,93 @@
+"""Convolutional encoders for 64×64 images, one preset a paper."""
+
+from typing import Final, Literal, NamedTuple, final
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dislab.base import Encoder, ImageShape
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.initialization import Initialization, initialize
+
+Preset64 = Literal["burgess", "locatello", "kim"]
+
+
+class _Design(NamedTuple):
+    channels: tuple[int, int, int, int]
+    kernels: tuple[int, int, int, int]
+    hidden: tuple[int, ...]
+
+
+_DESIGNS: Final[dict[Preset64, _Design]] = {
+    "burgess": _Design((32, 32, 32, 32), (4, 4, 4, 4), (256, 256)),
+    "locatello": _Design((32, 32, 64, 64), (4, 4, 2, 2), (256,)),
+    "kim": _Design((32, 32, 64, 64), (4, 4, 4, 4), (128,)),
+}
+
+
+@final
+class ConvEncoder64(Encoder):
+    """Four strided convolutions and fully connected layers, for 64×64 images.
+
+    The presets are different networks: `burgess` (Burgess et al. 2018,
+    https://arxiv.org/abs/1804.03599, appendix A: 4×32 channels, two layers of 256), `locatello`
+    (Locatello et al. 2019, https://arxiv.org/abs/1811.12359, appendix: 32, 32, 64, 64 channels
+    with 2×2 kernels in the last two, one layer of 256) and `kim` (Kim & Mnih 2018,
+    https://arxiv.org/abs/1802.05983, table 1: 32, 32, 64, 64 channels, one layer of 128 for
+    one-channel images and of 256 otherwise).
+
+    Args:
+        image_shape: Channels, height and width; the last two must be 64.
+        outputs: Length of the vector that comes out.
+        preset: Which paper's network.
+        hidden: Units of each fully connected layer; None takes the preset's.
+        initialization: How weights start.
+
+    Raises:
+        InputError: The images are not 64×64, or a size is not positive.
+    """
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        outputs: int,
+        preset: Preset64 = "burgess",
+        hidden: int | None = None,
+        initialization: Initialization = "pytorch",
+    ) -> None:
+        super().__init__()
+        channels, height, width = image_shape
+        if (height, width) != (64, 64):
+            raise InputError(
+                f"ConvEncoder64 reads 64×64 images, not {height}×{width}; MLPEncoder takes any size"
+            )
+        design = _DESIGNS[preset]
+        if preset == "kim" and channels > 1:
+            design = design._replace(hidden=(256,))
+        if hidden is not None:
+            check_at_least("hidden", hidden, 1)
+            design = design._replace(hidden=(hidden,) * len(design.hidden))
+        layers: list[nn.Module] = []
+        for out, kernel in zip(design.channels, design.kernels, strict=True):
+            layers += [nn.Conv2d(channels, out, kernel, stride=2, padding=kernel // 2 - 1)]
+            layers += [nn.ReLU()]
+            channels = out
+        layers.append(nn.Flatten())
+        features = channels * 4 * 4
+        for units in design.hidden:
+            layers += [nn.Linear(features, units), nn.ReLU()]
+            features = units
+        layers.append(nn.Linear(features, outputs))
+        self.network = initialize(nn.Sequential(*layers), initialization)
+
+    def forward(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch output"]:
+        """The vectors of a batch of images.
+
+        Args:
+            image: Pixels in [0, 1].
+        """
+        vectors: Tensor = self.network(image)
+        return vectors

@@ -1,0 +1,95 @@
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from dislab.base import DataModule, Dataset, ImageBatch, ImageShape
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.factors import Factor, FactorSpace, Indices
+from dislab.objectives import VAE
+from dislab.regularizers import KL, TotalCorrelation
+
+
+class Squares(Dataset):
+    """A white square at one of 4×4 places."""
+
+    @property
+    def factors(self) -> FactorSpace:
+        places = (0.0, 1.0, 2.0, 3.0)
+        return FactorSpace((Factor("x", places), Factor("y", places)))
+
+    @property
+    def image_shape(self) -> ImageShape:
+        return (1, 8, 8)
+
+    def prepare(self) -> None:
+        pass
+
+    def tables(self) -> dict[str, Tensor]:
+        images = torch.zeros(16, 1, 8, 8, dtype=torch.uint8)
+        for place in range(16):
+            x, y = divmod(place, 4)
+            images[place, 0, 2 * x : 2 * x + 2, 2 * y : 2 * y + 2] = 255
+        return {"images": images}
+
+    def gather(self, tables: dict[str, Tensor], index: Tensor) -> Tensor:
+        return tables["images"][index]
+
+    def provenance(self) -> dict[str, str]:
+        return {"source": "made here"}
+
+
+class SquareData(DataModule):
+    """Every square once an epoch, in batches of four."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dataset = Squares()
+
+    def indices(self, split: str) -> Indices:
+        return np.arange(16)
+
+    def images(self, index: Tensor) -> Tensor:
+        return self.dataset.images(index).float() / 255
+
+    def batch(self, index: Tensor) -> ImageBatch:
+        return ImageBatch(self.images(index), torch.from_numpy(self.factors.positions(index)))
+
+    def train_dataloader(self) -> DataLoader[ImageBatch]:
+        order = torch.arange(16).view(4, 4).T
+        return DataLoader([self.batch(index) for index in order], batch_size=None)  # type: ignore[arg-type]
+
+    def val_dataloader(self) -> DataLoader[ImageBatch]:
+        return self.train_dataloader()
+
+
+@pytest.fixture
+def data() -> SquareData:
+    return SquareData()
+
+
+MakeVAE = Callable[[], VAE]
+
+
+@pytest.fixture
+def make_vae() -> MakeVAE:
+    """Makes a small FactorVAE for 8×8 images; every call returns the same weights."""
+
+    def make() -> VAE:
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            return VAE(
+                (1, 8, 8),
+                16,
+                3,
+                partial(MLPEncoder, hidden=(16,)),
+                partial(MLPDecoder, hidden=(16,)),
+                {"kl": KL, "tc": partial(TotalCorrelation, width=8, depth=1, lr=3e-3)},
+            )
+
+    return make

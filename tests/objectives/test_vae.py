@@ -1,0 +1,224 @@
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import lightning.pytorch as pl
+import pytest
+import torch
+from torch import Tensor
+from torch.func import functional_call, stack_module_state, vmap
+from torch.nn import functional as F
+
+from dislab.base import DataModule, ImageBatch, Regularizer
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.functional.gaussians import kl_per_latent
+from dislab.objectives import VAE
+from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
+from dislab.runs import load_run
+
+STEP = torch.tensor(5)
+
+
+def trainer(folder: Path, **settings: Any) -> pl.Trainer:
+    return pl.Trainer(
+        default_root_dir=folder,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        accelerator="cpu",
+        devices=1,
+        **settings,
+    )
+
+
+def batch_of(data: DataModule) -> ImageBatch:
+    index = torch.arange(0, 16, 2)
+    return ImageBatch(data.images(index), torch.from_numpy(data.factors.positions(index)))
+
+
+def test_the_loss_is_reconstruction_plus_penalties(make_vae: Any, data: DataModule) -> None:
+    vae = make_vae()
+    batch = batch_of(data)
+    draws = vae.draw(8, torch.Generator().manual_seed(0))
+    loss, log = vae.losses(batch, draws, STEP)
+    mean, log_var = vae.encoder(batch.image).chunk(2, 1)
+    z = mean + (0.5 * log_var).exp() * draws["noise"]
+    pixels = F.binary_cross_entropy_with_logits(vae.decoder(z), batch.image, reduction="sum") / 8
+    kl = kl_per_latent(mean, log_var).sum() / 8
+    torch.testing.assert_close(log["reconstruction"], pixels)
+    torch.testing.assert_close(log["kl/kl"], kl)
+    expected = pixels + kl + 35 * log["tc/tc"] + log["tc/discriminator_loss"]
+    torch.testing.assert_close(loss, expected)
+
+
+def test_codes_are_means_and_decoded_images_are_pixels(make_vae: Any, data: DataModule) -> None:
+    vae = make_vae()
+    image = batch_of(data).image
+    posterior = vae.encode(image)
+    assert torch.equal(vae.codes(image), posterior.mean)
+    assert torch.equal(vae(image), posterior.mean)
+    pixels = vae.decode(10 * posterior.mean)
+    assert pixels.shape == image.shape
+    assert 0 <= pixels.min() < pixels.max() <= 1
+
+
+def test_draws_are_a_function_of_the_generator(make_vae: Any) -> None:
+    vae = make_vae()
+    first, again = (vae.draw(6, torch.Generator().manual_seed(1)) for _ in range(2))
+    assert set(first) == {"noise", "tc.permutation"}
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    other = vae.draw(6, torch.Generator().manual_seed(2))
+    assert not torch.equal(first["noise"], other["noise"])
+
+
+@pytest.mark.parametrize(
+    "regularizer",
+    [
+        KL,
+        CapacityKL,
+        DecomposedKL,
+        partial(DIP, kind="II"),
+        partial(TotalCorrelation, width=8, depth=1),
+    ],
+)
+def test_stacked_copies_under_vmap_equal_separate_passes(
+    regularizer: Any, data: DataModule
+) -> None:
+    def make() -> VAE:
+        encoder = partial(MLPEncoder, hidden=(8,))
+        decoder = partial(MLPDecoder, hidden=(8,))
+        return VAE((1, 8, 8), 16, 3, encoder, decoder, {"kl": KL, "other": regularizer})
+
+    models = [make(), make()]
+    batch = batch_of(data)
+    draws = models[0].draw(8, torch.Generator().manual_seed(0))
+    parameters, buffers = stack_module_state(models)
+    skeleton = make()
+
+    def loss_of(parameters: dict[str, Tensor], buffers: dict[str, Tensor]) -> Tensor:
+        class Loss(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.model = skeleton
+
+            def forward(self) -> Tensor:
+                return skeleton.losses(batch, draws, STEP).loss
+
+        state = {f"model.{name}": value for name, value in {**parameters, **buffers}.items()}
+        loss: Tensor = functional_call(Loss(), state, ())
+        return loss
+
+    stacked = vmap(loss_of)(parameters, buffers)
+    separate = torch.stack([model.losses(batch, draws, STEP).loss for model in models])
+    torch.testing.assert_close(stacked, separate)
+
+
+def test_one_batch_reaches_every_parameter(make_vae: Any, data: DataModule) -> None:
+    vae = make_vae()
+    vae.losses(batch_of(data), vae.draw(8, torch.Generator().manual_seed(0)), STEP).loss.backward()
+    without = [name for name, p in vae.named_parameters() if p.grad is None or not p.grad.any()]
+    assert without == []
+
+
+def test_the_discriminator_is_part_of_the_checkpoint(
+    make_vae: Any, data: DataModule, tmp_path: Path
+) -> None:
+    vae = make_vae()
+    run = trainer(tmp_path, max_steps=3)
+    run.fit(vae, data)
+    run.save_checkpoint(tmp_path / "model.ckpt")
+    loaded = load_run(tmp_path / "model.ckpt")
+    assert loaded.state_dict().keys() == vae.state_dict().keys()
+    assert any("tc.discriminator" in name for name in vae.state_dict())
+    for name, value in vae.state_dict().items():
+        assert torch.equal(value, loaded.state_dict()[name]), name
+    assert int(loaded.steps) == 3
+
+
+def test_a_loaded_model_can_be_trained_and_stored_again(
+    make_vae: Any, data: DataModule, tmp_path: Path
+) -> None:
+    run = trainer(tmp_path, max_steps=1)
+    run.fit(make_vae(), data)
+    run.save_checkpoint(tmp_path / "first.ckpt")
+    second = load_run(tmp_path / "first.ckpt").train()
+    run = trainer(tmp_path, max_steps=1)
+    run.fit(second, data)
+    run.save_checkpoint(tmp_path / "second.ckpt")
+    third = cast("VAE", load_run(tmp_path / "second.ckpt"))
+    image = batch_of(data).image
+    assert torch.equal(third.codes(image), second.codes(image))
+    tc: Any = third.regularizers["tc"]
+    assert tc.lr == 3e-3
+
+
+def test_the_discriminator_has_settings_of_its_own(make_vae: Any) -> None:
+    vae = make_vae()
+    optimizer = vae.configure_optimizers()
+    model, critic = optimizer.param_groups
+    assert (model["lr"], model["betas"]) == (1e-4, (0.9, 0.999))
+    assert (critic["lr"], critic["betas"]) == (3e-3, (0.5, 0.9))
+    tc: Any = vae.regularizers["tc"]
+    assert {id(p) for p in critic["params"]} == {id(p) for p in tc.parameters()}
+    count = sum(len(group["params"]) for group in optimizer.param_groups)
+    assert count == len(list(vae.parameters()))
+
+
+def test_a_large_discriminator_gradient_does_not_shrink_the_models(make_vae: Any) -> None:
+    vae = make_vae()
+    optimizer = vae.configure_optimizers()
+    model, critic = optimizer.param_groups
+    for group, size in ((model, 0.01), (critic, 1e6)):
+        for parameter in group["params"]:
+            parameter.grad = torch.full_like(parameter, size)
+    before = [parameter.grad.clone() for parameter in model["params"]]
+    norm = torch.stack([gradient.norm() for gradient in before]).norm()
+    vae.configure_gradient_clipping(optimizer, 2 * float(norm), "norm")
+    assert all(torch.equal(p.grad, old) for p, old in zip(model["params"], before, strict=True))
+    clipped = torch.stack([parameter.grad.norm() for parameter in critic["params"]]).norm()
+    assert clipped.item() == pytest.approx(2 * float(norm), rel=1e-3)
+
+
+def test_annealing_counts_optimiser_steps_not_batches(
+    make_vae: Any, data: DataModule, tmp_path: Path
+) -> None:
+    vae = make_vae()
+    trainer(tmp_path, max_steps=3, accumulate_grad_batches=2, limit_val_batches=0).fit(vae, data)
+    assert (int(vae.steps), int(vae.batches)) == (3, 6)
+
+
+def test_equal_seeds_train_equal_weights(make_vae: Any, data: DataModule, tmp_path: Path) -> None:
+    def train(seed: int) -> Tensor:
+        pl.seed_everything(seed, verbose=False)
+        vae = make_vae()
+        trainer(tmp_path, max_steps=5).fit(vae, data)
+        return torch.cat([parameter.detach().flatten() for parameter in vae.parameters()])
+
+    assert torch.equal(train(1), train(1))
+    assert not torch.equal(train(1), train(2))
+
+
+def test_validation_uses_the_same_noise_every_time(
+    make_vae: Any, data: DataModule, tmp_path: Path
+) -> None:
+    vae = make_vae()
+    losses = [trainer(tmp_path).validate(vae, data, verbose=False)[0] for _ in range(2)]
+    assert losses[0] == losses[1]
+    assert {"validation/loss", "validation/kl/kl", "validation/tc/tc"} <= losses[0].keys()
+
+
+def test_arguments_that_cannot_be() -> None:
+    parts = (MLPEncoder, MLPDecoder)
+    with pytest.raises(InputError, match="needs a regulariser"):
+        VAE((1, 8, 8), 16, 3, *parts, {})
+    with pytest.raises(InputError, match="latent_dim is 0"):
+        VAE((1, 8, 8), 16, 0, *parts, {"kl": KL})
+
+    def anonymous(latents: int, size: int) -> Regularizer:
+        return KL(latents, size)
+
+    with pytest.raises(InputError, match=r"regularizers|kl.*cannot be stored in a checkpoint"):
+        VAE((1, 8, 8), 16, 3, *parts, {"kl": anonymous})

@@ -1,0 +1,148 @@
+from typing import Literal
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dislab.base import Draws, Posterior
+from dislab.errors import InputError
+from dislab.regularizers import TotalCorrelation
+
+STEP = torch.tensor(0)
+
+
+def small(batches: Literal["one", "two"] = "one", gamma: float = 7.0) -> TotalCorrelation:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return TotalCorrelation(4, 100, gamma=gamma, width=16, depth=2, batches=batches)
+
+
+def drawn(regularizer: TotalCorrelation, count: int = 8) -> Draws:
+    return regularizer.draw(count, torch.Generator().manual_seed(3))
+
+
+def test_draws_permute_each_latent_on_its_own() -> None:
+    permutation = drawn(small(), 50)["permutation"]
+    assert all(sorted(column) == list(range(50)) for column in permutation.T.tolist())
+    assert len({tuple(column) for column in permutation.T.tolist()}) == 4
+
+
+def test_penalty_and_auxiliary_equal_their_definitions(posterior: Posterior) -> None:
+    regularizer = small()
+    z = posterior.mean
+    draws = drawn(regularizer)
+    penalty, auxiliary, terms = regularizer(posterior, z, draws, STEP)
+    permuted = torch.stack(
+        [z[rows, latent] for latent, rows in enumerate(draws["permutation"].T)], dim=1
+    )
+    joint, marginals = regularizer.discriminator(z), regularizer.discriminator(permuted)
+    torch.testing.assert_close(penalty, 7 * (joint[:, 0] - joint[:, 1]).mean())
+    zeros, ones = torch.zeros(8, dtype=torch.long), torch.ones(8, dtype=torch.long)
+    expected = 0.5 * F.cross_entropy(joint, zeros) + 0.5 * F.cross_entropy(marginals, ones)
+    assert auxiliary is not None
+    torch.testing.assert_close(auxiliary, expected)
+    assert set(terms) == {"tc", "discriminator_loss", "discriminator_accuracy"}
+
+
+def test_the_auxiliary_loss_gives_the_codes_no_gradient(posterior: Posterior) -> None:
+    regularizer = small()
+    _, auxiliary, _ = regularizer(posterior, posterior.mean, drawn(regularizer), STEP)
+    assert auxiliary is not None
+    (gradient,) = torch.autograd.grad(auxiliary, posterior.mean, allow_unused=True)
+    assert gradient is None
+
+
+def test_the_penalty_gives_the_discriminator_no_gradient(posterior: Posterior) -> None:
+    regularizer = small()
+    penalty, _, _ = regularizer(posterior, posterior.mean, drawn(regularizer), STEP)
+    inputs = [posterior.mean, *regularizer.parameters()]
+    to_codes, *to_discriminator = torch.autograd.grad(penalty, inputs, allow_unused=True)
+    assert to_codes is not None
+    assert to_codes.abs().sum() > 0
+    assert all(gradient is None for gradient in to_discriminator)
+
+
+def test_one_optimiser_with_two_groups_equals_two_optimisers() -> None:
+    def train(single: bool) -> Tensor:
+        regularizer = small()
+        codes = torch.nn.Parameter(torch.linspace(-1, 1, 32).view(8, 4))
+        groups = [{"params": [codes], "lr": 1e-2}, *regularizer.parameter_groups()]
+        optimizers = (
+            [torch.optim.Adam(groups)]
+            if single
+            else [torch.optim.Adam([group]) for group in groups]
+        )
+        for step in range(50):
+            draws = regularizer.draw(8, torch.Generator().manual_seed(step))
+            posterior = Posterior(codes, torch.zeros_like(codes))
+            penalty, auxiliary, _ = regularizer(posterior, codes, draws, STEP)
+            assert auxiliary is not None
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            (penalty + auxiliary).backward()
+            for optimizer in optimizers:
+                optimizer.step()
+        return torch.cat([codes.flatten(), *(p.flatten() for p in regularizer.parameters())])
+
+    assert torch.equal(train(single=True), train(single=False))
+
+
+def test_the_discriminator_finds_a_known_total_correlation() -> None:
+    """Two Gaussians of correlation 0.9 have −½·log(1 − 0.81) = 0.830 nats."""
+    torch.manual_seed(0)
+    regularizer = TotalCorrelation(2, 100, gamma=1.0, width=64, depth=2, lr=1e-3, betas=(0.9, 0.99))
+    optimizer = torch.optim.Adam(regularizer.parameter_groups())
+    tail = []
+    for step in range(600):
+        generator = torch.Generator().manual_seed(step)
+        first, second = torch.randn(2, 512, generator=generator)
+        z = torch.stack([first, 0.9 * first + 0.19**0.5 * second], dim=1)
+        draws = regularizer.draw(512, generator)
+        penalty, auxiliary, _ = regularizer(Posterior(z, torch.zeros_like(z)), z, draws, STEP)
+        assert auxiliary is not None
+        optimizer.zero_grad()
+        auxiliary.backward()
+        optimizer.step()
+        if step >= 500:
+            tail.append(penalty.detach())
+    assert torch.stack(tail).mean().item() == pytest.approx(0.830, abs=0.1)
+
+
+def test_two_batches_take_alternate_rows(posterior: Posterior) -> None:
+    regularizer = small("two")
+    z = posterior.mean
+    draws = drawn(regularizer)
+    assert draws["permutation"].shape == (4, 4)
+    penalty, auxiliary, _ = regularizer(posterior, z, draws, STEP)
+    joint = regularizer.discriminator(z[0::2])
+    torch.testing.assert_close(penalty, 7 * (joint[:, 0] - joint[:, 1]).mean())
+    permuted = torch.stack(
+        [z[1::2][rows, latent] for latent, rows in enumerate(draws["permutation"].T)], dim=1
+    )
+    marginals = regularizer.discriminator(permuted)
+    zeros, ones = torch.zeros(4, dtype=torch.long), torch.ones(4, dtype=torch.long)
+    expected = 0.5 * F.cross_entropy(joint, zeros) + 0.5 * F.cross_entropy(marginals, ones)
+    torch.testing.assert_close(auxiliary, expected)
+
+
+def test_it_refuses_what_has_no_meaning(posterior: Posterior) -> None:
+    with pytest.raises(InputError, match="latent_dim must be at least 2"):
+        TotalCorrelation(1, 100)
+    with pytest.raises(InputError, match="gamma is -3"):
+        TotalCorrelation(4, 100, gamma=-3.0)
+    regularizer = small("two")
+    odd = Posterior(posterior.mean[:7], posterior.log_var[:7])
+    with pytest.raises(InputError, match="which has 7 images"):
+        regularizer(odd, odd.mean, drawn(regularizer, 7), STEP)
+
+
+def test_the_paper_design() -> None:
+    discriminator = TotalCorrelation(10, 100).discriminator
+    layers = [layer for layer in discriminator if isinstance(layer, torch.nn.Linear)]
+    shapes = [tuple(layer.weight.shape) for layer in layers]
+    assert shapes == [(1000, 10), *[(1000, 1000)] * 5, (2, 1000)]
+    slopes = {
+        layer.negative_slope for layer in discriminator if isinstance(layer, torch.nn.LeakyReLU)
+    }
+    assert slopes == {0.2}
