@@ -1,0 +1,199 @@
+"""The dSprites data set."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Literal, final
+
+import numpy as np
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets import _dsprites_render as renderer
+from dislab.datasets._bank import Plan, Rows, bank_record, open_bank, prepare_bank
+from dislab.datasets._dsprites_file import FILE_NAME, URL, official_rows
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace, Indices
+from dislab.storage import cache_folder, download
+
+FACTORS: Final = FactorSpace(
+    (
+        Factor("shape", ("square", "ellipse", "heart"), "categorical"),
+        Factor("scale", (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
+        Factor(
+            "orientation",
+            tuple(np.linspace(0, 2 * np.pi, 40).tolist()),
+            "circular",
+            unit="rad",
+            period=2 * np.pi,
+        ),
+        Factor("posX", tuple(np.linspace(0, 1, 32).tolist())),
+        Factor("posY", tuple(np.linspace(0, 1, 32).tolist())),
+    )
+)
+
+WHITE_PIXELS: Final = 128_328_862
+"""White pixels of the published images, all together."""
+
+_ROW_BYTES: Final = renderer.SIDE**2 // 8
+
+
+@final
+class DSprites(Dataset):
+    """dSprites: 737,280 white shapes on black, 64×64, from five factors.
+
+    The published images, or a rendering of them that is at hand without a download and differs
+    in about one pixel of a million; `docs/datasets.md` has the comparison. Either is kept packed
+    to bits (377 MB) in the cache folder, made at first use and mapped into memory. The
+    orientations 0 and 2π show the same image, as they do in the published file.
+
+    Matthey et al. (2017), https://github.com/google-deepmind/dsprites-dataset
+
+    Args:
+        source: `rendered` draws the images, `official` reads the published file, `auto` takes the
+            published file where it is found and draws otherwise.
+        path: Where the published file (npz) lies; also looked for in the cache folder.
+        download: Whether `official` may fetch the published file when it is not found.
+
+    Raises:
+        InputError: `path` or `download` is given for images that are drawn.
+    """
+
+    def __init__(
+        self,
+        source: Literal["rendered", "official", "auto"] = "rendered",
+        path: str | None = None,
+        download: bool = False,
+    ) -> None:
+        if source == "rendered" and path is not None:
+            raise InputError(
+                f"path {path!r} is not read with source rendered; set source to official or auto"
+            )
+        if source != "official" and download:
+            raise InputError(f"download needs source official, not {source}")
+        self.source = source
+        self.path = path
+        self.download = download
+        self._tables: dict[str, Tensor] = {}
+
+    @property
+    def factors(self) -> FactorSpace:
+        """Shape, scale, orientation, posX and posY; the last one counts fastest."""
+        return FACTORS
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """One channel, 64 rows, 64 columns."""
+        return (1, renderer.SIDE, renderer.SIDE)
+
+    def prepare(self) -> None:
+        """Makes sure that the packed images are in the cache folder.
+
+        Raises:
+            InputError: The published file is wanted and not found, or is not the published one,
+                or the cache folder cannot be written to.
+        """
+        if self._is_official() and self.download and self._archive() is None:
+            download(URL, cache_folder() / FILE_NAME)
+        prepare_bank(self._plan())
+
+    def tables(self) -> dict[str, Tensor]:
+        """The packed images as `bits`, 512 bytes a state.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        if not self._tables:
+            self._tables = {"bits": open_bank(self._plan())}
+        return self._tables
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number, pixels 0 and 255.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        shape = (len(index), *self.image_shape)
+        if index.device.type == "cpu":
+            rows = tables["bits"].numpy()[index.numpy()]
+            pixels = np.unpackbits(rows, axis=1)
+            return torch.from_numpy(np.negative(pixels, out=pixels)).view(shape)
+        return _unpacked(tables["bits"][index]).view(shape)
+
+    def provenance(self) -> dict[str, str]:
+        """Source, renderer version, checksum of the packed images and their white pixels.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return bank_record(self._plan())
+
+    def canonical(self, index: Indices) -> Indices:
+        """The same state at orientation 0 for one at orientation 2π.
+
+        Args:
+            index: State numbers.
+        """
+        positions = FACTORS.positions(index)
+        column = FACTORS.column("orientation")
+        positions[..., column] %= len(FACTORS["orientation"]) - 1
+        return FACTORS.index(positions)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the mapped images: another process maps them itself."""
+        return {**self.__dict__, "_tables": {}}
+
+    def _plan(self) -> Plan:
+        folder = cache_folder() / "dsprites"
+        shape = (len(FACTORS), _ROW_BYTES)
+        if self._is_official():
+            origin = {"source": "official", "file": FILE_NAME}
+            return Plan(folder / "official.npy", shape, origin, self._official, WHITE_PIXELS)
+        origin = {"source": "rendered", "renderer": str(renderer.VERSION)}
+        path = folder / f"rendered-{renderer.VERSION}.npy"
+        return Plan(path, shape, origin, _rendered)
+
+    def _is_official(self) -> bool:
+        if self.source != "auto":
+            return self.source == "official"
+        return self._archive() is not None or (cache_folder() / "dsprites/official.npy").is_file()
+
+    def _archive(self) -> Path | None:
+        """The published file, where it is found.
+
+        Raises:
+            InputError: It is not at the path that was given.
+        """
+        if self.path is not None:
+            given = Path(self.path).expanduser()
+            if not given.is_file():
+                raise InputError(f"there is no file {given}; give the path of {FILE_NAME}")
+            return given
+        cached = cache_folder() / FILE_NAME
+        return cached if cached.is_file() else None
+
+    def _official(self) -> Iterator[Rows]:
+        archive = self._archive()
+        if archive is None:
+            raise InputError(
+                f"the published dSprites file is not at {cache_folder() / FILE_NAME}; put it "
+                f"there (it is published at {URL}), give its path, set download to true, or set "
+                "source to rendered"
+            )
+        return official_rows(archive, FACTORS)
+
+
+def _unpacked(rows: UInt8[Tensor, "batch byte"]) -> UInt8[Tensor, "batch byte 8"]:
+    """The bits of each byte, highest first, as 0 and 255, on any device."""
+    shifts = torch.arange(7, -1, -1, device=rows.device, dtype=torch.uint8)
+    return ((rows.unsqueeze(-1) >> shifts) & 1) * 255
+
+
+def _rendered() -> Iterator[Rows]:
+    for form in renderer.forms():
+        images = renderer.render_block(form)
+        yield np.packbits(images.reshape(len(images), -1), axis=1)

@@ -1,0 +1,206 @@
+"""Files that dislab keeps: the cache folder, atomic writes, locks and verified downloads.
+
+Standard library, platformdirs, filelock and tqdm only.
+"""
+
+import hashlib
+import http.client
+import os
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import platformdirs
+from filelock import FileLock
+from tqdm import tqdm
+
+from dislab.errors import InputError
+
+CACHE_VARIABLE: Final = "DISLAB_CACHE"
+"""Environment variable that names the cache folder."""
+
+_CHUNK: Final = 1 << 20
+
+
+def cache_folder() -> Path:
+    """The folder of everything that can be made or fetched again; created when missing.
+
+    It is `$DISLAB_CACHE` where that is set, else the user's cache folder of this system.
+
+    Raises:
+        InputError: The folder cannot be made or written to.
+    """
+    chosen = os.environ.get(CACHE_VARIABLE)
+    folder = Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("dislab")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the cache folder {folder} cannot be made: {error}; {_ELSEWHERE}"
+        ) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"the cache folder {folder} cannot be written to; {_ELSEWHERE}")
+    return folder
+
+
+_ELSEWHERE: Final = f"name another one in the environment variable {CACHE_VARIABLE}"
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary name beside a file; what is written there takes the file's place at the end.
+
+    Nobody ever sees half a file: when the block raises, the temporary file is removed and the old
+    file, if any, stays.
+
+    Args:
+        path: The file to make or replace; its folder is created.
+
+    Raises:
+        InputError: The file cannot be written, for want of space or permission.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error}; free some space, or choose a folder that you may "
+            f"write to ({_ELSEWHERE})"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Removes what killed processes left of a file; the caller holds its lock.
+
+    Args:
+        path: The file that they were writing with `atomic`.
+    """
+    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
+        leftover.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Waits until no other process holds the lock of a file, and holds it meanwhile.
+
+    Args:
+        path: The file to make; the lock lies beside it.
+
+    Raises:
+        InputError: The lock cannot be made, for want of permission.
+    """
+    lock = FileLock(path.with_name(f"{path.name}.lock"))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except OSError as error:
+        raise InputError(f"{lock.lock_file} cannot be made: {error}; {_ELSEWHERE}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, in lower-case hexadecimal.
+
+    Args:
+        path: The file.
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def download(
+    url: str,
+    path: Path,
+    size: int | None = None,
+    checksum: str | None = None,
+    timeout: float = 30.0,
+) -> None:
+    """Fetches a file, unless it is there already; a broken transfer goes on where it stopped.
+
+    Args:
+        url: Where the file is published.
+        path: Where it goes; until it is complete and verified, `.part` is added to the name.
+        size: Its published length in bytes, where it is known.
+        checksum: Its published SHA-256 in hexadecimal, where it is known.
+        timeout: Longest silence of the server, in seconds.
+
+    Raises:
+        InputError: The file cannot be had, the transfer broke off, or the bytes are not the
+            published ones.
+    """
+    with locked(path):
+        if path.is_file():
+            return
+        part = path.with_name(f"{path.name}.part")
+        try:
+            _transfer(url, part, size, timeout)
+        except (OSError, http.client.HTTPException) as error:
+            got = part.stat().st_size if part.is_file() else 0
+            raise InputError(
+                f"{path.name} cannot be downloaded from {url}: {error!r}; "
+                f"{got} bytes have arrived; run the same again to go on from there, or fetch the "
+                f"file by hand and put it at {path}"
+            ) from error
+        _verify(url, part, size, checksum)
+        os.replace(part, path)
+
+
+def _transfer(url: str, part: Path, size: int | None, timeout: float) -> None:
+    have = part.stat().st_size if part.is_file() else 0
+    if size is not None and have >= size:
+        return
+    request = urllib.request.Request(url, headers={"User-Agent": "dislab"})
+    if have:
+        request.add_header("Range", f"bytes={have}-")
+    try:
+        response = urllib.request.urlopen(request, timeout=timeout)
+    except urllib.error.HTTPError as error:
+        if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise
+        # the server has no byte beyond what is here: the checksum decides whether that is all
+        return
+    with response:
+        resumed = response.status == http.HTTPStatus.PARTIAL_CONTENT
+        start = have if resumed else 0
+        length = response.headers.get("Content-Length")
+        total = start + int(length) if length else size
+        with part.open("ab" if resumed else "wb") as stream:
+            _copy(response, stream, start, total, part.stem)
+    if total is not None and part.stat().st_size < total:
+        raise ConnectionError(f"the transfer ended before byte {total}")
+
+
+def _copy(
+    response: http.client.HTTPResponse, stream: BinaryIO, start: int, total: int | None, name: str
+) -> None:
+    bar = tqdm(
+        desc=name, total=total, initial=start, unit="B", unit_scale=True, leave=False, disable=None
+    )
+    with bar:
+        while chunk := response.read(_CHUNK):
+            stream.write(chunk)
+            bar.update(len(chunk))
+
+
+def _verify(url: str, part: Path, size: int | None, checksum: str | None) -> None:
+    got = part.stat().st_size
+    wrong = f"{got} bytes instead of {size}" if size not in (None, got) else ""
+    if not wrong and checksum is not None and (found := sha256(part)) != checksum.lower():
+        wrong = f"SHA-256 {found} instead of {checksum.lower()}"
+    if wrong:
+        part.unlink()
+        raise InputError(
+            f"what {url} sent is not the published file: {wrong}; it was removed; try again, and "
+            "if that changes nothing, fetch the file from another place"
+        )

@@ -1,0 +1,211 @@
+from pathlib import Path
+from typing import Any
+
+import jsonargparse
+import numpy as np
+import pytest
+import torch
+
+from dislab.base import DataModule, Dataset, ImageBatch
+from dislab.datamodules import SingleData
+from dislab.datamodules._batches import EvalLoader, Numbers, Source, TrainPlan
+from dislab.datasets import DSprites
+from dislab.errors import InputError
+
+
+def draws(count: int, steps: int, **changes: Any) -> list[np.ndarray]:
+    plan = TrainPlan(np.arange(100, 100 + count), **{"batch_size": 64, "seed": 5, **changes})
+    return [plan.draw(step) for step in range(steps)]
+
+
+def test_draws_are_uniform_and_with_replacement() -> None:
+    drawn = np.concatenate(draws(50, 1000))
+    assert drawn.min() == 100
+    assert drawn.max() == 149
+    counts = np.bincount(drawn - 100)
+    # chi-squared with 49 degrees of freedom: mean 49, standard deviation 9.9
+    assert ((counts - 1280) ** 2 / 1280).sum() == pytest.approx(49, abs=40)
+
+
+def test_draws_depend_on_seed_and_step_alone() -> None:
+    first, again, other = draws(50, 3), draws(50, 3), draws(50, 3, seed=6)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first[0], first[1])
+    assert not np.array_equal(first[0], other[0])
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_ranks_share_the_batch_of_one(world: int) -> None:
+    shares = [draws(50, 3, rank=rank, world=world) for rank in range(world)]
+    for whole, *parts in zip(draws(50, 3), *shares, strict=True):
+        assert {len(part) for part in parts} == {64 // world}
+        assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("world", [1, 2, 3])
+def test_eval_loaders_share_the_states(world: int, tiny: Dataset) -> None:
+    states = np.arange(3, 26)
+    loaders = [EvalLoader(tiny, states, 4, 0, False, rank, world) for rank in range(world)]
+    batches = [list(loader) for loader in loaders]
+    assert [len(loader) for loader in loaders] == [len(some) for some in batches]
+    seen = torch.cat([batch.states for some in batches for batch in some])
+    assert torch.equal(seen, torch.from_numpy(states))
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_batches_carry_states_positions_and_images(num_workers: int, tiny: Dataset) -> None:
+    plan = TrainPlan(np.arange(300), 8)
+    before = torch.get_rng_state()
+    batches = list(Source(tiny, plan.draw, True).batches(range(2, 5), num_workers))
+    assert torch.equal(torch.get_rng_state(), before)
+    for step, batch in zip(range(2, 5), batches, strict=True):
+        assert np.array_equal(batch.states.numpy(), plan.draw(step))
+        assert np.array_equal(batch.positions.numpy(), tiny.factors.positions(plan.draw(step)))
+        assert batch.image is not None
+        assert torch.equal(batch.image, tiny.images(batch.states))
+
+
+@pytest.mark.parametrize("with_images", [True, False])
+def test_delivered_images_show_their_states(with_images: bool, tiny: Dataset) -> None:
+    data = SingleData(tiny)
+    states = torch.tensor([7, 299, 7])
+    positions = torch.from_numpy(tiny.factors.positions(states.numpy()))
+    image = tiny.images(states) if with_images else None
+    batch = data.on_after_batch_transfer(Numbers(states, positions, image), 0)
+    assert isinstance(batch, ImageBatch)
+    assert batch.image.dtype == torch.float32
+    assert torch.equal(
+        (batch.image[:, 0, 0, :2] * 255).round(), torch.tensor([[0.0, 7], [1, 43], [0, 7]])
+    )
+    assert torch.equal(batch.factors, positions)
+    assert torch.equal(batch.image, data.images(states))
+
+
+def test_pixels_reach_one(dsprites_like: Dataset) -> None:
+    image = SingleData(dsprites_like).images(torch.arange(4))
+    assert set(image.flatten().tolist()) == {0.0, 1.0}
+
+
+@pytest.fixture
+def dsprites_like(tiny: Dataset, monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    """The tiny set with pixels 0 and 255 only."""
+    gather = type(tiny).gather
+    monkeypatch.setattr(
+        type(tiny), "gather", lambda *args: (gather(*args) > 0).to(torch.uint8) * 255
+    )
+    return tiny
+
+
+def test_constructing_reads_nothing(tiny: Any) -> None:
+    data = SingleData(tiny, include={"shape": "dot"}, validation=0.0, test=0.0)
+    assert data.train_size == 100
+    assert data.image_shape == (1, 8, 8)
+    assert data.factors is tiny.factors
+    assert (tiny.prepared, tiny.asked) == (0, [])
+    data.prepare_data()
+    assert tiny.prepared == 1
+
+
+@pytest.mark.parametrize(("steps", "expected"), [(None, 210 // 32), (17, 17)])
+def test_length_of_an_epoch(steps: int | None, expected: int, tiny: Dataset) -> None:
+    data = SingleData(tiny, batch_size=32, steps_per_epoch=steps)
+    data.setup("fit")
+    loader = data.train_dataloader()
+    assert len(loader) == (expected if steps else data.train_size // 32)
+    assert len(list(loader)) == len(loader)
+
+
+def test_epochs_continue_the_draws(tiny: Dataset) -> None:
+    torch.manual_seed(11)
+    data = SingleData(tiny, batch_size=8, steps_per_epoch=3)
+    data.setup("fit")
+    loader = data.train_dataloader()
+    seen = [batch.states.numpy() for _ in range(2) for batch in loader]
+    plan = TrainPlan(data.indices("train"), 8, seed=11)
+    assert np.array_equal(seen, [plan.draw(step) for step in range(6)])
+    assert loader.state_dict() == data.state_dict() == {"seed": 11, "step": 6}
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_loaded_state_continues_the_draws(num_workers: int, tiny: Dataset) -> None:
+    def loader(seed: int) -> Any:
+        torch.manual_seed(seed)
+        data = SingleData(tiny, batch_size=8, steps_per_epoch=6, num_workers=num_workers)
+        data.setup("fit")
+        return data.train_dataloader()
+
+    first = loader(1)
+    whole = [batch.states.numpy() for batch in first]
+    stopped = loader(1)
+    iterator = iter(stopped)
+    seen = [next(iterator).states.numpy() for _ in range(2)]
+    resumed = loader(2)
+    resumed.load_state_dict(stopped.state_dict())
+    seen += [batch.states.numpy() for _, batch in zip(range(4), resumed, strict=False)]
+    assert np.array_equal(seen, whole)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
+        ({"eval_batch_size": -1}, "eval_batch_size must be at least 1, not -1"),
+        ({"steps_per_epoch": 0}, "steps_per_epoch must be at least 1, not 0"),
+        ({"num_workers": -1}, "num_workers must be at least 0, not -1"),
+        ({"validation": -0.1}, "validation -0.1 and test 0.05 are fractions"),
+        ({"validation": 0.5, "test": 0.5}, "leave some for training"),
+        ({"batch_size": 300}, r"batch_size 300 is larger than the training split of 2\d\d states"),
+        ({"include": {"place": {"min": 30}}}, "factor place"),
+        ({"hold_out": {"place": {"min": 0}}}, "hold_out matches them all"),
+    ],
+)
+def test_refuses_wrong_settings(settings: dict[str, Any], message: str, tiny: Dataset) -> None:
+    with pytest.raises(InputError, match=message):
+        SingleData(tiny, **settings)
+
+
+def test_refuses_more_processes_than_the_batch_or_a_split_has(
+    tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = SingleData(tiny, batch_size=9, validation=0.01, split_seed=1)
+    count = len(data.indices("validation"))
+    monkeypatch.setattr("dislab.datamodules.single_data.world", lambda: (0, 3 * count + 1))
+    with pytest.raises(InputError, match="batch_size 9 counts the images of all processes"):
+        data.setup("fit")
+    with pytest.raises(InputError, match=f"validation split has {count} states for"):
+        data.val_dataloader()
+
+
+def test_configuration_file(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        """
+        data:
+          class_path: dislab.datamodules.SingleData
+          init_args:
+            dataset: dislab.datasets.DSprites
+            include: {shape: [square], posX: {min: 0.5}}
+            hold_out: {orientation: {min: 1, max: 2.5}, scale: 0.5}
+        """
+    )
+    parser = jsonargparse.ArgumentParser()
+    parser.add_argument("--config", action="config")
+    parser.add_subclass_arguments(DataModule, "data")
+    parsed = parser.parse_args(["--config", str(config), "--data.batch_size=32"])
+    data = parser.instantiate(parsed).data
+    assert isinstance(data, SingleData)
+    assert isinstance(data.dataset, DSprites)
+    assert data.batch_size == 32
+    # 6 scales, 40 orientations, 16 columns, 32 rows are included; of these 1 scale and the
+    # orientations 7 to 15 are held out
+    assert len(data.indices("test")) == 9 * 16 * 32
+    assert len(data.indices("all")) == 6 * 40 * 16 * 32
+
+
+def test_default_splits_of_dsprites() -> None:
+    data = SingleData(DSprites())
+    sizes = {split: len(data.indices(split)) for split in ("train", "validation", "test", "all")}
+    assert sizes["all"] == 737_280
+    assert sizes["test"] == pytest.approx(0.05 * 737_280, rel=0.03)
+    assert sizes["validation"] == pytest.approx(0.01 * 737_280, rel=0.05)
+    assert data.train_size == sizes["train"]

@@ -1,0 +1,106 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dislab.base import Dataset
+from dislab.datamodules._splits import split_states
+from dislab.errors import InputError
+
+PARTS = ("train", "validation", "test")
+
+
+def split(dataset: Dataset, **changes: Any) -> dict[Any, np.ndarray]:
+    settings: dict[str, Any] = {
+        "include": None,
+        "hold_out": None,
+        "validation": 0.1,
+        "test": 0.2,
+        "seed": 0,
+    }
+    return split_states(dataset, **{**settings, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"seed": 7, "validation": 0.3, "test": 0.4},
+        {"include": {"shape": ["dot", "ring"]}},
+        {"include": {"angle": {"min": 2}}, "hold_out": {"place": {"min": 15}}},
+        {"hold_out": {"angle": 4}},
+        {"hold_out": {"angle": 0, "place": [1, 2]}, "validation": 0.4},
+    ],
+)
+def test_laws(changes: dict[str, Any], tiny: Dataset) -> None:
+    parts = split(tiny, **changes)
+    included = tiny.factors.where(changes.get("include") or {})
+    together = np.sort(np.concatenate([parts[part] for part in PARTS]))
+    assert np.array_equal(parts["all"], together)
+    assert len(np.unique(together)) == len(together)
+    assert np.isin(together, included).all()
+    images = [set(tiny.canonical(parts[part]).tolist()) for part in PARTS]
+    assert not images[0] & images[1]
+    assert not images[0] & images[2]
+    assert not images[1] & images[2]
+    for part in PARTS:
+        assert (np.diff(parts[part]) > 0).all()
+    lost = np.setdiff1d(included, together)
+    if "hold_out" in changes:
+        held = tiny.factors.where(changes["hold_out"])
+        assert np.array_equal(parts["test"], np.intersect1d(held, included))
+        # only duplicates of held-out images are lost
+        assert np.isin(tiny.canonical(lost), tiny.canonical(held)).all()
+    else:
+        assert not len(lost)
+
+
+def test_fractions_are_met(tiny: Dataset) -> None:
+    sizes = np.array([[len(split(tiny, seed=seed)[part]) for part in PARTS] for seed in range(200)])
+    # 240 images, of which 60 count twice: the mean of 200 draws has a standard error below 0.3 %
+    assert sizes.mean(axis=0) / 300 == pytest.approx([0.7, 0.1, 0.2], abs=0.01)
+
+
+def test_a_state_keeps_its_split_whatever_else_is_included(tiny: Dataset) -> None:
+    whole, part = split(tiny), split(tiny, include={"shape": "bar", "place": {"max": 9}})
+    for name in PARTS:
+        assert np.isin(part[name], whole[name]).all()
+
+
+def test_a_smaller_test_split_is_part_of_a_larger_one(tiny: Dataset) -> None:
+    assert np.isin(split(tiny, test=0.1)["test"], split(tiny, test=0.3)["test"]).all()
+
+
+def test_the_seed_decides(tiny: Dataset) -> None:
+    assert np.array_equal(split(tiny, seed=3)["test"], split(tiny, seed=3)["test"])
+    assert not np.array_equal(split(tiny, seed=3)["test"], split(tiny, seed=4)["test"])
+
+
+def test_duplicates_of_held_out_images_are_in_no_split(tiny: Dataset) -> None:
+    parts = split(tiny, hold_out={"angle": 4})
+    # 3 shapes x 20 places are held out at angle 4, and look the same at angle 0
+    assert len(parts["test"]) == 60
+    assert len(parts["all"]) == 300 - 60
+    assert not np.isin(tiny.factors.where({"angle": 0}), parts["all"]).any()
+
+
+def test_fraction_zero_means_without(tiny: Dataset) -> None:
+    parts = split(tiny, validation=0.0, test=0.0)
+    assert [len(parts[part]) for part in PARTS] == [300, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hold_out": {"shape": "dot"}, "include": {"shape": "bar"}}, "matches none of the 100"),
+        ({"hold_out": {"place": {"min": 0}}}, "none of the 300 .*hold_out matches them all"),
+        ({"include": {"angle": [0, 4]}, "hold_out": {"angle": 4}}, "none of the 120 included"),
+        ({"validation": 1e-9}, "validation split is empty: 1e-09 of 300 states; raise validation"),
+        ({"test": 1e-9}, "test split is empty: 1e-09 of 300 states; raise test"),
+        ({"include": {"shape": "cross"}}, "no value 'cross'"),
+        ({"hold_out": {"size": 1}}, "no factor 'size'"),
+    ],
+)
+def test_empty_splits_are_explained(changes: dict[str, Any], message: str, tiny: Dataset) -> None:
+    with pytest.raises(InputError, match=message):
+        split(tiny, **changes)

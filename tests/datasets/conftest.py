@@ -1,0 +1,21 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dislab.datasets import DSprites
+
+
+@pytest.fixture(scope="session")
+def dsprites() -> DSprites:
+    """The whole rendered set, from the user's cache folder: rendered at most once a machine."""
+    dataset = DSprites()
+    dataset.prepare()
+    return dataset
+
+
+@pytest.fixture(scope="session")
+def frames() -> tuple[np.ndarray, np.ndarray]:
+    """320 published images, true where white, and their positions."""
+    with np.load(Path(__file__).parents[1] / "data/dsprites_gif_320.npz") as archive:
+        return archive["imgs"] > 0, archive["latents_classes"][:, 1:]
