@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
-from dislab.errors import InputError
+from dislab.errors import InputError, nearest
 
 GROUPS: Final = (
     "encoders",
@@ -77,7 +77,11 @@ def available(group: str) -> list[Plugin]:
         InputError: The group does not exist, or two distributions declare one name.
     """
     if group not in GROUPS:
-        raise InputError(f"there is no plugin group {group!r}; the groups are {', '.join(GROUPS)}")
+        close = nearest(group, GROUPS)
+        hint = f" (did you mean {close}?)" if close else ""
+        raise InputError(
+            f"there is no plugin group {group!r}{hint}; the groups are {', '.join(GROUPS)}"
+        )
     found: dict[str, Plugin] = {}
     for entry in entry_points(group=f"dislab.{group}"):
         plugin = _plugin(group, entry)

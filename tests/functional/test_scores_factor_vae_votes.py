@@ -10,6 +10,7 @@ from dislab.functional import factor_vae_votes
 from dislab.functional.draws import host_generator
 from dislab.functional.factor_vae_votes import Ballot, count_votes, draw_ballot, vote_accuracy
 
+NAMES = ("a", "b", "c")
 ALL = torch.ones(3, dtype=torch.bool)
 
 
@@ -21,7 +22,7 @@ def random_factors(images: int, seed: int = 0) -> Tensor:
 
 def test_all_images_of_a_vote_share_the_held_value_and_nothing_else() -> None:
     factors = random_factors(400)
-    ballot = draw_ballot(factors, ALL, 300, 40, host_generator(0))
+    ballot = draw_ballot(factors, ALL, 300, 40, host_generator(0), NAMES)
     drawn = factors[ballot.rows]
     spread = (drawn != drawn[:, :1]).any(1)
     held = torch.nn.functional.one_hot(ballot.factor, 3).bool()
@@ -31,7 +32,7 @@ def test_all_images_of_a_vote_share_the_held_value_and_nothing_else() -> None:
 
 def test_factors_are_drawn_uniformly_and_values_as_they_occur() -> None:
     factors = torch.tensor([0] * 60 + [1] * 30 + [2] * 10)[:, None].expand(100, 2).contiguous()
-    ballot = draw_ballot(factors, torch.tensor([True, True]), 20_000, 2, host_generator(1))
+    ballot = draw_ballot(factors, torch.tensor([True, True]), 20_000, 2, host_generator(1), NAMES)
     assert ballot.factor.double().mean().item() == pytest.approx(0.5, abs=0.015)
     value = factors[ballot.rows[:, 0], 0]
     shares = value.bincount().double() / len(value)
@@ -42,25 +43,30 @@ def test_factors_are_drawn_uniformly_and_values_as_they_occur() -> None:
 
 def test_factors_that_never_vary_and_lonely_values_are_not_held() -> None:
     factors = torch.tensor([[0, 4, 0], [0, 1, 1], [0, 1, 1], [0, 2, 0]])
-    ballot = draw_ballot(factors, torch.tensor([False, True, True]), 500, 8, host_generator(2))
+    ballot = draw_ballot(
+        factors, torch.tensor([False, True, True]), 500, 8, host_generator(2), NAMES
+    )
     assert set(ballot.factor.tolist()) == {1, 2}
     assert set(ballot.rows[ballot.factor == 1].flatten().tolist()) == {1, 2}
 
 
 def test_a_factor_with_no_shared_value_is_refused() -> None:
-    with pytest.raises(InputError, match="no two images share a value of factor number 1"):
+    with pytest.raises(InputError, match="no two images share a value of factor b,"):
         draw_ballot(
             torch.tensor([[0, 0, 0], [0, 1, 0], [1, 2, 1], [1, 3, 1]]),
             ALL,
             50,
             4,
             host_generator(0),
+            NAMES,
         )
 
 
 def test_ballots_repeat_by_seed() -> None:
     factors = random_factors(100)
-    one, two, three = (draw_ballot(factors, ALL, 20, 6, host_generator(s)) for s in (5, 5, 6))
+    one, two, three = (
+        draw_ballot(factors, ALL, 20, 6, host_generator(s), NAMES) for s in (5, 5, 6)
+    )
     assert torch.equal(one.rows, two.rows)
     assert not torch.equal(one.rows, three.rows)
 
@@ -84,7 +90,7 @@ def test_votes_equal_those_of_a_loop(pruned: list[int], monkeypatch: pytest.Monk
     codes = codes * torch.tensor([1, 10, 0.1, 3, 1]) + torch.randn(300, 5, dtype=torch.float64)
     active = torch.ones(5, dtype=torch.bool)
     active[pruned] = False
-    ballot = draw_ballot(factors, ALL, 200, 16, host_generator(3))
+    ballot = draw_ballot(factors, ALL, 200, 16, host_generator(3), NAMES)
 
     expected = np.zeros((5, 3), dtype=np.int64)
     array, kept = codes.numpy(), np.flatnonzero(active.numpy())

@@ -1,5 +1,6 @@
 """Votes of the FactorVAE score: which latent varies least while one factor is held."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ def draw_ballot(
     votes: int,
     samples: int,
     generator: np.random.Generator,
+    names: Sequence[str],
 ) -> Ballot:
     """Images for each vote, drawn with replacement out of the bank.
 
@@ -44,6 +46,7 @@ def draw_ballot(
         votes: Number of votes.
         samples: Number of images a vote.
         generator: Source of the draws.
+        names: Names of the factors, for messages.
 
     Raises:
         InputError: No two images share a value of one of the factors.
@@ -58,8 +61,8 @@ def draw_ballot(
         shared = np.flatnonzero(count[column] > 1)
         if not len(shared):
             raise InputError(
-                f"no two images share a value of factor number {factor}, so that it cannot be "
-                "held; score more images"
+                f"no two images share a value of factor {names[factor]}, so that it cannot be "
+                "held; score more images, or group its values"
             )
         value = column[shared[generator.integers(len(shared), size=len(own))]]
         place = generator.random((len(own), samples)) * count[value, None]

@@ -1,0 +1,56 @@
+"""Mutual information gap."""
+
+from typing import final
+
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.code_bank import checked
+from dislab.functional.mutual_information import information_gaps
+
+
+@final
+class MIG(Metric):
+    """Mutual information gap: how far the best latent of a factor is ahead of the second best.
+
+    Each latent is cut into equal-width bins between its smallest and its largest code; the
+    mutual information is that of bin and value number, in nats. The score cannot reach 1 when
+    there are fewer bins than values: perfect codes of dSprites get about 0.896 with 20 bins and
+    10,000 images.
+
+    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6, estimated with histograms as in
+    Locatello et al. (2019), https://arxiv.org/abs/1811.12359. Factors that never vary are left
+    out, and a missing second latent counts as uninformative.
+
+    Args:
+        space: The factors behind the images.
+        bins: Number of equal-width bins a latent.
+
+    Raises:
+        InputError: There are fewer than two bins.
+    """
+
+    def __init__(self, space: FactorSpace, bins: int = 20) -> None:
+        super().__init__(space)
+        if bins < 2:
+            raise InputError(f"bins is {bins}; mutual information needs at least 2")
+        self.bins = bins
+
+    def compute(self) -> dict[str, Tensor]:
+        """The gap `mig`, and its parts.
+
+        Parts are `mig_per_factor`, which is NaN for factors that never vary, and
+        `mutual_information` (latent, factor) in nats.
+
+        Raises:
+            InputError: The codes or factors cannot be scored; the message says why.
+        """
+        bank = checked(self.codes, self.factors, self.space, least=2)
+        gaps = information_gaps(bank.codes, bank.factors, self.bins)
+        return {
+            "mig": gaps.gap[bank.varied].mean(),
+            "mig_per_factor": gaps.gap,
+            "mutual_information": gaps.mutual_information,
+        }

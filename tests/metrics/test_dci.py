@@ -1,0 +1,185 @@
+"""Disentanglement, completeness and informativeness with boosted trees."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import GradientBoostingClassifier
+from torch import Tensor
+
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
+from dislab.functional.code_bank import ConstantFactorWarning
+from dislab.functional.importance import importance_scores
+from dislab.metrics import DCI
+from dislab.metrics.dci import UnseenValueWarning
+
+SIZES = (2, 3, 4)
+SPACE = FactorSpace(
+    tuple(
+        Factor(name, tuple(map(float, range(size))))
+        for name, size in zip("abc", SIZES, strict=True)
+    )
+)
+NAMES = {
+    "disentanglement",
+    "completeness",
+    "informativeness",
+    "informativeness_train",
+    "importance",
+    "disentanglement_per_latent",
+    "completeness_per_factor",
+    "informativeness_per_factor",
+}
+
+
+def draw_factors(images: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    columns = [torch.randint(size, (images,), generator=generator) for size in SIZES]
+    return torch.stack(columns, dim=1)
+
+
+def noise(images: int, latents: int, seed: int = 0) -> Tensor:
+    return torch.randn(images, latents, generator=torch.Generator().manual_seed(seed + 100))
+
+
+def score(codes: Tensor, factors: Tensor) -> dict[str, Tensor]:
+    metric = DCI(SPACE)
+    metric.update(codes, factors)
+    result = metric.compute()
+    assert set(result) == {f"dci_hgbt_{name}" for name in NAMES}
+    return {name.removeprefix("dci_hgbt_"): value for name, value in result.items()}
+
+
+def test_perfect_codes_score_one() -> None:
+    factors = draw_factors(600)
+    result = score(torch.cat([noise(600, 2), factors], dim=1), factors)
+    for name in ("disentanglement", "completeness", "informativeness", "informativeness_train"):
+        assert result[name].item() == pytest.approx(1.0, abs=0.005), name
+    assert result["importance"].shape == (5, 3)
+    torch.testing.assert_close(
+        result["importance"][2:], torch.eye(3).double(), rtol=0.0, atol=0.005
+    )
+    assert result["informativeness_per_factor"].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_rotated_codes_are_informative_but_entangled() -> None:
+    factors = draw_factors(900)
+    rotation = torch.linalg.qr(noise(3, 3))[0]
+    codes = (factors - factors.double().mean(0)) / factors.double().std(0) @ rotation.double()
+    result = score(codes, factors)
+    assert result["informativeness"].item() > 0.9
+    assert result["disentanglement"].item() < 0.5
+    assert result["completeness"].item() < 0.5
+
+
+def test_noise_tells_nothing() -> None:
+    factors = draw_factors(900)
+    result = score(noise(900, 4), factors)
+    assert result["disentanglement"].item() < 0.05
+    assert result["completeness"].item() < 0.05
+    assert result["informativeness"].item() == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 3, abs=0.08)
+    assert result["informativeness_train"].item() > result["informativeness"].item()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.3, 0.6])
+def test_scores_are_close_to_those_of_exact_boosting(spread: float) -> None:
+    factors = draw_factors(3000)
+    codes = torch.cat([factors, torch.zeros(3000, 2)], dim=1) + spread * noise(3000, 5)
+    own = score(codes, factors)
+    columns = [
+        GradientBoostingClassifier(random_state=0)
+        .fit(codes[:2000].numpy(), column[:2000].numpy())
+        .feature_importances_
+        for column in factors.T
+    ]
+    exact = importance_scores(torch.from_numpy(np.stack(columns, axis=1)))
+    assert own["disentanglement"].item() == pytest.approx(exact.disentanglement.item(), abs=0.04)
+    assert own["completeness"].item() == pytest.approx(exact.completeness.item(), abs=0.04)
+
+
+def test_codes_that_never_change_score_zero() -> None:
+    result = score(torch.ones(300, 3), draw_factors(300))
+    assert result["disentanglement"].item() == 0.0
+    assert result["completeness"].item() == 0.0
+    assert result["disentanglement_per_latent"].tolist() == [0.0, 0.0, 0.0]
+    assert result["importance"].abs().sum().item() == 0.0
+
+
+def test_order_and_units_of_latents_do_not_matter() -> None:
+    factors = draw_factors(450)
+    codes = torch.cat([factors + 0.6 * noise(450, 3), noise(450, 1, seed=1)], dim=1).double()
+    plain = score(codes, factors)
+    order = torch.tensor([2, 0, 3, 1])
+    changed = score(codes[:, order] * torch.tensor([2, 0.5, 4, 1]).double(), factors)
+    torch.testing.assert_close(
+        changed["importance"], plain["importance"][order], rtol=0.0, atol=0.02
+    )
+    for name in ("disentanglement", "completeness"):
+        assert changed[name].item() == pytest.approx(plain[name].item(), abs=0.02)
+
+
+def test_the_first_images_train_and_the_last_are_tested_on() -> None:
+    factors = draw_factors(300)
+    codes = factors.double()
+    codes[200:] = codes[200:].flip(1)
+    result = score(codes, factors)
+    assert result["informativeness_train"].item() == 1.0
+    assert result["informativeness"].item() < 0.7
+
+
+def test_factors_that_never_vary_are_left_out() -> None:
+    factors = draw_factors(300)
+    factors[:, 1] = 2
+    with pytest.warns(ConstantFactorWarning, match="b took one value only"):
+        result = score(factors.float(), factors)
+    assert result["disentanglement"].item() == pytest.approx(1.0, abs=0.005)
+    assert result["importance"][:, 1].tolist() == [0.0, 0.0, 0.0]
+    assert result["completeness_per_factor"].isnan().tolist() == [False, True, False]
+    assert result["informativeness_per_factor"].isnan().tolist() == [False, True, False]
+
+
+def test_a_value_that_is_only_tested_on_is_named() -> None:
+    factors = draw_factors(300)
+    factors[:200, 2] = factors[:200, 2].clamp(max=2)
+    factors[200:220, 2] = 3
+    factors[220:, 2] = factors[220:, 2].clamp(max=2)
+    with pytest.warns(UnseenValueWarning, match="1 values of factor c occur in the images to test"):
+        result = score(factors.float(), factors)
+    expected = pytest.approx([1.0, 1.0, 0.8])
+    assert result["informativeness_per_factor"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("codes", "factors", "message"),
+    [
+        (noise(300, 1), draw_factors(300), "got 1 latents and 3 factors"),
+        (noise(2, 3), torch.tensor([[0, 1, 2], [1, 0, 3]]), "got 2 images and needs at least 3"),
+        (
+            noise(6, 3),
+            torch.tensor([[0, 0, 0]] * 4 + [[1, 1, 1]] * 2),
+            "factor a takes one value only in the 4 images to learn from.*random order",
+        ),
+        (noise(300, 3) / 0, draw_factors(300), "300 of 300 codes hold NaN or infinity"),
+    ],
+)
+def test_bad_input_is_named(codes: Tensor, factors: Tensor, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        score(codes, factors)
+
+
+def test_a_single_factor_is_not_enough() -> None:
+    factors = draw_factors(60)
+    factors[:, 1:] = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantFactorWarning)
+        with pytest.raises(InputError, match="got 4 latents and 1 factors"):
+            score(noise(60, 4), factors)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -0.5, float("nan")])
+def test_bad_fractions_are_named(fraction: float) -> None:
+    with pytest.raises(InputError, match="test_fraction is"):
+        DCI(SPACE, test_fraction=fraction)
