@@ -1,0 +1,8 @@
+"""Callbacks: scores, pictures and codes of a run, written into its folder."""
+
+from dislab.callbacks.evaluate import Evaluate
+from dislab.callbacks.reconstructions import Reconstructions
+from dislab.callbacks.representations import Representations
+from dislab.callbacks.traversals import Traversals
+
+__all__ = ["Evaluate", "Reconstructions", "Representations", "Traversals"]

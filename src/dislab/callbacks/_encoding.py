@@ -1,0 +1,135 @@
+"""States drawn from a data module, and what a network makes of their images."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import lightning.pytorch as pl
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+from tqdm import tqdm
+
+from dislab.base import DataModule, Objective, Split
+from dislab.callbacks._trainer import evaluating, lacks
+from dislab.errors import InputError
+from dislab.factors import Indices
+from dislab.functional.draws import host_generator
+from dislab.functional.gaussians import kl_per_latent
+
+
+class Encoding(NamedTuple):
+    """Codes of drawn states, on the CPU.
+
+    Attributes:
+        codes: In float32, shape (point, latent).
+        factors: Positions, shape (point, factor).
+        kl: KL of each latent's posterior from the prior in nats, mean over the points, shape
+            (latent,); None for a method without posteriors.
+    """
+
+    codes: Tensor
+    factors: Tensor
+    kl: Tensor | None
+
+
+def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:
+    """State numbers of a split in random order, without replacement; all of them if they are few.
+
+    Args:
+        data: The data module.
+        split: Where to draw from.
+        points: How many to draw.
+        seed: Decides the draw.
+
+    Raises:
+        InputError: The split is empty.
+    """
+    states = data.indices(split)
+    if not len(states):
+        raise InputError(f"the split {split} is empty; there is nothing to draw from it")
+    return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)
+
+
+def images_of(trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices) -> Tensor:
+    """Images of some states as the objective receives them, on its device and in its precision.
+
+    Args:
+        trainer: The trainer at work.
+        data: The data module.
+        module: The objective.
+        states: State numbers.
+    """
+    image = data.images(torch.from_numpy(states).to(module.device))
+    converted: Tensor = trainer.precision_plugin.convert_input(image)
+    return converted
+
+
+def over_images(
+    trainer: pl.Trainer,
+    data: DataModule,
+    module: Objective,
+    states: Indices,
+    batch_size: int,
+    function: Callable[[Tensor], Tensor],
+) -> Shaped[Tensor, "point *rest"]:
+    """What a function makes of the images, on the CPU; a bar shows the progress on a terminal.
+
+    Args:
+        trainer: The trainer at work.
+        data: The data module.
+        module: The objective; it decides the device, and is in evaluation mode meanwhile.
+        states: State numbers.
+        batch_size: Images at a time.
+        function: Called once a batch, with pixels in [0, 1] on the objective's device.
+    """
+    results = []
+    bar = tqdm(total=len(states), desc="encoding", unit=" images", leave=False, disable=None)
+    with bar, evaluating(trainer, module):
+        for start in range(0, len(states), batch_size):
+            batch = states[start : start + batch_size]
+            results.append(function(images_of(trainer, data, module, batch)).cpu())
+            bar.update(len(batch))
+    return torch.cat(results)
+
+
+def encode_states(
+    trainer: pl.Trainer,
+    data: DataModule,
+    module: Objective,
+    states: Indices,
+    batch_size: int,
+    with_kl: bool = True,
+) -> Encoding:
+    """Codes and factors of states, and how much their posteriors tell.
+
+    Every image is encoded once: where the codes of the first batch are its posterior means, the
+    later batches take their codes from the posteriors.
+
+    Args:
+        trainer: The trainer at work.
+        data: The data module.
+        module: The objective.
+        states: State numbers.
+        batch_size: Images at a time.
+        with_kl: Whether the KL is wanted.
+    """
+    sums: list[Tensor] = []
+    wanted = with_kl and not lacks(module, "encode")
+    same: bool | None = None
+
+    def encode(image: Tensor) -> Float[Tensor, "batch latent"]:
+        nonlocal same
+        if not wanted:
+            return module.codes(image).float()
+        posterior = module.encode(image)
+        sums.append(kl_per_latent(*posterior).cpu().double().sum(0))
+        means = posterior.mean.float()
+        if same:
+            return means
+        codes = module.codes(image).float()
+        same = torch.equal(codes, means) if same is None else same
+        return codes
+
+    codes = over_images(trainer, data, module, states, batch_size, encode)
+    kl = torch.stack(sums).sum(0) / len(states) if sums else None
+    return Encoding(codes, torch.from_numpy(data.factors.positions(states)), kl)

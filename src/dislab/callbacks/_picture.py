@@ -1,0 +1,79 @@
+"""When a callback draws, and where its pictures go."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import lightning.pytorch as pl
+from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_info
+from matplotlib.figure import Figure
+
+from dislab import plots
+from dislab.base import DataModule, Objective
+from dislab.callbacks._trainer import data_of, is_rehearsal, lacks, objective_of, run_folder
+
+
+class Picture(pl.Callback, ABC):
+    """A picture of what an objective decodes, drawn by the first process.
+
+    Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
+    end of training, `validate` and `test` write `images/<name>.png`. TensorBoard gets all of them
+    under the number of optimiser steps. A method without posterior or decoder is left alone, with
+    one line in the log.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+        """The picture of the objective as it is.
+
+        Args:
+            trainer: The trainer at work.
+            data: Where images come from.
+            module: The objective, which has a posterior and a decoder.
+        """
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Says once when the method has nothing to draw."""
+        module = objective_of(pl_module, type(self).__name__)
+        missing = _missing(module)
+        if missing and stage in ("fit", "validate", "test"):
+            owner = type(module).__name__
+            rank_zero_info(f"{type(self).__name__}: nothing to draw, as {owner} has no {missing}")
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draws the state of training, or of a checkpoint."""
+        self._publish(trainer, pl_module, in_training=trainer.state.fn == "fit")
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draws the result of training."""
+        self._publish(trainer, pl_module)
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draws the state of a checkpoint."""
+        self._publish(trainer, pl_module)
+
+    def _publish(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, in_training: bool = False
+    ) -> None:
+        module = objective_of(pl_module, type(self).__name__)
+        if is_rehearsal(trainer) or _missing(module):
+            return
+        data, folder = data_of(trainer, type(self).__name__), run_folder(trainer)
+        if not trainer.is_global_zero:
+            return
+        steps = int(module.steps)
+        figure = self.draw(trainer, data, module)
+        file = f"{self.name}_{steps:07d}.png" if in_training else f"{self.name}.png"
+        plots.save(figure, folder / "images" / file)
+        for logger in trainer.loggers:
+            if isinstance(logger, TensorBoardLogger):
+                pixels = plots.pixels(figure)
+                logger.experiment.add_image(f"images/{self.name}", pixels, steps, dataformats="HWC")
+
+
+def _missing(module: Objective) -> str | None:
+    if lacks(module, "encode"):
+        return "posterior"
+    return "decoder" if lacks(module, "decode") else None

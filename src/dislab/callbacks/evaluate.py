@@ -1,0 +1,145 @@
+"""Scores of a trained objective."""
+
+from typing import Any, final
+
+import lightning.pytorch as pl
+import torch
+
+from dislab import runs
+from dislab.base import DataModule, MetricBuilder, Objective, Split
+from dislab.callbacks._encoding import draw_states, encode_states
+from dislab.callbacks._scoring import Scores, score, spread, table
+from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.factors import Indices
+from dislab.functional.checks import check_at_least
+from dislab.functional.draws import mix
+
+
+@final
+class Evaluate(pl.Callback):
+    """Scores the codes at the end of `validate` and `test`; training is left alone.
+
+    Some states are drawn, their images encoded once, and every score reads the same codes. The
+    scalars go to the loggers as `scores/<name>` and to the terminal as a table; `scores.json` in
+    the run folder gets them under `validate` or `test`, together with per-factor parts, settings,
+    draw, data, checkpoint, seed and versions. Of a method with posteriors the KL of each latent in
+    nats and the number of active units (KL above 0.01 nats, the mean over the points) are
+    recorded as well. Several processes: the first one scores, the others wait.
+
+    Args:
+        metrics: The scores by the name you give each; without any, nothing is scored.
+        points: How many states are drawn, without replacement; all of them if there are fewer.
+        split: Where they are drawn from: train, validation, test, or all.
+        batch_size: Images encoded at a time.
+        seed: Decides which states are drawn, and in what order.
+        untrained: How many copies of the objective with fresh weights are scored on the same
+            points. Their mean and standard deviation are the floor that training must beat.
+
+    Raises:
+        InputError: A number is below what makes sense.
+    """
+
+    def __init__(
+        self,
+        metrics: dict[str, MetricBuilder] | None = None,
+        points: int = 15_000,
+        split: Split = "all",
+        batch_size: int = 256,
+        seed: int = 0,
+        untrained: int = 0,
+    ) -> None:
+        check_at_least("points", points, 1)
+        check_at_least("batch_size", batch_size, 1)
+        check_at_least("untrained", untrained, 0)
+        self.metrics = metrics or {}
+        self.points = points
+        self.split: Split = split
+        self.batch_size = batch_size
+        self.seed = seed
+        self.untrained = untrained
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores, unless the validation is a part of training."""
+        if trainer.state.fn == "validate":
+            self._run(trainer, pl_module, "validate")
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores."""
+        self._run(trainer, pl_module, "test")
+
+    def _run(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: runs.ScoreStage
+    ) -> None:
+        if not self.metrics or is_rehearsal(trainer):
+            return
+        module, data = objective_of(pl_module, "Evaluate"), data_of(trainer, "Evaluate")
+        folder = run_folder(trainer)
+        if trainer.is_global_zero:
+            states = draw_states(data, self.split, self.points, self.seed)
+            # The trainer runs its loops in inference mode; a score may need to fit a model.
+            with torch.inference_mode(False), torch.enable_grad():
+                scores = self._score(trainer, data, module, states)
+                seeds, copies = self._score_untrained(trainer, data, module, states)
+            floor = spread(copies)
+            record = self._record(trainer, data, module, scores, len(states))
+            measured = trainer.callback_metrics
+            record["losses"] = {name: float(value) for name, value in measured.items()}
+            record["untrained"] = {"seeds": seeds, "scores": floor}
+            path = runs.write_scores(folder, stage, record)
+            self._log(trainer, module, scores)
+            print(f"\n{table(scores.values, floor)}\n{path}")
+        trainer.strategy.barrier("scores")
+
+    def _score(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
+    ) -> Scores:
+        encoding = encode_states(trainer, data, module, states, self.batch_size)
+        return score(self.metrics, data.factors, encoding)
+
+    def _score_untrained(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
+    ) -> tuple[list[int], list[dict[str, float]]]:
+        seeds = [mix(self.seed, number) for number in range(self.untrained)]
+        copies = []
+        for seed in seeds:
+            # The weights are made on the CPU: only its generator is set, and put back after.
+            with torch.random.fork_rng(devices=[]):
+                torch.default_generator.manual_seed(seed)
+                copy = runs.rebuild(module)
+            copies.append(self._score(trainer, data, copy.to(module.device), states).values)
+        return seeds, copies
+
+    def _record(
+        self,
+        trainer: pl.Trainer,
+        data: DataModule,
+        module: Objective,
+        scores: Scores,
+        points: int,
+    ) -> dict[str, Any]:
+        drawn = {"split": self.split, "points": points, "seed": self.seed}
+        return {
+            "scores": scores.values,
+            "parts": scores.parts,
+            "metrics": scores.settings,
+            "draw": drawn | {"available": len(data.indices(self.split))},
+            "data": {
+                "datamodule": type(data).__name__,
+                "dataset": type(data.dataset).__name__,
+                "factors": list(data.factors.names),
+                "provenance": data.dataset.provenance(),
+            },
+            "objective": type(module).__name__,
+            "checkpoint": {
+                "path": str(trainer.ckpt_path) if trainer.ckpt_path else None,
+                "steps": int(module.steps),
+            },
+            "seed": int(module.draw_seed),
+            "versions": runs.versions(),
+        }
+
+    def _log(self, trainer: pl.Trainer, module: Objective, scores: Scores) -> None:
+        logged = {f"scores/{name}": value for name, value in scores.values.items()}
+        for logger in trainer.loggers:
+            logger.log_metrics(logged, step=int(module.steps))
+            logger.save()

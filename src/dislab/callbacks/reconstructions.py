@@ -1,0 +1,50 @@
+"""Pictures of images above their reconstructions."""
+
+from typing import ClassVar, final
+
+import lightning.pytorch as pl
+import torch
+from matplotlib.figure import Figure
+
+from dislab import plots
+from dislab.base import DataModule, Objective, Split
+from dislab.callbacks._encoding import draw_states, images_of
+from dislab.callbacks._picture import Picture
+from dislab.callbacks._trainer import evaluating
+from dislab.functional.checks import check_at_least
+
+
+@final
+class Reconstructions(Picture):
+    """Draws some images above the decoded means of their posteriors, as PNG and in TensorBoard.
+
+    Every validation during training writes `images/reconstructions_<steps>.png` into the run
+    folder; the end of training, `validate` and `test` write `images/reconstructions.png`. A method
+    without posterior or decoder is left alone.
+
+    Args:
+        count: How many images.
+        split: Where they are drawn from: train, validation, test, or all.
+        seed: Decides which images; they stay the same throughout a run.
+
+    Raises:
+        InputError: No image is asked for.
+    """
+
+    name: ClassVar[str] = "reconstructions"
+
+    def __init__(self, count: int = 8, split: Split = "test", seed: int = 0) -> None:
+        check_at_least("count", count, 1)
+        self.count = count
+        self.split: Split = split
+        self.seed = seed
+
+    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+        """Images in the first row, reconstructions in the second."""
+        states = draw_states(data, self.split, self.count, self.seed)
+        with evaluating(trainer, module):
+            image = images_of(trainer, data, module, states)
+            decoded = module.decode(module.encode(image).mean)
+            rows = torch.stack((image.float(), decoded.float())).cpu()
+        title = f"Reconstructions after {int(module.steps):,} steps"
+        return plots.image_grid(rows.numpy(), ("image", "reconstruction"), title=title)

@@ -1,0 +1,135 @@
+"""A table of images with labelled rows and columns."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float, UInt8
+from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
+
+from dislab.errors import InputError
+
+DPI: Final = 100
+CELL: Final = 64
+"""About how many screen pixels the longer side of an image gets."""
+GAP: Final = 2
+"""Screen pixels between two images."""
+BLOCK_GAP: Final = 16
+"""Screen pixels between two blocks of columns."""
+MARGIN: Final = 12
+LABEL_SIZE: Final = 9.0
+TITLE_SIZE: Final = 11.0
+
+
+def image_grid(
+    images: Float[np.ndarray, "row column channel height width"],
+    row_labels: Sequence[str] = (),
+    column_labels: Sequence[str] = (),
+    title: str = "",
+    blocks: int = 1,
+) -> Figure:
+    """A figure in which every image pixel covers a square of whole screen pixels.
+
+    Args:
+        images: Pixels in [0, 1]; one or three channels. What lies outside is cut off, and a
+            pixel that is not a number is magenta.
+        row_labels: One a row, or none at all.
+        column_labels: One a column, or none at all.
+        title: Stands above everything; empty for none.
+        blocks: Into how many equal blocks the columns are parted by wider gaps.
+
+    Raises:
+        InputError: There is no image, the channels are neither one nor three, or labels or blocks
+            do not fit the rows and columns.
+    """
+    _check(images.shape, row_labels, column_labels, blocks)
+    scale = max(1, round(CELL / max(images.shape[-2:])))
+    canvas, lefts, tops = _canvas(images, scale, blocks)
+    height, width = canvas.shape[:2]
+    middle_y, middle_x = (scale * side / 2 for side in images.shape[-2:])
+
+    left = MARGIN + max((_extent(label, LABEL_SIZE) + 8 for label in row_labels), default=0)
+    top = MARGIN + (22 if any(column_labels) else 0) + (28 if title else 0)
+    right = max(left + width, MARGIN + _extent(title, TITLE_SIZE))
+    size = right + MARGIN, top + height + MARGIN
+    figure = Figure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI, facecolor="white")
+    figure.figimage(canvas, xo=left, yo=MARGIN, origin="upper")
+    for y, label in zip(tops, row_labels, strict=False):
+        place = left - 8, top + y + middle_y
+        _write(figure, size, place, label, LABEL_SIZE, "right", "center")
+    for x, label in zip(lefts, column_labels, strict=False):
+        place = left + x + middle_x, top - 6
+        _write(figure, size, place, label, LABEL_SIZE, "center", "bottom")
+    _write(figure, size, (MARGIN, MARGIN), title, TITLE_SIZE, "left", "top")
+    return figure
+
+
+def _check(
+    shape: tuple[int, ...], rows: Sequence[str], columns: Sequence[str], blocks: int
+) -> None:
+    if 0 in shape or shape[2] not in (1, 3):
+        raise InputError(
+            f"images of shape {shape} make no grid; it needs at least one row and column of "
+            "images with one or three channels"
+        )
+    for name, labels, count in (("row", rows, shape[0]), ("column", columns, shape[1])):
+        if len(labels) not in (0, count):
+            raise InputError(f"{len(labels)} {name} labels for {count} {name}s of images")
+    if blocks < 1 or shape[1] % blocks:
+        raise InputError(f"{shape[1]} columns do not part into {blocks} equal blocks")
+
+
+def _canvas(
+    images: Float[np.ndarray, "row column channel height width"], scale: int, blocks: int
+) -> tuple[UInt8[np.ndarray, "y x 3"], list[int], list[int]]:
+    """The images side by side on white, and where each column and row of them begins."""
+    rows, columns, _, height, width = images.shape
+    drawn = _colours(images).repeat(scale, axis=2).repeat(scale, axis=3)
+    height, width = height * scale, width * scale
+    tops = [row * (height + GAP) for row in range(rows)]
+    per_block = columns // blocks
+    lefts = [
+        column * (width + GAP) + (column // per_block) * (BLOCK_GAP - GAP)
+        for column in range(columns)
+    ]
+    canvas = np.full((tops[-1] + height, lefts[-1] + width, 3), 255, dtype=np.uint8)
+    for row, y in enumerate(tops):
+        for column, x in enumerate(lefts):
+            canvas[y : y + height, x : x + width] = drawn[row, column]
+    return canvas, lefts, tops
+
+
+def _colours(
+    images: Float[np.ndarray, "row column channel height width"],
+) -> UInt8[np.ndarray, "row column height width 3"]:
+    unknown = np.isnan(images).any(axis=2)
+    bounded = np.rint(np.clip(np.nan_to_num(images), 0, 1) * 255).astype(np.uint8)
+    coloured: npt.NDArray[np.uint8] = np.moveaxis(bounded, 2, -1)
+    coloured = np.broadcast_to(coloured, (*coloured.shape[:-1], 3)).copy()
+    coloured[unknown] = (255, 0, 255)
+    return coloured
+
+
+def _write(
+    figure: Figure,
+    size: tuple[int, int],
+    place: tuple[float | int, float | int],
+    text: str,
+    points: float,
+    across: Literal["left", "center", "right"],
+    up: Literal["top", "center", "bottom"],
+) -> None:
+    """Writes a line at a place in screen pixels, counted from the upper left corner."""
+    x, y = place[0] / size[0], 1 - place[1] / size[1]
+    figure.text(x, y, text, fontsize=points, ha=across, va=up, parse_math=False)
+
+
+def _extent(text: str, size: float) -> int:
+    """Width of a line of text in screen pixels, rounded up."""
+    if not text.strip():
+        return 0
+    escaped = text.replace("$", r"\$")
+    points: float = TextPath((0, 0), escaped, size=size, usetex=False).get_extents().width
+    return int(np.ceil(points * DPI / 72)) + 4

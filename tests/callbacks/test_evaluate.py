@@ -1,0 +1,326 @@
+import csv
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import lightning.pytorch as pl
+import numpy as np
+import pytest
+import torch
+from jsonargparse import ArgumentParser
+from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
+    EventAccumulator,
+)
+
+from dislab import runs
+from dislab.base import DataModule, Metric, MetricBuilder, Objective
+from dislab.callbacks import Evaluate, Reconstructions, Traversals
+from dislab.errors import InputError
+from dislab.functional.draws import host_generator
+from dislab.functional.gaussians import kl_per_latent
+
+MakeTrainer = Callable[..., pl.Trainer]
+MakeMetric = Callable[..., Metric]
+
+
+def _expected(
+    data: DataModule, objective: Objective, metric: Metric, points: int, seed: int
+) -> dict[str, torch.Tensor]:
+    """The score computed directly on the states that the callback must draw."""
+    states = host_generator(seed).choice(data.indices("all"), points, replace=False)
+    with torch.no_grad():
+        codes = objective.codes(data.images(torch.from_numpy(states)))
+    metric.update(codes, torch.from_numpy(data.factors.positions(states)))
+    scores: dict[str, torch.Tensor] = metric.compute()
+    return scores
+
+
+@pytest.mark.parametrize("stage", ["validate", "test"])
+def test_scores_are_those_of_the_codes(
+    stage: runs.ScoreStage,
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    expected = _expected(data, objective, correlation(data.factors), points=24, seed=5)
+    evaluate = Evaluate({"corr": correlation}, points=24, batch_size=7, seed=5)
+    getattr(trainer(callbacks=[evaluate]), stage)(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")[stage]
+    assert record["scores"]["correlation"] == pytest.approx(float(expected["correlation"]))
+    parts = record["parts"]["correlation_per_factor"]
+    np.testing.assert_allclose(parts, expected["correlation_per_factor"].numpy())
+    assert set(runs.read_scores(tmp_path / "run")) == {stage}
+
+
+def test_the_record_tells_how_it_came_about(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    objective.draw_seed.fill_(17)
+    objective.steps.fill_(123)
+    metrics: dict[str, MetricBuilder] = {
+        "c": correlation,
+        "sharp": functools.partial(correlation, power=2.0),
+    }
+    evaluate = Evaluate(metrics, points=1000, split="test")
+    trainer(callbacks=[evaluate]).validate(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["validate"]
+    path = f"{correlation.__module__}.Correlation"
+    assert record["metrics"] == {
+        "c": {"class_path": path, "init_args": {"power": 1.0}},
+        "sharp": {"class_path": path, "init_args": {"power": 2.0}},
+    }
+    assert {"c/correlation", "sharp/correlation", "active_units"} == set(record["scores"])
+    assert record["draw"] == {"split": "test", "points": 12, "seed": 0, "available": 12}
+    assert record["data"]["provenance"] == {"source": "blocks", "version": "1"}
+    assert record["data"]["factors"] == ["x", "y", "brightness"]
+    assert record["checkpoint"] == {"path": None, "steps": 123}
+    assert record["seed"] == 17
+    assert record["versions"] == runs.versions()
+
+
+def test_kl_and_active_units_are_means_over_the_points(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    objective.encoder.weight.data[[2, 5]] = 0.0  # type: ignore[union-attr,operator]
+    objective.encoder.bias.data[[2, 5]] = 0.0  # type: ignore[union-attr,operator]
+    with torch.no_grad():
+        kl = kl_per_latent(*objective.encode(data.images(torch.arange(32)))).mean(0)
+    evaluate = Evaluate({"corr": correlation}, batch_size=5)
+    trainer(callbacks=[evaluate]).validate(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["validate"]
+    np.testing.assert_allclose(record["parts"]["kl_per_latent"], kl, rtol=1e-5, atol=1e-9)
+    assert record["parts"]["kl_per_latent"][2] == 0.0
+    assert record["scores"]["active_units"] == int((kl > 0.01).sum())
+
+
+def test_each_image_is_encoded_once_for_all_scores_and_modes_are_put_back(
+    trainer: MakeTrainer, data: DataModule, objective: Objective, correlation: MakeMetric
+) -> None:
+    class Counter(pl.Callback):
+        def on_validation_epoch_end(
+            self, trainer: pl.Trainer, pl_module: pl.LightningModule
+        ) -> None:
+            pl_module.train()
+            objective.encoded.clear()  # type: ignore[operator,union-attr]
+            objective.modes.clear()  # type: ignore[operator,union-attr]
+            data.asked.clear()  # type: ignore[attr-defined]
+
+    metrics: dict[str, MetricBuilder] = dict.fromkeys("abc", correlation)
+    evaluate = Evaluate(metrics, points=30, batch_size=10)
+    trainer(callbacks=[Counter(), evaluate]).validate(objective, datamodule=data, verbose=False)
+    asked = [state for states in data.asked for state in states]  # type: ignore[attr-defined]
+    assert len(asked) == len(set(asked)) == 30
+    # The first batch is encoded twice, to see that the codes are the posterior means.
+    assert objective.encoded == [10, 10, 10, 10]
+    assert objective.modes == [False] * 4
+    assert objective.training
+    assert objective.encoder.training  # type: ignore[union-attr]
+
+
+def test_training_does_not_score(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    runner = trainer(callbacks=[Evaluate({"corr": correlation})], num_sanity_val_steps=1)
+    runner.fit(objective, datamodule=data)
+    assert not list(tmp_path.rglob("scores.json"))
+
+
+@pytest.mark.parametrize("settings", [{"fast_dev_run": True}, {}])
+def test_nothing_is_scored_in_a_rehearsal_or_without_metrics(
+    settings: dict[str, bool],
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    evaluate = Evaluate({"corr": correlation} if settings else None)
+    runner = trainer(callbacks=[evaluate], **settings)
+    runner.validate(objective, datamodule=data, verbose=False)
+    assert not list(tmp_path.rglob("*"))
+    assert "correlation" not in capsys.readouterr().out
+
+
+def test_untrained_copies_are_scored_on_the_same_points_and_leave_the_random_state(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    evaluate = Evaluate({"corr": correlation}, points=20, untrained=3)
+    state, weights = torch.get_rng_state(), [one.clone() for one in objective.parameters()]
+    runner = trainer(callbacks=[evaluate])
+    runner.validate(objective, datamodule=data, verbose=False)
+    torch.testing.assert_close(torch.get_rng_state(), state)
+    for before, after in zip(weights, objective.parameters(), strict=True):
+        torch.testing.assert_close(after, before)
+
+    record = runs.read_scores(tmp_path / "run")["validate"]["untrained"]
+    assert len(set(record["seeds"])) == 3
+    expected = []
+    for seed in record["seeds"]:
+        torch.manual_seed(seed)
+        copy = type(objective)()
+        scores = _expected(data, copy, correlation(data.factors), points=20, seed=0)
+        expected.append(float(scores["correlation"]))
+    found = record["scores"]["correlation"]
+    assert found["values"] == pytest.approx(expected)
+    assert found["mean"] == pytest.approx(np.mean(expected))
+    assert found["std"] == pytest.approx(np.std(expected, ddof=1))
+    assert np.std(expected) > 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    row = next(line for line in lines if line[:1] == ["correlation"])
+    assert row[2:] == [f"{np.mean(expected):.4f}", "±", f"{np.std(expected, ddof=1):.4f}"]
+
+
+def test_scalars_reach_every_logger_and_runs_keep_apart(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    objective.steps.fill_(40)
+    for _ in range(2):
+        loggers = [CSVLogger(tmp_path, "name"), TensorBoardLogger(tmp_path, "board")]
+        runner = trainer(callbacks=[Evaluate({"corr": correlation})], logger=loggers)
+        runner.validate(objective, datamodule=data, verbose=False)
+    files = sorted(tmp_path.rglob("scores.json"))
+    assert [file.parent.name for file in files] == ["version_0", "version_1"]
+    value = json.loads(files[0].read_text())["validate"]["scores"]["correlation"]
+    with (files[0].parent / "metrics.csv").open() as stream:
+        logged = [row["scores/correlation"] for row in csv.DictReader(stream)]
+    assert [float(text) for text in logged if text] == [pytest.approx(value)]
+    events = EventAccumulator(str(tmp_path / "board" / "version_0")).Reload()
+    scalars = events.Scalars("scores/correlation")
+    assert [(one.step, one.value) for one in scalars] == [(40, pytest.approx(value))]
+    assert "scores/correlation_per_factor" not in events.Tags()["scalars"]
+
+
+def test_a_method_with_codes_only_is_scored_without_kl(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    without_decoder: Objective,
+    correlation: MakeMetric,
+) -> None:
+    runner = trainer(callbacks=[Evaluate({"corr": correlation})])
+    runner.test(without_decoder, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["test"]
+    assert set(record["scores"]) == {"correlation"}
+    assert set(record["parts"]) == {"correlation_per_factor"}
+
+
+def test_a_score_that_fits_a_model_has_gradients(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    class Slope(Metric):
+        def compute(self) -> dict[str, torch.Tensor]:
+            codes, _ = self.seen()
+            weight = torch.full((codes.shape[1],), 2.0, requires_grad=True)
+            (codes @ weight).square().mean().backward()  # type: ignore[no-untyped-call]
+            assert weight.grad is not None
+            return {"slope": weight.grad.norm()}
+
+    runner = trainer(callbacks=[Evaluate({"slope": Slope})])
+    runner.validate(objective, datamodule=data, verbose=False)
+    with torch.no_grad():
+        codes = objective.codes(data.images(torch.arange(32)))
+    expected = (2 * codes.T @ (codes @ torch.full((3,), 2.0)) / 32).norm()
+    record = runs.read_scores(tmp_path / "run")["validate"]
+    assert record["scores"]["slope"] == pytest.approx(float(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["points", "batch_size", "untrained"])
+def test_numbers_that_make_no_sense_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} is -1"):
+        Evaluate(**{name: -1})  # type: ignore[arg-type]
+
+
+def test_data_loaders_are_refused(
+    trainer: MakeTrainer, data: DataModule, objective: Objective, correlation: MakeMetric
+) -> None:
+    runner = trainer(callbacks=[Evaluate({"corr": correlation})])
+    with pytest.raises(InputError, match="needs a DataModule, not data loaders"):
+        runner.validate(objective, data.val_dataloader(), verbose=False)
+
+
+def test_the_command_line_builds_it_with_its_scores(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(Evaluate, "evaluate")
+    scores = {"sharp": {"class_path": "Correlation", "init_args": {"power": 3.0}}}
+    parsed = parser.parse_object({"evaluate": {"metrics": scores, "points": 32}})
+    evaluate = parser.instantiate(parsed).evaluate
+    trainer(callbacks=[evaluate]).validate(objective, datamodule=data, verbose=False)
+    expected = _expected(data, objective, correlation(data.factors), points=32, seed=0)
+    record = runs.read_scores(tmp_path / "run")["validate"]
+    parts = record["parts"]["correlation_per_factor"]
+    np.testing.assert_allclose(parts, expected["correlation_per_factor"].numpy() ** 3)
+    path = f"{correlation.__module__}.Correlation"
+    assert record["metrics"]["sharp"] == {"class_path": path, "init_args": {"power": 3.0}}
+
+
+def test_the_first_of_two_processes_scores(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    expected = _expected(data, objective, correlation(data.factors), points=32, seed=0)
+    runner = trainer(callbacks=[Evaluate({"c": correlation})], devices=2, strategy="ddp_fork")
+    runner.validate(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["validate"]
+    assert record["scores"]["correlation"] == pytest.approx(float(expected["correlation"]))
+
+
+def test_codes_are_made_in_the_precision_of_the_trainer(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        codes = objective.codes(data.images(torch.arange(32))).float()
+    metric = correlation(data.factors)
+    metric.update(codes, torch.from_numpy(data.factors.positions(np.arange(32))))
+    expected = metric.compute()["correlation_per_factor"].numpy()
+    callbacks = [Evaluate({"corr": correlation}), Reconstructions(), Traversals(split="all")]
+    runner = trainer(callbacks=callbacks, precision="bf16-mixed")
+    runner.validate(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["validate"]
+    np.testing.assert_allclose(record["parts"]["correlation_per_factor"], expected, rtol=1e-6)
+    assert {path.name for path in (tmp_path / "run" / "images").iterdir()} == {
+        "reconstructions.png",
+        "traversals.png",
+    }

@@ -1,0 +1,100 @@
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import lightning.pytorch as pl
+import matplotlib.image
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch.loggers import TensorBoardLogger
+from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
+    EventAccumulator,
+)
+
+from dislab.base import DataModule, Objective
+from dislab.callbacks import Reconstructions
+from dislab.errors import InputError
+from dislab.functional.draws import host_generator
+
+MakeTrainer = Callable[..., pl.Trainer]
+SIDE = 64  # screen pixels of an image of 8 by 8 pixels
+GAP = 2
+MARGIN = 12
+
+
+def _cells(path: Path, rows: int, columns: int) -> np.ndarray:
+    """The images in the lower right corner of a picture, shape (row, column, 8, 8)."""
+    drawn = np.rint(matplotlib.image.imread(path)[..., 0] * 255).astype(int)
+    height, width = rows * (SIDE + GAP) - GAP, columns * (SIDE + GAP) - GAP
+    grid = drawn[-MARGIN - height : -MARGIN, -MARGIN - width : -MARGIN]
+    return np.array(
+        [
+            [
+                grid[row * (SIDE + GAP) :, column * (SIDE + GAP) :][4:SIDE:8, 4:SIDE:8]
+                for column in range(columns)
+            ]
+            for row in range(rows)
+        ]
+    )
+
+
+def _levels(image: torch.Tensor) -> np.ndarray:
+    levels: np.ndarray = np.rint(image.detach()[:, 0].numpy() * 255).astype(int)
+    return levels
+
+
+@pytest.mark.parametrize("stage", ["validate", "test"])
+def test_the_picture_holds_images_and_their_reconstructions(
+    stage: str, tmp_path: Path, trainer: MakeTrainer, data: DataModule, objective: Objective
+) -> None:
+    runner = trainer(callbacks=[Reconstructions(count=5, split="test", seed=3)])
+    getattr(runner, stage)(objective, datamodule=data, verbose=False)
+    cells = _cells(tmp_path / "run" / "images" / "reconstructions.png", 2, 5)
+    states = host_generator(3).choice(data.indices("test"), 5, replace=False)
+    image = data.images(torch.from_numpy(states))
+    np.testing.assert_array_equal(cells[0], _levels(image))
+    np.testing.assert_array_equal(cells[1], _levels(objective.decode(objective.encode(image).mean)))
+    assert len({cell.tobytes() for cell in cells[0]}) == 5
+
+
+def test_training_draws_each_validation_and_its_end(
+    tmp_path: Path, trainer: MakeTrainer, data: DataModule, objective: Objective
+) -> None:
+    logger = TensorBoardLogger(tmp_path, "board")
+    runner = trainer(
+        callbacks=[Reconstructions(count=2)], logger=logger, max_steps=4, val_check_interval=2
+    )
+    runner.fit(objective, datamodule=data)
+    folder = Path(logger.log_dir)
+    names = sorted(path.name for path in (folder / "images").iterdir())
+    assert names == [
+        "reconstructions.png",
+        "reconstructions_0000002.png",
+        "reconstructions_0000004.png",
+    ]
+    files = [(folder / "images" / name).read_bytes() for name in names]
+    assert files[0] == files[2] != files[1]
+    events = EventAccumulator(str(folder), size_guidance={"images": 0}).Reload()
+    assert [one.step for one in events.Images("images/reconstructions")] == [2, 4, 4]
+    assert objective.training
+
+
+def test_a_method_without_decoder_is_left_alone_with_one_line(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    without_decoder: Objective,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runner = trainer(callbacks=[Reconstructions()])
+    with caplog.at_level(logging.INFO):
+        runner.validate(without_decoder, datamodule=data, verbose=False)
+    lines = [text for text in caplog.messages if text.startswith("Reconstructions")]
+    assert lines == ["Reconstructions: nothing to draw, as Autoencoder has no posterior"]
+    assert not list(tmp_path.rglob("*.png"))
+
+
+def test_no_image_is_refused() -> None:
+    with pytest.raises(InputError, match="count is 0"):
+        Reconstructions(count=0)

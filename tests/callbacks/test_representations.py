@@ -1,0 +1,75 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import lightning.pytorch as pl
+import numpy as np
+import pytest
+import torch
+
+from dislab.base import DataModule, Objective
+from dislab.callbacks import Representations
+from dislab.errors import InputError
+
+MakeTrainer = Callable[..., pl.Trainer]
+
+
+def test_the_file_holds_the_codes_and_factors_of_the_predicted_states(
+    tmp_path: Path, trainer: MakeTrainer, data: DataModule, objective: Objective
+) -> None:
+    runner = trainer(callbacks=[Representations()])
+    for _ in range(2):
+        runner.predict(objective, datamodule=data, return_predictions=False)
+    states = data.indices("test")
+    with torch.no_grad():
+        codes = objective.codes(data.images(torch.from_numpy(states)))
+    with np.load(tmp_path / "run" / "representations.npz", allow_pickle=False) as file:
+        assert set(file) == {"codes", "factors", "factor_names"}
+        assert file["codes"].dtype == np.float32
+        assert file["factors"].dtype == np.int64
+        np.testing.assert_allclose(file["codes"], codes.numpy(), rtol=1e-6)
+        np.testing.assert_array_equal(file["factors"], data.factors.positions(states))
+        assert file["factor_names"].tolist() == ["x", "y", "brightness"]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = trainer(callbacks=[Representations()])
+    runner.predict(objective, datamodule=data, return_predictions=False)
+    path = tmp_path / "run" / "representations.npz"
+    before = path.read_bytes()
+
+    def fail(file: object, **arrays: object) -> None:
+        assert hasattr(file, "write")
+        file.write(b"half")
+        raise RuntimeError("cut short")
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(RuntimeError, match="cut short"):
+        runner.predict(objective, datamodule=data, return_predictions=False)
+    assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == ["representations.npz"]
+
+
+def test_other_predictions_are_refused(
+    trainer: MakeTrainer, data: DataModule, objective: Objective, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objective, "predict_step", lambda batch, batch_idx: [1, 2])
+    runner = trainer(callbacks=[Representations()])
+    with pytest.raises(InputError, match="must return a dictionary with codes and factors"):
+        runner.predict(objective, datamodule=data, return_predictions=False)
+
+
+def test_the_rows_of_two_processes_follow_one_another(
+    tmp_path: Path, trainer: MakeTrainer, data: DataModule, objective: Objective
+) -> None:
+    runner = trainer(callbacks=[Representations()], devices=2, strategy="ddp_fork")
+    runner.predict(objective, datamodule=data, return_predictions=False)
+    positions = data.factors.positions(data.indices("test"))
+    with np.load(tmp_path / "run" / "representations.npz") as file:
+        np.testing.assert_array_equal(file["factors"], np.concatenate([positions, positions]))
+        np.testing.assert_array_equal(file["codes"][:12], file["codes"][12:])

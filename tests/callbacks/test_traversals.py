@@ -1,0 +1,149 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import lightning.pytorch as pl
+import matplotlib.image
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from dislab import plots
+from dislab.base import DataModule, Objective
+from dislab.callbacks import Traversals
+from dislab.errors import InputError
+from dislab.functional.draws import host_generator
+from dislab.functional.gaussians import kl_per_latent
+
+MakeTrainer = Callable[..., pl.Trainer]
+
+
+class Grid:
+    """What the callback asked `plots.image_grid` to draw."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.real = plots.image_grid
+        monkeypatch.setattr(plots, "image_grid", self)
+
+    def __call__(
+        self,
+        images: np.ndarray,
+        row_labels: list[str],
+        column_labels: list[str],
+        title: str,
+        blocks: int,
+    ) -> Figure:
+        self.images, self.rows, self.columns, self.blocks = (
+            images,
+            row_labels,
+            column_labels,
+            blocks,
+        )
+        return self.real(images, row_labels, column_labels, title, blocks)
+
+
+@pytest.fixture
+def informed(objective: Objective) -> Objective:
+    """Latent 1 reads x with a small KL, latent 2 reads y with a large one, latent 0 nothing."""
+    column = torch.arange(64) % 8 // 2
+    row = torch.arange(64) // 16
+    weight = torch.zeros(6, 64)
+    weight[1], weight[2] = (column - 1.5) / 10, (row - 1.5) / 3
+    objective.encoder.weight.data, objective.encoder.bias.data = weight, torch.zeros(6)  # type: ignore[union-attr]
+    return objective
+
+
+def test_latents_are_ordered_and_labelled_by_what_they_carry(
+    trainer: MakeTrainer,
+    data: DataModule,
+    informed: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grid = Grid(monkeypatch)
+    runner = trainer(callbacks=[Traversals(images=2, steps=5, split="all")])
+    runner.validate(informed, datamodule=data, verbose=False)
+    with torch.no_grad():
+        kl = kl_per_latent(*informed.encode(data.images(torch.arange(32)))).mean(0).tolist()
+    assert kl[2] > kl[1] > kl[0] == 0
+    assert [label.split("  ")[:2] for label in grid.rows] == [
+        [f"z{latent}", f"KL {kl[latent]:.2f} nats"] for latent in (2, 1, 0)
+    ]
+    factors = [label.split("  ")[2:] for label in grid.rows]
+    assert factors[0][0].startswith("y ")
+    assert factors[1][0].startswith("x ")
+    assert factors[2] == []
+    assert grid.columns == ["−2σ", "−1σ", "0", "+1σ", "+2σ"] * 2
+    assert grid.blocks == 2
+
+
+def test_a_row_moves_one_latent_around_the_code_of_the_image(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    informed: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grid = Grid(monkeypatch)
+    chosen = Traversals(images=2, steps=3, span=(-1.5, 1.5), split="all", seed=4, latents=2)
+    trainer(callbacks=[chosen]).test(informed, datamodule=data, verbose=False)
+    states = host_generator(4).choice(np.arange(32), 32, replace=False)[:2]
+    with torch.no_grad():
+        codes = informed.encode(data.images(torch.from_numpy(states))).mean
+        for row, latent in enumerate((2, 1)):
+            for image in range(2):
+                for step, shift in enumerate((-1.5, 0.0, 1.5)):
+                    z = codes[image].clone()
+                    z[latent] += shift
+                    expected = informed.decode(z[None])[0]
+                    found = grid.images[row, image * 3 + step]
+                    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert grid.images.shape == (2, 6, 1, 8, 8)
+    drawn = matplotlib.image.imread(tmp_path / "run" / "images" / "traversals.png")
+    cell = drawn[-12 - 64 : -12, -12 - 64 : -12, 0][4::8, 4::8]
+    np.testing.assert_allclose(cell, grid.images[-1, -1, 0], atol=0.5 / 255 + 1e-6)
+
+
+def test_training_keeps_one_file_a_validation(
+    tmp_path: Path, trainer: MakeTrainer, data: DataModule, objective: Objective
+) -> None:
+    runner = trainer(callbacks=[Traversals(points=8)], max_steps=4, val_check_interval=2)
+    runner.fit(objective, datamodule=data)
+    names = sorted(path.name for path in (tmp_path / "run" / "images").iterdir())
+    assert names == ["traversals.png", "traversals_0000002.png", "traversals_0000004.png"]
+
+
+def test_a_model_that_fell_apart_is_drawn_without_an_error(
+    trainer: MakeTrainer,
+    data: DataModule,
+    informed: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    informed.encoder.bias.data[1] = float("nan")  # type: ignore[union-attr,operator]
+    grid = Grid(monkeypatch)
+    trainer(callbacks=[Traversals(split="all")]).validate(informed, datamodule=data, verbose=False)
+    assert grid.rows[0].split("  ")[1] == "KL nan nats"
+    assert np.isnan(grid.images).all()
+
+
+def test_a_method_without_decoder_is_left_alone(
+    tmp_path: Path, trainer: MakeTrainer, data: DataModule, without_decoder: Objective
+) -> None:
+    trainer(callbacks=[Traversals()]).test(without_decoder, datamodule=data, verbose=False)
+    assert not list(tmp_path.rglob("*.png"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"images": 0}, "images is 0"),
+        ({"steps": 1}, "steps is 1"),
+        ({"latents": 0}, "latents is 0"),
+        ({"points": 0}, "points is 0"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"span": (1.0, 1.0)}, r"span is \(1.0, 1.0\)"),
+        ({"span": (0.0, float("inf"))}, "finite"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Traversals(**settings)  # type: ignore[arg-type]

@@ -1,0 +1,36 @@
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from dislab.plots import image_grid, pixels, save
+
+
+def test_the_file_holds_what_pixels_returns(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).random((2, 3, 3, 8, 8))
+    path = tmp_path / "new" / "grid.png"
+    save(image_grid(images, ["a", "b"], title="title"), path)
+    drawn = pixels(image_grid(images, ["a", "b"], title="title"))
+    read = np.rint(matplotlib.image.imread(path)[..., :3] * 255).astype(np.uint8)
+    np.testing.assert_array_equal(read, drawn)
+    assert len(np.unique(drawn.reshape(-1, 3), axis=0)) > 300
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "grid.png"
+    save(image_grid(np.zeros((1, 1, 1, 8, 8))), path)
+    before = path.read_bytes()
+
+    def fail(self: Figure, file: Path, **settings: object) -> None:
+        file.write_bytes(b"half")
+        raise RuntimeError("cut short")
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    with pytest.raises(RuntimeError, match="cut short"):
+        save(image_grid(np.ones((1, 1, 1, 8, 8))), path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["grid.png"]
