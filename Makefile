@@ -32,6 +32,7 @@ docs: .venv/.dev
 bench: .venv/.package
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/data_feed.py
+	$(BIN)/python benchmarks/cpu_step.py
 
 clean:
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

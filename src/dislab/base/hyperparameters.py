@@ -34,8 +34,8 @@ def describe(value: Any, name: str = "the argument") -> Any:
         if made is not None:
             return {"class_path": _path(made), "init_args": describe(value.keywords, name)}
     raise InputError(
-        f"{name}: {value!r} cannot be stored in a checkpoint; pass a class or a functools.partial of a "
-        "class with keyword arguments instead of a function or an object"
+        f"{name}: {value!r} cannot be stored in a checkpoint; pass a class or a functools.partial "
+        "of a class with keyword arguments instead of a function or an object"
     )
 
 

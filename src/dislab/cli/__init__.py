@@ -1,0 +1,73 @@
+"""The `dislab` command: a dispatcher that imports no more than the chosen command needs."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Final
+
+from dislab.errors import InputError, nearest
+
+COMMANDS: Final = {
+    "fit": "train a model, then score it on the test split",
+    "validate": "score a model on the validation split",
+    "test": "score a model on the test split",
+    "predict": "write a model's codes of the test split to a file",
+    "plugins": "list the parts that a configuration can name",
+}
+
+_HELP: Final = """usage: dislab COMMAND [options]
+
+Train, score and document models of disentangled representation learning.
+
+commands:
+{commands}
+
+options:
+  -h, --help     show this text; `dislab COMMAND --help` explains a command
+  --version      show the version
+
+A first run:  dislab fit --config configs/factorvae.yaml --config configs/quick.yaml
+"""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Exit status of one command: 0 for success, 2 for a mistake in the input.
+
+    Args:
+        args: The command line without the program's name; None takes the process's own.
+    """
+    command, *rest = list(sys.argv[1:] if args is None else args) or ["--help"]
+    try:
+        return _dispatch(command, rest)
+    except InputError as error:
+        print(f"dislab: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has had enough
+        sys.stderr.close()
+        return 0
+
+
+def _dispatch(command: str, args: list[str]) -> int:
+    if command in ("-h", "--help"):
+        width = max(map(len, COMMANDS))
+        rows = (f"  {name:<{width}}   {summary}" for name, summary in COMMANDS.items())
+        print(_HELP.format(commands="\n".join(rows)), end="")
+        return 0
+    if command == "--version":
+        print(f"dislab {version('dislab')}")
+        return 0
+    if command not in COMMANDS:
+        close = nearest(command, COMMANDS)
+        hint = f" (did you mean {close}?)" if close else ""
+        raise InputError(f"there is no command {command!r}{hint}; there are {', '.join(COMMANDS)}")
+    if command == "plugins":
+        from dislab.cli import plugins
+
+        return plugins.run(args)
+    # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
+    # training step several times as soon as another process wants a core
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from dislab.cli import training
+
+    return training.run(command, args)

@@ -1,0 +1,148 @@
+"""Parser errors in the words of the configuration: the place, what is wrong, what is allowed."""
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Final
+
+from dislab.errors import nearest
+from dislab.plugins import GROUPS, available
+
+_KEY: Final = re.compile(r'Parser key "([^"]+)"')
+_CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
+_UNKNOWN_CLASS: Final = re.compile(r"Expected a dot import path string: (\S+)")
+_NO_MODULE: Final = re.compile(r"Problem with given class_path '([^']+)':\s+No module named")
+_UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
+_UNKNOWN_KEY: Final = re.compile(r"Subcommand '\w+' does not accept option '([^']+)'")
+_UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
+_WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\. Got value: |\n|$)")
+_REQUIRED: Final = re.compile(r'(?:arguments are required: |Key ")([^"\n]+)(?:" is required)?')
+_LEAF: Final = re.compile(r"^ *- (?!Expected a <class 'NoneType'>)(\S.*)$", re.MULTILINE)
+_NOISE: Final = re.compile(
+    r"^ *(Does not validate|Subtypes:|Errors:|Given value|- Expected a <class 'NoneType'>).*\n?",
+    re.MULTILINE,
+)
+_GROUP_OF: Final = {"model": "objectives", "data": "datamodules"}
+_NAMED_PARTS: Final = ("regularizers", "metrics")
+_GIVEN: Final = {"encoders": 2, "decoders": 2, "regularizers": 2, "metrics": 1}
+_TYPE_NAMES: Final = {
+    "float": "a number",
+    "int": "a whole number",
+    "str": "text",
+    "bool": "true or false",
+}
+
+
+def explain(message: str, top_level: Sequence[str] = ()) -> str:
+    """One sentence or two out of an error message of jsonargparse.
+
+    Args:
+        message: The parser's message.
+        top_level: Keys that a configuration may have at its top.
+    """
+    place = _place(message)
+    prefix = f"{place}: " if place else ""
+    if found := _UNKNOWN_CLASS.search(message) or _NO_MODULE.search(message):
+        return prefix + _unknown_class(found[1], place)
+    if found := _UNKNOWN_OPTION.search(message):
+        return prefix + _unknown_option(found[1], _refusing_class(message, found), place)
+    if found := _UNKNOWN_KEY.search(message) or _UNRECOGNIZED.search(message):
+        return _unknown_key(found[1], top_level)
+    if found := _WRONG_TYPE.search(message):
+        return f"{prefix}expected {_type(found[1])}, got {found[2].strip()!r}"
+    if found := _REQUIRED.search(message):
+        return _required(found[1], prefix)
+    if leaves := _LEAF.findall(message):
+        return prefix + "; ".join(dict.fromkeys(leaves))
+    rest = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
+    return prefix + re.sub(r"\s*\n\s*", " ", rest)
+
+
+def _place(message: str) -> str:
+    """Where in the configuration the message points, with the name of a dictionary's entry."""
+    keys = _KEY.findall(message)
+    for number, key in enumerate(keys):
+        if key in _NAMED_PARTS and (name := _entry(message, key)):
+            keys[number] = f"{key}.{name}"
+    return ".".join(keys)
+
+
+def _entry(message: str, key: str) -> str | None:
+    if found := re.search(rf"NestedArg\(key='{key}\.(\w+)", message):
+        return found[1]
+    if found := _UNKNOWN_CLASS.search(message):
+        wrong = found[1]
+    elif (found := _UNKNOWN_OPTION.search(message)) or (found := _WRONG_TYPE.search(message)):
+        wrong = _refusing_class(message, found).rpartition(".")[2]
+    else:
+        return None
+    entries = rf"'(\w+)': (?:\{{'class_path': |Namespace\(class_path=)'(?:[\w.]+\.)?{wrong}'"
+    names = set(re.findall(entries, message))
+    return names.pop() if len(names) == 1 else None
+
+
+def _refusing_class(message: str, found: re.Match[str]) -> str:
+    """The class stands behind what was refused when it is nested, before it otherwise."""
+    behind: list[str] = _CLASS.findall(message[found.start() :].partition("\n")[0])
+    before: list[str] = _CLASS.findall(message[: found.start()])
+    return (behind or before[::-1] or [""])[0]
+
+
+def _unknown_class(name: str, place: str) -> str:
+    group = _group_of(place)
+    groups = [group] if group else list(GROUPS)
+    names = [plugin.name for one in groups for plugin in available(one)]
+    listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
+    return f"there is no {name}{_hint(name, names)}; {listing}"
+
+
+def _unknown_option(name: str, class_path: str, place: str) -> str:
+    module, _, attribute = class_path.rpartition(".")
+    try:
+        parameters = inspect.signature(getattr(import_module(module), attribute)).parameters
+    except (ImportError, AttributeError, ValueError):
+        return f"there is no setting {name!r}"
+    given = _GIVEN.get(_group_of(place) or "", 0)  # leading arguments that the owner fills in
+    names = [one for one in list(parameters)[given:] if one not in ("image_shape", "train_size")]
+    return f"{attribute} has no setting {name!r}{_hint(name, names)}; it has {', '.join(names)}"
+
+
+def _unknown_key(written: str, top_level: Sequence[str]) -> str:
+    section, _, setting = written.partition("=")[0].partition(".")
+    inside = [key.partition(".")[2] for key in top_level if key.startswith(f"{section}.")]
+    if inside and setting:
+        hint = _hint(setting, inside) or f"; it has {', '.join(inside)}"
+        return f"{section} has no setting {setting!r}{hint}"
+    known = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
+    listing = ", ".join(known)
+    return f"there is no {section!r} at the top level{_hint(section, known)}; there are {listing}"
+
+
+def _required(names: str, prefix: str) -> str:
+    missing = " and ".join(name.strip().rpartition(".")[2] for name in names.split(","))
+    start = "" if prefix else "; start from a file such as --config configs/betavae.yaml"
+    return f"{prefix}{missing} must be given{start}"
+
+
+def _type(text: str) -> str:
+    text = re.sub(r"<class '(?:[\w.]*\.)?(\w+)'>", r"\1", text).replace("typing.", "")
+    if text.startswith("Literal["):
+        return "one of " + text[len("Literal[") : -1].replace("'", "")
+    return _TYPE_NAMES.get(text, text)
+
+
+def _group_of(place: str) -> str | None:
+    keys = place.split(".")
+    if keys[-1] in _GROUP_OF:
+        return _GROUP_OF[keys[-1]]
+    for key in reversed(keys):
+        for group in GROUPS:
+            if key in (group, group.removesuffix("s")):
+                return group
+    return None
+
+
+def _hint(name: str, names: Iterable[str]) -> str:
+    close = nearest(name, names)
+    return f" (did you mean {close}?)" if close else ""

@@ -1,0 +1,53 @@
+"""`dislab plugins`: every part that a configuration can name."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from itertools import groupby
+from typing import NoReturn
+
+from dislab.errors import InputError
+from dislab.plugins import GROUPS, Plugin, available
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
+def run(args: list[str]) -> int:
+    """Prints the table of plugins and returns the exit status.
+
+    Args:
+        args: What follows `dislab plugins`.
+
+    Raises:
+        InputError: An option or group does not exist, or two distributions declare one name.
+    """
+    parser = _Parser("dislab plugins", description="List the parts that a configuration can name.")
+    parser.add_argument("group", nargs="*", help=f"show these groups only: {', '.join(GROUPS)}")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args(args)
+    plugins = [plugin for group in options.group or GROUPS for plugin in available(group)]
+    if options.json:
+        rows = [{**asdict(plugin), "summary": plugin.summary} for plugin in plugins]
+        json.dump(rows, sys.stdout, indent=2)
+        print()
+    else:
+        print(_table(plugins))
+    return 0
+
+
+def _table(plugins: list[Plugin]) -> str:
+    names = max((len(plugin.name) for plugin in plugins), default=0)
+    origins = {plugin: f"{plugin.distribution} {plugin.version}" for plugin in plugins}
+    width = max(map(len, origins.values()), default=0)
+    blocks: list[str] = []
+    for group, members in groupby(plugins, key=lambda plugin: plugin.group):
+        rows = [
+            f"  {plugin.name:<{names}}  {origins[plugin]:<{width}}  {plugin.summary}"
+            for plugin in members
+        ]
+        blocks.append("\n".join([group, *rows]))
+    return "\n\n".join(blocks)

@@ -1,0 +1,203 @@
+"""`dislab fit | validate | test | predict`: LightningCLI over the plugin groups."""
+
+import argparse
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NoReturn, cast
+
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.cli import (
+    ArgsType,
+    LightningArgumentParser,
+    LightningCLI,
+    SaveConfigCallback,
+)
+from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
+
+from dislab import plugins
+from dislab.base import DataModule, Objective
+from dislab.callbacks import Evaluate, Reconstructions, Representations, Traversals
+from dislab.cli.allocator import keep_freed_memory
+from dislab.cli.messages import explain
+from dislab.errors import InputError
+from dislab.runs import checkpoint_of, new_run, read_checkpoint
+
+_RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
+"""Tells the processes that a run starts which folder the first of them made."""
+
+_NOT_THE_USERS: Final = (
+    "Experiment logs directory .* exists and is not empty",  # the run folder, which is new
+    "The dirpath has changed from",  # of a run that was moved, or is named from elsewhere
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 beside torch 2.13
+)
+"""Warnings that a user of the command can do nothing about."""
+
+_DEFAULTS: Final[dict[str, Any]] = {
+    "checkpoint.save_last": True,
+    "checkpoint.save_top_k": 0,
+    "checkpoint.every_n_train_steps": 1000,
+    "checkpoint.save_on_exception": True,
+    "evaluate.metrics": {
+        "mig": {"class_path": "dislab.metrics.MIG"},
+        "dci": {"class_path": "dislab.metrics.DCI"},
+        "factor_vae": {"class_path": "dislab.metrics.FactorVAEScore"},
+    },
+}
+
+
+class Parser(LightningArgumentParser):
+    """A parser whose errors are one message without pages of usage."""
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Prints what was wrong, where, and what is allowed; exits with status 2."""
+        if not self.exit_on_error:  # a parser inside a parser: the outer one knows the place
+            super().error(message, ex)
+        parser: LightningArgumentParser = getattr(ex, "subcommand_parser", None) or self
+        hidden = ("help", "config", "print_config", "print_shtab", "subcommand")
+        keys = [action.dest for action in parser._actions if action.dest not in hidden]
+        sys.stderr.write(f"dislab: error: {explain(message, keys)}\n")
+        sys.exit(2)
+
+
+class TrainingCLI(LightningCLI):
+    """LightningCLI with dislab's links, callbacks and run folder."""
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Adds the run's name and folder, the standing callbacks and the links between parts."""
+        parser.add_argument("--name", type=str, default="run", help="name of the run's folder")
+        parser.add_argument("--runs", type=str, default="runs", help="folder of all runs")
+        parser.add_argument(
+            "--run", type=str | None, default=None, help="folder of a finished run to work on"
+        )
+        parser.add_argument(
+            "--keep_freed_memory",
+            type=bool,
+            default=True,
+            help="on a CPU, keep freed memory in this process instead of returning it (faster)",
+        )
+        parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
+        parser.add_lightning_class_args(Evaluate, "evaluate")
+        parser.add_lightning_class_args(Reconstructions, "reconstructions")
+        parser.add_lightning_class_args(Traversals, "traversals")
+        parser.add_lightning_class_args(Representations, "representations")
+        parser.set_defaults(_DEFAULTS)
+        for name in ("image_shape", "train_size"):
+            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
+        """Parses the arguments, which always come from this program's command line."""
+        self.config = parser.parse_args(cast("list[str]", args))
+        checkpoint = self.config[self.config.subcommand].get("ckpt_path")
+        if checkpoint and checkpoint not in ("last", "best"):
+            read_checkpoint(checkpoint)
+
+    def before_instantiate_classes(self) -> None:
+        """Refuses pickled objects in checkpoints and drops predictions that were written."""
+        config = self.config[self.subcommand]
+        if config["weights_only"] is None:
+            config["weights_only"] = True
+        if self.subcommand == "predict":
+            config["return_predictions"] = False
+        on_cpu = config["trainer"]["accelerator"] == "cpu" or not torch.cuda.is_available()
+        if config["keep_freed_memory"] and on_cpu:
+            keep_freed_memory()
+
+    def instantiate_classes(self) -> None:
+        """Builds data, model and trainer; a part that refuses its settings ends with a message."""
+        try:
+            super().instantiate_classes()
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(explain(str(error))) from error
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        """The trainer, with the run folder made and its loggers in place."""
+        config = self.config_init[self.subcommand]
+        settings = config["trainer"]
+        if settings.get("enable_progress_bar") is None:
+            kwargs["enable_progress_bar"] = sys.stdout.isatty()
+        if settings.get("logger") in (None, True) and not settings.get("fast_dev_run"):
+            folder = self._folder(config)
+            kwargs["logger"] = [TensorBoardLogger(folder, name="", version="")]
+            if config["run"] is None:  # CSVLogger would delete a finished run's metrics.csv
+                kwargs["logger"].append(CSVLogger(folder, name="", version=""))
+        return super().instantiate_trainer(**kwargs)
+
+    def after_fit(self) -> None:
+        """Scores the trained model on the test split and says where the results are."""
+        if self.trainer.fast_dev_run:  # type: ignore[attr-defined]  # set by name
+            return
+        self.trainer.test(self.model, datamodule=self.datamodule)
+        rank_zero_info(f"The run is in {self.trainer.log_dir}")
+
+    def _folder(self, config: Any) -> Path:
+        if config["run"]:
+            return Path(config["run"])
+        if _RUN_FOLDER in os.environ:
+            return Path(os.environ[_RUN_FOLDER])
+        if getattr(rank_zero_only, "rank", 0) != 0:
+            # the loggers of this process write nothing, and Lightning tells it the folder
+            return Path(config["runs"], config["name"])
+        folder = new_run(Path(config["runs"]), config["name"])
+        os.environ[_RUN_FOLDER] = str(folder)
+        return folder
+
+
+def run(command: str, args: Sequence[str]) -> int:
+    """Runs one training command and returns the exit status.
+
+    Args:
+        command: fit, validate, test or predict.
+        args: What follows the command.
+
+    Raises:
+        InputError: The configuration or a file it names is wrong.
+    """
+    plugins.load_all()
+    for message in _NOT_THE_USERS:
+        warnings.filterwarnings("ignore", message)
+    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
+    TrainingCLI(
+        Objective,
+        DataModule,
+        parser_class=Parser,
+        subclass_mode_model=True,
+        subclass_mode_data=True,
+        auto_configure_optimizers=False,
+        save_config_callback=_SaveConfig,
+        args=[command, *_of_run(args)],
+    )
+    return 0
+
+
+class _SaveConfig(SaveConfigCallback):
+    """Keeps the complete configuration of a new run; a finished run keeps the one it has."""
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        if self.config.get("run") is None:
+            super().setup(trainer, pl_module, stage)
+
+
+def _of_run(args: Sequence[str]) -> list[str]:
+    """The arguments, preceded by the configuration and checkpoint of the run that they name."""
+    named = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    named.add_argument("--run", type=Path)
+    folder = named.parse_known_args(args)[0].run
+    if folder is None:
+        return list(args)
+    config = folder / "config.yaml"
+    if not config.is_file():
+        raise InputError(f"{folder} is no finished run: it has no config.yaml; runs lie in runs/")
+    return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder)}", *args]
+
+
+def _no_advertisement(record: logging.LogRecord) -> bool:
+    return "litlogger" not in record.getMessage() and "litmodels" not in record.getMessage()

@@ -1,0 +1,50 @@
+import pytest
+
+from dislab.cli.messages import explain
+
+NESTED = """Parser key "model":
+  Does not validate against any of the Union subtypes
+  Subtypes: [<class 'dislab.base.objective.Objective'>, <class 'NoneType'>]
+  Errors:
+    - Problem with given class_path 'dislab.objectives.VAE':
+        Parser key "regularizers":
+          {reason}
+    - Expected a <class 'NoneType'>
+  Given value type: <class 'dict'>
+  Given value: {{'class_path': 'VAE', 'init_args': {{'regularizers': \
+{{'kl': {{'class_path': 'KLL'}}, \
+'tc': {{'class_path': 'TotalCorrelation', 'init_args': {{'gama': 35}}}}}}}}}}"""
+
+
+@pytest.mark.parametrize(
+    ("message", "explanation"),
+    [
+        (
+            NESTED.format(reason="Expected a dot import path string: KLL"),
+            "model.regularizers.kl: there is no KLL (did you mean KL?); available regularizers: "
+            "CapacityKL, DIP, DecomposedKL, KL, TotalCorrelation",
+        ),
+        (
+            NESTED.format(
+                reason="Type X expects a callable class: Option 'gama' is not accepted. Got value: "
+                "Namespace(class_path='dislab.regularizers.TotalCorrelation', init_args=1)"
+            ),
+            "model.regularizers.tc: TotalCorrelation has no setting 'gama' (did you mean gamma?); "
+            "it has gamma, width, depth, lr, betas, batches",
+        ),
+        (
+            "Parser key \"trainer.max_steps\":\n  Expected a <class 'int'>. Got value: four",
+            "trainer.max_steps: expected a whole number, got 'four'",
+        ),
+        (
+            "the following arguments are required: fit.data, fit.model",
+            "data and model must be given",
+        ),
+        ("unrecognized arguments: --trainer.max_stps 3", "trainer has no setting 'max_stps'"),
+        ("Subcommand 'fit' does not accept option 'nam'", "there is no 'nam' at the top level"),
+        ("something new\nwith two lines", "something new with two lines"),
+    ],
+)
+def test_messages_say_where_what_and_what_is_allowed(message: str, explanation: str) -> None:
+    top_level = ["name", "trainer.max_steps", "model"]
+    assert explain(message, top_level).startswith(explanation)

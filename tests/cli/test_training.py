@@ -1,0 +1,204 @@
+"""The training commands as a user types them, on a small part of dSprites."""
+
+import csv
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dislab.cli import main
+from dislab.runs import load_run
+
+SMALL = """
+name: small
+seed_everything: 3
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
+    regularizers:
+      kl: {class_path: KL}
+      tc: {class_path: TotalCorrelation, init_args: {width: 8, depth: 1}}
+data:
+  class_path: SingleData
+  init_args:
+    dataset: DSprites
+    batch_size: 8
+    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
+    validation: 0.05
+    test: 0.1
+trainer:
+  max_steps: 6
+  val_check_interval: 3
+  check_val_every_n_epoch: null
+  log_every_n_steps: 2
+  accelerator: cpu
+  devices: 1
+evaluate:
+  metrics: {mig: {class_path: MIG}}
+  points: 300
+  untrained: 2
+traversals: {images: 1, steps: 3, points: 50}
+"""
+
+Dislab = Callable[..., int]
+
+
+@pytest.fixture
+def dislab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dislab:
+    """Runs a command in an empty folder that holds small.yaml, as a new process would."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(SMALL)
+
+    def run(*args: str) -> int:
+        monkeypatch.delenv("DISLAB_RUN_FOLDER", raising=False)
+        try:
+            return main(args)
+        except SystemExit as ended:
+            return int(ended.code or 0)
+
+    return run
+
+
+def weights(run: str) -> dict[str, Any]:
+    return load_run(run).state_dict()
+
+
+def test_fit_leaves_a_complete_run_folder(
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    run = tmp_path / "runs/small/version_0"
+    names = {path.name for path in run.iterdir()}
+    assert {"config.yaml", "checkpoints", "scores.json", "metrics.csv", "images"} <= names
+    assert any(name.startswith("events.out.tfevents") for name in names)
+    assert {path.name for path in (run / "checkpoints").iterdir()} == {"last.ckpt"}
+    assert {"reconstructions.png", "traversals.png"} <= {p.name for p in (run / "images").iterdir()}
+
+    record = json.loads((run / "scores.json").read_text())["test"]
+    assert 0 <= record["scores"]["mig"] <= 1
+    assert len(record["untrained"]["scores"]["mig"]["values"]) == 2
+    assert record["losses"]["test/loss"] > 0
+    assert record["data"]["provenance"]["source"] == "rendered"
+    assert record["checkpoint"]["steps"] == 6
+    assert record["seed"] == 3
+
+    with (run / "metrics.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {"train/loss", "train/reconstruction", "train/kl/kl", "train/tc/tc"} <= set(rows[0])
+    assert {"validation/loss", "test/loss", "scores/mig"} <= set(rows[0])
+    assert [row["step"] for row in rows if row["train/loss"]] == ["1", "3", "5"]
+    assert "runs/small/version_0" in capsys.readouterr().out
+
+
+def test_a_second_run_leaves_the_first_alone(dislab: Dislab, tmp_path: Path) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    first = tmp_path / "runs/small/version_0"
+    before = {path: path.stat().st_mtime_ns for path in first.rglob("*")}
+    assert dislab("fit", "--config=small.yaml", "--seed_everything=4") == 0
+    assert {path: path.stat().st_mtime_ns for path in first.rglob("*")} == before
+    assert sorted(path.name for path in first.parent.iterdir()) == ["version_0", "version_1"]
+
+
+def test_the_saved_configuration_repeats_the_run_to_the_bit(dislab: Dislab) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    assert dislab("fit", "--config=runs/small/version_0/config.yaml") == 0
+    first, second = weights("runs/small/version_0"), weights("runs/small/version_1")
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_finished_run_is_scored_and_encoded_in_its_own_folder(
+    dislab: Dislab, tmp_path: Path
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    run = tmp_path / "runs/small/version_0"
+    scores = json.loads((run / "scores.json").read_text())["test"]["scores"]
+    curves = (run / "metrics.csv").read_text()
+    for command in ("test", "validate", "predict"):
+        assert dislab(command, f"--run={run}") == 0
+    records = json.loads((run / "scores.json").read_text())
+    assert records["test"]["scores"] == scores
+    assert records["validate"]["scores"] == scores
+    assert (run / "metrics.csv").read_text() == curves
+    assert [path.name for path in run.parent.iterdir()] == ["version_0"]
+
+    with np.load(run / "representations.npz", allow_pickle=False) as stored:
+        codes, factors = stored["codes"], stored["factors"]
+    assert codes.shape == (len(factors), 3)
+    assert len(factors) > 0
+    assert set(factors[:, 1]) == {0, 5}
+
+
+def test_overrides_and_several_files(
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "more.yaml").write_text("trainer: {max_steps: 9}\nname: other\n")
+    args = ["fit", "--config=small.yaml", "--config=more.yaml", "--model.regularizers.tc.gamma=7"]
+    assert dislab(*args, "--model.encoder=ConvEncoder64", "--print_config") == 0
+    printed = capsys.readouterr().out
+    assert "max_steps: 9" in printed
+    assert "name: other" in printed
+    assert "gamma: 7.0" in printed
+    assert "class_path: dislab.encoders.ConvEncoder64" in printed
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ["--model.encoder=MLPEncodr"],
+            "model.encoder: there is no MLPEncodr (did you mean MLPEncoder?); available encoders: "
+            "ConvEncoder64, MLPEncoder",
+        ),
+        (
+            ["--model.regularizers.tc.gama=7"],
+            "model.regularizers.tc: TotalCorrelation has no setting 'gama' (did you mean gamma?); "
+            "it has gamma, width, depth, lr, betas, batches",
+        ),
+        (
+            ["--model.regularizers.tc.gamma=many"],
+            "model.regularizers.tc.gamma: expected a number, got 'many'",
+        ),
+        (["--model.regularizers.tc.gamma=-1"], "gamma is -1.0; it must be a finite number"),
+        (["--model.latent_dim=0"], "latent_dim is 0; it must be a finite number of at least 1"),
+        (["--model.latent_dim=1"], "one latent has no total correlation"),
+        (["--data.dataset=DSprite"], "data.dataset: there is no DSprite (did you mean DSprites?)"),
+        (["--data.batch_size=100000"], "batch_size"),
+        (["--data.include.shape=hart"], "factor shape has no value 'hart' (did you mean heart?)"),
+        (["--data.include.shap=heart"], "there is no factor 'shap' (did you mean shape?)"),
+        (["--trainer.max_stps=3"], "trainer has no setting 'max_stps' (did you mean max_steps?)"),
+        (["--trainer.max_steps=three"], "trainer.max_steps: expected a whole number, got 'three'"),
+        (["--nme=x"], "there is no 'nme' at the top level (did you mean name?)"),
+        (["--name=a/b"], "'a/b' cannot name a run"),
+        (["--run=nowhere"], "nowhere is no finished run"),
+        (["--config=nowhere.yaml"], "nowhere.yaml"),
+        (["--ckpt_path=nowhere.ckpt"], "nowhere.ckpt"),
+    ],
+)
+def test_mistakes_end_with_one_line_and_status_two(
+    args: list[str], message: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml", *args) == 2
+    lines = capsys.readouterr().err.splitlines()
+    errors = [line for line in lines if line.startswith("dislab: error: ")]
+    assert len(errors) == 1
+    assert message in errors[0]
+    assert not any("Traceback" in line or "usage:" in line for line in lines)
+
+
+def test_checkpoints_of_another_origin_are_refused(
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.save({"state_dict": Fraction(1, 2)}, tmp_path / "foreign.ckpt")
+    (tmp_path / "broken.ckpt").write_bytes(b"no checkpoint")
+    for name in ("foreign.ckpt", "broken.ckpt"):
+        assert dislab("test", "--config=small.yaml", f"--ckpt_path={name}") == 2
+        assert name in capsys.readouterr().err

@@ -1,0 +1,68 @@
+"""Every configuration parses, runs a batch of each split, and says what its name says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dislab.cli import main
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+OVERLAYS = ("quick",)
+METHODS = sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in OVERLAYS)
+
+
+def load(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((CONFIGS / f"{name}.yaml").read_text())
+    return content
+
+
+def test_the_named_methods_have_configurations() -> None:
+    assert METHODS == [
+        "annealedvae",
+        "betatcvae",
+        "betavae",
+        "dipvae1",
+        "dipvae2",
+        "factorvae",
+        "vae",
+    ]
+
+
+@pytest.mark.parametrize("overlays", [(), OVERLAYS], ids=["alone", "quick"])
+@pytest.mark.parametrize("name", METHODS)
+def test_configuration_runs(
+    name: str, overlays: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [f"--config={CONFIGS / file}.yaml" for file in (name, *overlays)]
+    assert main(["fit", *files, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_file_is_named_and_shows_its_command(name: str) -> None:
+    assert load(name)["name"] == name
+    assert f"# dislab fit --config configs/{name}.yaml" in (CONFIGS / f"{name}.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "annealedvae"])
+def test_recipe_of_locatello(name: str) -> None:
+    config = load(name)
+    model = config["model"]["init_args"]
+    assert model["encoder"]["init_args"] == {"preset": "locatello", "initialization": "glorot"}
+    assert model["optimizer"]["init_args"] == {"lr": 1e-4, "betas": [0.9, 0.999]}
+    assert (model["latent_dim"], model["likelihood"]) == (10, "bernoulli")
+    assert config["data"]["init_args"]["batch_size"] == 64
+    assert config["trainer"]["max_steps"] == 300_000
+
+
+def test_recipe_of_burgess() -> None:
+    config = load("annealedvae")
+    model = config["model"]["init_args"]
+    assert model["encoder"]["init_args"] == {"preset": "burgess"}
+    assert model["optimizer"]["init_args"]["lr"] == 5e-4
+    capacity = model["regularizers"]["kl"]["init_args"]
+    assert capacity == {"gamma": 1000, "capacity": 25, "steps": 100_000}
+    assert config["trainer"]["max_steps"] == 100_000

@@ -1,0 +1,31 @@
+import doctest
+from pathlib import Path
+
+import pytest
+
+from dislab.plugins import GROUPS, available
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_every_python_line_of_the_page_is_true(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    failures, examples = doctest.testfile(str(ROOT / page), module_relative=False)
+    assert examples > 0
+    assert failures == 0
+
+
+def test_every_page_is_in_the_navigation_and_exists() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert {page for page in pages if page not in navigation} == set()
+
+
+def test_every_group_has_a_generated_table() -> None:
+    text = (ROOT / "docs/plugins.md").read_text()
+    for group in GROUPS:
+        assert f"<!-- plugins: {group} -->" in text
+        assert all(plugin.summary for plugin in available(group))
