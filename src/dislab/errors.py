@@ -1,4 +1,4 @@
-"""The one error that dislab raises for a user's mistake, and a hint for misspelt names."""
+"""The errors that the command line explains without a traceback, and a hint for misspelt names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -9,6 +9,14 @@ class InputError(ValueError):
 
     The message stands alone: what was wrong, the value, what is allowed, what to do. The command
     line prints it without a traceback and exits with status 2.
+    """
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on, through no mistake in the input, such as a loss that is not finite.
+
+    The message says what happened, at which step, and how to go on. The command line prints it
+    without a traceback and exits with status 1.
     """
 
 

@@ -30,6 +30,9 @@ Record = dict[str, Any]
 
 SCORES = "scores.json"
 
+LAST = Path("checkpoints", "last.ckpt")
+"""Where in a run folder the state lies that training goes on from."""
+
 
 def new_run(root: str | Path, name: str) -> Path:
     """A new empty run folder `<root>/<name>/version_<k>`, with k above all that exist.

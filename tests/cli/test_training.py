@@ -178,7 +178,7 @@ def test_overrides_and_several_files(
         (["--trainer.max_steps=three"], "trainer.max_steps: expected a whole number, got 'three'"),
         (["--nme=x"], "there is no 'nme' at the top level (did you mean name?)"),
         (["--name=a/b"], "'a/b' cannot name a run"),
-        (["--run=nowhere"], "nowhere is no finished run"),
+        (["--run=nowhere"], "nowhere is no run"),
         (["--config=nowhere.yaml"], "nowhere.yaml"),
         (["--ckpt_path=nowhere.ckpt"], "nowhere.ckpt"),
     ],

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dislab.base import DataModule, ImageBatch, Regularizer
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.errors import InputError
+from dislab.errors import InputError, TrainingError
 from dislab.functional.gaussians import kl_per_latent
 from dislab.objectives import VAE
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
@@ -182,12 +182,22 @@ def test_a_large_discriminator_gradient_does_not_shrink_the_models(make_vae: Any
     assert clipped.item() == pytest.approx(2 * float(norm), rel=1e-3)
 
 
-def test_annealing_counts_optimiser_steps_not_batches(
-    make_vae: Any, data: DataModule, tmp_path: Path
+def test_annealing_counts_optimiser_steps_and_noise_counts_batches(
+    make_vae: Any, data: DataModule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vae = make_vae()
+    seen = []
+    draw = VAE.draw
+
+    def noted(self: VAE, count: int, generator: torch.Generator) -> Any:
+        seen.append((int(self.steps), generator.initial_seed()))
+        return draw(self, count, generator)
+
+    monkeypatch.setattr(VAE, "draw", noted)
     trainer(tmp_path, max_steps=3, accumulate_grad_batches=2, limit_val_batches=0).fit(vae, data)
-    assert (int(vae.steps), int(vae.batches)) == (3, 6)
+    assert [steps for steps, _ in seen] == [0, 0, 1, 1, 2, 2]
+    assert len({seed for _, seed in seen}) == 6
+    assert int(vae.steps) == 3
 
 
 def test_equal_seeds_train_equal_weights(make_vae: Any, data: DataModule, tmp_path: Path) -> None:
@@ -208,6 +218,31 @@ def test_validation_uses_the_same_noise_every_time(
     losses = [trainer(tmp_path).validate(vae, data, verbose=False)[0] for _ in range(2)]
     assert losses[0] == losses[1]
     assert {"validation/loss", "validation/kl/kl", "validation/tc/tc"} <= losses[0].keys()
+
+
+@pytest.mark.parametrize("log_every", [1, 100])
+def test_a_loss_that_is_not_finite_stops_training_and_spares_the_checkpoint(
+    make_vae: Any, data: DataModule, tmp_path: Path, log_every: int
+) -> None:
+    vae = make_vae()
+
+    class Spoil(pl.Callback):
+        def on_train_batch_start(self, trainer: pl.Trainer, *_: Any) -> None:
+            if trainer.global_step == 4:
+                with torch.no_grad():
+                    vae.decoder.network[-2].bias.fill_(float("nan"))
+
+    run = trainer(tmp_path, max_steps=8, log_every_n_steps=log_every, limit_val_batches=0)
+    run.callbacks.append(Spoil())  # type: ignore[attr-defined]
+
+    def train_and_save() -> None:
+        run.fit(vae, data)
+        run.save_checkpoint(tmp_path / "bad.ckpt")
+
+    message = "reconstruction, loss became NaN or infinite at optimiser step 4"
+    with pytest.raises(TrainingError, match=message):
+        train_and_save()
+    assert not (tmp_path / "bad.ckpt").exists()
 
 
 def test_arguments_that_cannot_be() -> None:

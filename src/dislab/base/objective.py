@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 
 from dislab.base.hyperparameters import describe
 from dislab.base.parts import Draws, Posterior, Regularizer
-from dislab.errors import InputError
+from dislab.errors import InputError, TrainingError
 from dislab.functional.collectives import own_rows, world
 from dislab.functional.draws import device_generator
 
@@ -53,7 +53,6 @@ class Objective(pl.LightningModule, ABC):
     """
 
     steps: Tensor
-    batches: Tensor
     draw_seed: Tensor
 
     def __init__(
@@ -65,8 +64,9 @@ class Objective(pl.LightningModule, ABC):
         self._make_optimizer = optimizer or partial(torch.optim.Adam, lr=1e-4)
         self._make_scheduler = scheduler
         self._seed = 0
-        self._batches = 0
-        for name in ("steps", "batches", "draw_seed"):
+        self._first_bad: Tensor | None = None
+        self._term_names: list[str] = []
+        for name in ("steps", "draw_seed"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
 
     @abstractmethod
@@ -97,6 +97,26 @@ class Objective(pl.LightningModule, ABC):
         Args:
             image: Pixels in [0, 1].
         """
+
+    def check_finite(self) -> None:
+        """Looks whether every term of the loss has been finite so far.
+
+        Raises:
+            TrainingError: One was not; the message names it and the step.
+        """
+        if self._first_bad is None or (self._first_bad < 0).all():
+            return
+        steps = {
+            name: step
+            for name, step in zip(self._term_names, self._first_bad.tolist(), strict=True)
+            if step >= 0
+        }
+        first = min(steps.values())
+        names = ", ".join(name for name, step in steps.items() if step == first)
+        raise TrainingError(
+            f"training stopped: {names} became NaN or infinite at optimiser step {first}; the last "
+            "checkpoint is from before; lower the learning rate or the weights of the penalties"
+        )
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), of a method that has them.
@@ -152,10 +172,9 @@ class Objective(pl.LightningModule, ABC):
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """One step of training."""
-        loss = self._step(batch, "train", self._batches)
-        self._batches += 1
-        self.batches.fill_(self._batches)
-        return loss
+        # batches that were trained on, whole ones only; a resumed trainer continues the count
+        progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.total
+        return self._step(batch, "train", progress.processed)
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """The loss of one batch of the validation split; the same noise every time."""
@@ -204,19 +223,26 @@ class Objective(pl.LightningModule, ABC):
                 nn.utils.clip_grad_norm_(group["params"], gradient_clip_val)
 
     def on_train_start(self) -> None:
-        """Reads the counters back from a checkpoint, once."""
-        self._recall()
+        """Reads the seed back from a checkpoint, once."""
+        self._seed = int(self.draw_seed)
+        self._first_bad = None
 
     def on_validation_start(self) -> None:
-        """Reads the counters back from a checkpoint, once."""
-        self._recall()
+        """Reads the seed back from a checkpoint, once."""
+        self._seed = int(self.draw_seed)
 
     def on_test_start(self) -> None:
-        """Reads the counters back from a checkpoint, once."""
-        self._recall()
+        """Reads the seed back from a checkpoint, once."""
+        self._seed = int(self.draw_seed)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Stores which class this is, and that its arguments are plain data."""
+        """Stores which class this is, and that its arguments are plain data.
+
+        Raises:
+            TrainingError: A term of the loss was not finite since the last checkpoint, so that
+                this one would replace a good one by a useless one.
+        """
+        self.check_finite()
         checkpoint.setdefault(self.CHECKPOINT_HYPER_PARAMS_KEY, {}).update(
             _class_path=f"{type(self).__module__}.{type(self).__qualname__}",
             _instantiator="lightning.pytorch.cli.instantiate_module",
@@ -228,19 +254,30 @@ class Objective(pl.LightningModule, ABC):
         drawn = self.draw(count * world()[1], generator)
         draws = {name: own_rows(rows) for name, rows in drawn.items()}
         terms = self.losses(batch, draws, self.steps)
-        if stage != "train" or self._logs_now():
+        if stage == "train":
+            self._watch(terms)
+        if stage != "train" or (number + 1) % self._log_interval() == 0:
+            if stage == "train":
+                self.check_finite()
             values = {f"{stage}/{name}": value.detach() for name, value in terms.log.items()}
             values[f"{stage}/loss"] = terms.loss.detach()
             self.log_dict(values, batch_size=count, sync_dist=stage != "train")
         return terms.loss
 
-    def _logs_now(self) -> bool:
-        every: int = self.trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by name
-        return (self._batches + 1) % every == 0
-
-    def _recall(self) -> None:
-        self._seed = int(self.draw_seed)
-        self._batches = int(self.batches)
+    def _watch(self, terms: Terms) -> None:
+        """Notes on the device, without waiting for it, when a term stops being finite."""
+        self._term_names = [*terms.log, "loss"]
+        values = torch.stack(
+            [value.detach().float() for value in (*terms.log.values(), terms.loss)]
+        )
+        if self._first_bad is None:
+            self._first_bad = torch.full_like(values, -1, dtype=torch.int64)
+        unseen = self._first_bad < 0
+        self._first_bad = torch.where(unseen & ~values.isfinite(), self.steps, self._first_bad)
 
     def _regularizers(self) -> Iterator[Regularizer]:
         return (module for module in self.modules() if isinstance(module, Regularizer))
+
+    def _log_interval(self) -> int:
+        every: int = self.trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by name
+        return every

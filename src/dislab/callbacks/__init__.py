@@ -3,6 +3,7 @@
 from dislab.callbacks.evaluate import Evaluate
 from dislab.callbacks.reconstructions import Reconstructions
 from dislab.callbacks.representations import Representations
+from dislab.callbacks.stop_on_signal import StopOnSignal
 from dislab.callbacks.traversals import Traversals
 
-__all__ = ["Evaluate", "Reconstructions", "Representations", "Traversals"]
+__all__ = ["Evaluate", "Reconstructions", "Representations", "StopOnSignal", "Traversals"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
 
-from dislab.errors import InputError, nearest
+from dislab.errors import InputError, TrainingError, nearest
 
 COMMANDS: Final = {
     "fit": "train a model, then score it on the test split",
@@ -32,7 +32,7 @@ A first run:  dislab fit --config configs/factorvae.yaml --config configs/quick.
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Exit status of one command: 0 for success, 2 for a mistake in the input.
+    """Exit status of one command: 0 for success, 1 for training that failed, 2 for a mistake.
 
     Args:
         args: The command line without the program's name; None takes the process's own.
@@ -43,6 +43,9 @@ def main(args: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"dislab: error: {error}", file=sys.stderr)
         return 2
+    except TrainingError as error:
+        print(f"dislab: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has had enough
         sys.stderr.close()
         return 0

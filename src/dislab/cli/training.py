@@ -18,19 +18,29 @@ from lightning.pytorch.cli import (
     LightningCLI,
     SaveConfigCallback,
 )
-from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from dislab import plugins
 from dislab.base import DataModule, Objective
-from dislab.callbacks import Evaluate, Reconstructions, Representations, Traversals
+from dislab.callbacks import (
+    Evaluate,
+    Reconstructions,
+    Representations,
+    StopOnSignal,
+    Traversals,
+)
 from dislab.cli.allocator import keep_freed_memory
 from dislab.cli.messages import explain
+from dislab.cli.resuming import csv_logger, resumed_loggers
 from dislab.errors import InputError
-from dislab.runs import checkpoint_of, new_run, read_checkpoint
+from dislab.runs import LAST, checkpoint_of, new_run, read_checkpoint
 
 _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 """Tells the processes that a run starts which folder the first of them made."""
+
+_INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C or SIGTERM."""
 
 _NOT_THE_USERS: Final = (
     "Experiment logs directory .* exists and is not empty",  # the run folder, which is new
@@ -41,9 +51,9 @@ _NOT_THE_USERS: Final = (
 
 _DEFAULTS: Final[dict[str, Any]] = {
     "checkpoint.save_last": True,
+    "checkpoint.enable_version_counter": False,
     "checkpoint.save_top_k": 0,
     "checkpoint.every_n_train_steps": 1000,
-    "checkpoint.save_on_exception": True,
     "evaluate.metrics": {
         "mig": {"class_path": "dislab.metrics.MIG"},
         "dci": {"class_path": "dislab.metrics.DCI"},
@@ -74,7 +84,10 @@ class TrainingCLI(LightningCLI):
         parser.add_argument("--name", type=str, default="run", help="name of the run's folder")
         parser.add_argument("--runs", type=str, default="runs", help="folder of all runs")
         parser.add_argument(
-            "--run", type=str | None, default=None, help="folder of a finished run to work on"
+            "--run", type=str | None, default=None, help="folder of a run to score or encode"
+        )
+        parser.add_argument(
+            "--resume", type=str | None, default=None, help="folder of a run to go on training"
         )
         parser.add_argument(
             "--keep_freed_memory",
@@ -87,6 +100,7 @@ class TrainingCLI(LightningCLI):
         parser.add_lightning_class_args(Reconstructions, "reconstructions")
         parser.add_lightning_class_args(Traversals, "traversals")
         parser.add_lightning_class_args(Representations, "representations")
+        parser.add_lightning_class_args(StopOnSignal, "stop_on_signal")
         parser.set_defaults(_DEFAULTS)
         for name in ("image_shape", "train_size"):
             parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
@@ -94,8 +108,17 @@ class TrainingCLI(LightningCLI):
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Parses the arguments, which always come from this program's command line."""
         self.config = parser.parse_args(cast("list[str]", args))
-        checkpoint = self.config[self.config.subcommand].get("ckpt_path")
-        if checkpoint and checkpoint not in ("last", "best"):
+        config = self.config[self.config.subcommand]
+        wrong, right = ("run", "resume") if self.config.subcommand == "fit" else ("resume", "run")
+        if config[wrong] is not None:
+            raise InputError(f"dislab {self.config.subcommand} takes --{right}, not --{wrong}")
+        checkpoint = config.get("ckpt_path")
+        if checkpoint in ("last", "best", "hpc"):
+            raise InputError(
+                f"ckpt_path {checkpoint!r} has no meaning in a new run folder, and training would "
+                "start afresh; name a file, or go on with a run by --resume or --run"
+            )
+        if checkpoint:
             read_checkpoint(checkpoint)
 
     def before_instantiate_classes(self) -> None:
@@ -125,24 +148,42 @@ class TrainingCLI(LightningCLI):
         if settings.get("enable_progress_bar") is None:
             kwargs["enable_progress_bar"] = sys.stdout.isatty()
         if settings.get("logger") in (None, True) and not settings.get("fast_dev_run"):
-            folder = self._folder(config)
-            kwargs["logger"] = [TensorBoardLogger(folder, name="", version="")]
-            if config["run"] is None:  # CSVLogger would delete a finished run's metrics.csv
-                kwargs["logger"].append(CSVLogger(folder, name="", version=""))
+            kwargs["logger"] = self._loggers(config)
         return super().instantiate_trainer(**kwargs)
+
+    def fit(self, **arguments: Any) -> None:
+        """Trains; an interrupted run says how to go on with it."""
+        try:
+            self.trainer.fit(**arguments)
+        except SystemExit:  # how Lightning leaves after an interrupt
+            folder = self.trainer.log_dir
+            rank_zero_info(f"Stopped. Go on with: dislab fit --resume {folder}")
+            sys.exit(_INTERRUPTED)
+        if not self._is_rehearsal():  # ModelCheckpoint saves at its interval only
+            self.trainer.save_checkpoint(Path(str(self.trainer.log_dir), LAST))
 
     def after_fit(self) -> None:
         """Scores the trained model on the test split and says where the results are."""
-        if self.trainer.fast_dev_run:  # type: ignore[attr-defined]  # set by name
+        if self._is_rehearsal():
             return
         self.trainer.test(self.model, datamodule=self.datamodule)
         rank_zero_info(f"The run is in {self.trainer.log_dir}")
 
+    def _is_rehearsal(self) -> bool:
+        return bool(self.trainer.fast_dev_run)  # type: ignore[attr-defined]  # set by name
+
+    def _loggers(self, config: Any) -> list[Logger]:
+        folder = self._folder(config)
+        if config["resume"] is not None:
+            return resumed_loggers(folder, config["ckpt_path"])
+        tensorboard = TensorBoardLogger(folder, name="", version="")
+        if config["run"] is not None:  # CSVLogger would delete a finished run's metrics.csv
+            return [tensorboard]
+        return [tensorboard, csv_logger(folder)]
+
     def _folder(self, config: Any) -> Path:
-        if config["run"]:
-            return Path(config["run"])
-        if _RUN_FOLDER in os.environ:
-            return Path(os.environ[_RUN_FOLDER])
+        if known := config["run"] or config["resume"] or os.environ.get(_RUN_FOLDER):
+            return Path(known)
         if getattr(rank_zero_only, "rank", 0) != 0:
             # the loggers of this process write nothing, and Lightning tells it the folder
             return Path(config["runs"], config["name"])
@@ -182,20 +223,20 @@ class _SaveConfig(SaveConfigCallback):
     """Keeps the complete configuration of a new run; a finished run keeps the one it has."""
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        if self.config.get("run") is None:
+        if self.config.get("run") is None and self.config.get("resume") is None:
             super().setup(trainer, pl_module, stage)
 
 
 def _of_run(args: Sequence[str]) -> list[str]:
     """The arguments, preceded by the configuration and checkpoint of the run that they name."""
     named = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    named.add_argument("--run", type=Path)
-    folder = named.parse_known_args(args)[0].run
+    named.add_argument("--run", "--resume", type=Path, dest="folder")
+    folder = named.parse_known_args(args)[0].folder
     if folder is None:
         return list(args)
     config = folder / "config.yaml"
     if not config.is_file():
-        raise InputError(f"{folder} is no finished run: it has no config.yaml; runs lie in runs/")
+        raise InputError(f"{folder} is no run: it has no config.yaml; runs lie in runs/")
     return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder)}", *args]
 
 

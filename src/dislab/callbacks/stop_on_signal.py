@@ -1,0 +1,87 @@
+"""Ctrl-C and SIGTERM end training between two steps."""
+
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, final
+
+import lightning.pytorch as pl
+from lightning.pytorch.utilities import rank_zero_warn
+
+from dislab.runs import LAST
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+_STEPS_BETWEEN_TALKS: Final = 10
+"""How often several processes ask each other, which costs a wait for the device."""
+
+
+@final
+class StopOnSignal(pl.Callback):
+    """Ends training after the current optimiser step when Ctrl-C or SIGTERM arrives.
+
+    A checkpoint is written first. Taken between two steps, it holds a state that an uninterrupted
+    run passes through, so that the resumed run equals it; one that is taken in the middle of a
+    step, as an exception hook would, does not. A second signal ends the process at once.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._previous: dict[int, Any] = {}
+        self._step = 0
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Takes over the signals, which Python allows in the main thread only."""
+        self.received = None
+        self._step = trainer.global_step
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                self._previous[number] = signal.signal(number, self._receive)
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Writes the checkpoint and leaves, once the step is whole."""
+        whole, self._step = trainer.global_step > self._step, trainer.global_step
+        if whole and self._told(trainer):
+            folder = trainer.log_dir or trainer.default_root_dir
+            trainer.save_checkpoint(Path(folder, LAST))
+            raise KeyboardInterrupt
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Gives the signals back."""
+        self._give_back()
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """Gives the signals back."""
+        self._give_back()
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None:
+            self._give_back()
+            raise KeyboardInterrupt
+        self.received = number
+        rank_zero_warn(
+            f"{signal.Signals(number).name}: stopping after this step; once more to stop at once"
+        )
+
+    def _told(self, trainer: pl.Trainer) -> bool:
+        """Whether any process was told to stop, so that all leave at the same step."""
+        if trainer.world_size == 1:
+            return self.received is not None
+        if trainer.global_step % _STEPS_BETWEEN_TALKS:
+            return False
+        return bool(trainer.strategy.reduce_boolean_decision(self.received is not None, all=False))
+
+    def _give_back(self) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous = {}

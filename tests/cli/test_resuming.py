@@ -1,0 +1,149 @@
+"""Real processes that are told to stop, or killed, and go on to the bit."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dislab.cli import main
+
+CONFIG = """
+name: long
+seed_everything: 5
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
+    regularizers:
+      kl: {class_path: KL, init_args: {warmup_steps: 300}}
+      tc: {class_path: TotalCorrelation, init_args: {width: 8, depth: 1}}
+data:
+  class_path: SingleData
+  init_args:
+    dataset: DSprites
+    batch_size: 8
+    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
+    validation: 0.05
+    test: 0.1
+trainer: {max_steps: 500, log_every_n_steps: 10, accelerator: cpu, devices: 1}
+checkpoint: {every_n_train_steps: 30}
+evaluate: {metrics: {mig: {class_path: MIG}}, points: 300}
+traversals: {images: 1, steps: 3, points: 50}
+"""
+
+
+def start(folder: Path, *args: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment.pop("DISLAB_RUN_FOLDER", None)
+    return subprocess.Popen(
+        [sys.executable, "-m", "dislab", "fit", *args],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], status: int = 0) -> str:
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == status, output
+    return output
+
+
+def wait_for(path: Path) -> None:
+    limit = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < limit, f"{path} never appeared"
+        time.sleep(0.01)
+
+
+def outcome(run: Path) -> dict[str, Any]:
+    """What must be equal: weights, optimiser, counters, losses, scores."""
+    stored = torch.load(run / "checkpoints/last.ckpt", weights_only=True)
+    record = json.loads((run / "scores.json").read_text())["test"]
+    with (run / "metrics.csv").open(newline="") as file:
+        curves = [(int(float(row["step"])), row["train/loss"]) for row in csv.DictReader(file)]
+    return {
+        "weights": stored["state_dict"],
+        "optimiser": stored["optimizer_states"][0]["state"],
+        "step": stored["global_step"],
+        "scores": record["scores"],
+        "losses": record["losses"],
+        "curves": [(step, float(loss)) for step, loss in curves if loss],
+    }
+
+
+def assert_equal(one: Any, other: Any, place: str = "") -> None:
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), place
+        for key in one:
+            assert_equal(one[key], other[key], f"{place}/{key}")
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), place
+    else:
+        assert one == other, place
+
+
+@pytest.mark.slow
+def test_interrupted_runs_equal_an_uninterrupted_one_to_the_bit(tmp_path: Path) -> None:
+    (tmp_path / "long.yaml").write_text(CONFIG)
+    finish(start(tmp_path, "--config=long.yaml", "--name=whole"))
+    whole = outcome(tmp_path / "runs/whole/version_0")
+    assert whole["step"] == 500
+    assert len(whole["curves"]) == 50
+
+    orders = [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)]
+    for delay, (order, status) in zip((0.05, 0.3, 0.15), orders, strict=True):
+        name = order.name
+        run = tmp_path / "runs" / name / "version_0"
+        process = start(tmp_path, "--config=long.yaml", f"--name={name}")
+        wait_for(run / "checkpoints/last.ckpt")
+        time.sleep(delay)
+        process.send_signal(order)
+        output = finish(process, status)
+        if order != signal.SIGKILL:
+            assert f"dislab fit --resume runs/{name}/version_0" in output
+        assert not (run / "scores.json").exists()
+        reached = torch.load(run / "checkpoints/last.ckpt", weights_only=True)["global_step"]
+        assert 0 < reached < 500
+        finish(start(tmp_path, f"--resume={run}"))
+        assert_equal(whole, outcome(run), name)
+        assert [path.name for path in (run / "checkpoints").iterdir()] == ["last.ckpt"]
+        assert [path.name for path in run.parent.iterdir()] == ["version_0"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["fit", "--resume=empty"], "empty is no run: it has no config.yaml"),
+        (["fit", "--resume=halted"], "there is no checkpoint in halted"),
+        (["fit", "--config=long.yaml", "--ckpt_path=last"], "go on with a run by --resume"),
+        (["fit", "--config=long.yaml", "--run=nowhere"], "nowhere is no run"),
+    ],
+)
+def test_nothing_starts_afresh_by_mistake(
+    args: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "long.yaml").write_text(CONFIG)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "halted").mkdir()
+    (tmp_path / "halted/config.yaml").write_text(CONFIG)
+    assert main(args) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
