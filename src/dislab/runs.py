@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import torch
 from jsonargparse import ArgumentParser
+from lightning.pytorch import Trainer
 
 from dislab import plugins
 from dislab.base.objective import Objective
@@ -32,6 +33,16 @@ SCORES = "scores.json"
 
 LAST = Path("checkpoints", "last.ckpt")
 """Where in a run folder the state lies that training goes on from."""
+
+
+def last_checkpoint(trainer: Trainer) -> Path | None:
+    """Where a trainer keeps the state to go on from; None when it keeps no checkpoints.
+
+    Args:
+        trainer: The trainer at work.
+    """
+    kept = getattr(trainer.checkpoint_callback, "dirpath", None)
+    return Path(kept, LAST.name) if kept else None
 
 
 def new_run(root: str | Path, name: str) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from dislab.cli import main
 from dislab.runs import load_run
@@ -56,9 +57,9 @@ def dislab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dislab:
     """Runs a command in an empty folder that holds small.yaml, as a new process would."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.yaml").write_text(SMALL)
+    (tmp_path / "run.yaml").write_text("resume: runs/small/version_0")
 
     def run(*args: str) -> int:
-        monkeypatch.delenv("DISLAB_RUN_FOLDER", raising=False)
         try:
             return main(args)
         except SystemExit as ended:
@@ -150,6 +151,54 @@ def test_overrides_and_several_files(
     assert not (tmp_path / "runs").exists()
 
 
+def test_the_last_checkpoint_is_the_model_that_was_scored(dislab: Dislab) -> None:
+    assert dislab("fit", "--config=small.yaml", "--checkpoint.every_n_train_steps=4") == 0
+    stored = torch.load("runs/small/version_0/checkpoints/last.ckpt", weights_only=True)
+    assert stored["global_step"] == 6
+
+
+def test_a_run_that_goes_on_equals_one_that_was_longer(dislab: Dislab, tmp_path: Path) -> None:
+    assert dislab("fit", "--config=small.yaml", "--name=parts") == 0
+    run = "runs/parts/version_0"
+    assert dislab("fit", f"--resume={run}", "--trainer.max_steps=9") == 0
+    assert dislab("fit", "--config=small.yaml", "--name=whole", "--trainer.max_steps=9") == 0
+    parts, whole = weights(run), weights("runs/whole/version_0")
+    assert all(torch.equal(parts[name], whole[name]) for name in whole)
+    renewed = yaml.safe_load((tmp_path / run / "config.yaml").read_text())
+    assert renewed["trainer"]["max_steps"] == 9
+    assert renewed["resume"] is None
+    old = yaml.safe_load((tmp_path / run / "config_until_step_6.yaml").read_text())
+    assert old["trainer"]["max_steps"] == 6
+
+
+def test_a_data_module_without_test_split_is_scored_all_the_same(
+    dislab: Dislab, tmp_path: Path
+) -> None:
+    assert dislab("fit", "--config=small.yaml", "--data.test=0") == 0
+    assert "validate" in json.loads((tmp_path / "runs/small/version_0/scores.json").read_text())
+
+
+def test_rows_are_logged_at_optimiser_steps_under_accumulation(
+    dislab: Dislab, tmp_path: Path
+) -> None:
+    args = ["--trainer.accumulate_grad_batches=4", "--data.steps_per_epoch=10"]
+    args += ["--trainer.max_steps=20", "--trainer.log_every_n_steps=5"]
+    assert dislab("fit", "--config=small.yaml", *args) == 0
+    with (tmp_path / "runs/small/version_0/metrics.csv").open(newline="") as file:
+        steps = [row["step"] for row in csv.DictReader(file) if row["train/loss"]]
+    assert steps == ["4", "9", "14", "19"]
+
+
+def test_logging_can_be_switched_off(dislab: Dislab) -> None:
+    assert dislab("fit", "--config=small.yaml", "--trainer.log_every_n_steps=0") == 0
+
+
+def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) -> None:
+    args = ["--checkpoint.every_n_epochs=1", "--data.steps_per_epoch=3"]
+    assert dislab("fit", "--config=small.yaml", *args) == 0
+    assert (tmp_path / "runs/small/version_0/checkpoints/last.ckpt").is_file()
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -179,6 +228,18 @@ def test_overrides_and_several_files(
         (["--nme=x"], "there is no 'nme' at the top level (did you mean name?)"),
         (["--name=a/b"], "'a/b' cannot name a run"),
         (["--run=nowhere"], "nowhere is no run"),
+        (["--config=run.yaml"], "resume is set in a configuration file; give --resume instead"),
+        (["--trainer.accelerator=gpu"], "No supported gpu backend found!"),
+        (["--trainer.precision=bf16-true"], "use bf16-mixed or 16-mixed"),
+        (["--model.optimizer=torch.optim.SGD"], "SGD has no betas"),
+        (
+            [
+                "--trainer.val_check_interval=9",
+                "--trainer.check_val_every_n_epoch=1",
+                "--data.steps_per_epoch=3",
+            ],
+            "`val_check_interval` (9) must be less than or equal",
+        ),
         (["--config=nowhere.yaml"], "nowhere.yaml"),
         (["--ckpt_path=nowhere.ckpt"], "nowhere.ckpt"),
     ],

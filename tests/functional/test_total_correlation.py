@@ -60,6 +60,13 @@ def test_weights_of_the_whole_training_set_are_uniform() -> None:
     torch.testing.assert_close(weights.sum(1), torch.ones(5, dtype=torch.float64))
 
 
+def test_a_single_image_has_no_total_correlation_to_speak_of() -> None:
+    z, mean, log_var = batch(1, 3)
+    parts = decompose_kl(z, mean, log_var, "mss", 100)
+    assert parts.index_code_mi.item() == pytest.approx(0.0, abs=1e-12)
+    assert parts.total_correlation.item() == pytest.approx(0.0, abs=1e-12)
+
+
 def test_slices_of_a_global_batch_average_to_the_whole() -> None:
     z, mean, log_var = batch(8, 3)
     whole = decompose_kl(z, mean, log_var, "mss", 100)

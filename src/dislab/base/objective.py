@@ -112,7 +112,8 @@ class Objective(pl.LightningModule, ABC):
             if step >= 0
         }
         first = min(steps.values())
-        names = ", ".join(name for name, step in steps.items() if step == first)
+        bad = [name for name, step in steps.items() if step == first]
+        names = ", ".join([name for name in bad if name not in ("objective", "loss")] or bad)
         raise TrainingError(
             f"training stopped: {names} became NaN or infinite at optimiser step {first}; the last "
             "checkpoint is from before; lower the learning rate or the weights of the penalties"
@@ -165,7 +166,16 @@ class Objective(pl.LightningModule, ABC):
         self.hparams.update(describe(dict(self.hparams)))
 
     def setup(self, stage: str) -> None:
-        """Takes over the seed of the run; a checkpoint that is resumed brings its own."""
+        """Takes over the seed of the run; a checkpoint that is resumed brings its own.
+
+        Raises:
+            InputError: The weights themselves would be kept in half precision.
+        """
+        if self.trainer.precision in ("bf16-true", "16-true"):
+            raise InputError(
+                f"precision {self.trainer.precision!r} keeps the weights in half precision, in "
+                "which losses and draws lose their meaning; use bf16-mixed or 16-mixed"
+            )
         if stage == "fit":
             seed = self.trainer.strategy.broadcast(torch.initial_seed())
             self.draw_seed.fill_(seed & (2**63 - 1))
@@ -194,11 +204,21 @@ class Objective(pl.LightningModule, ABC):
         self.steps.add_(1)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """One optimiser; regularisers with parameters bring parameter groups of their own."""
+        """One optimiser; regularisers with parameters bring parameter groups of their own.
+
+        Raises:
+            InputError: The optimiser does not know a setting of such a group.
+        """
         own = [group for part in self._regularizers() for group in part.parameter_groups()]
         theirs = {id(parameter) for group in own for parameter in group["params"]}
         rest = [parameter for parameter in self.parameters() if id(parameter) not in theirs]
         optimizer = self._make_optimizer([{"params": rest}, *own])
+        unknown = {key for group in own for key in group} - {"params", *optimizer.defaults}
+        if unknown:
+            raise InputError(
+                f"{type(optimizer).__name__} has no {', '.join(sorted(unknown))}, which a "
+                "regulariser's own parameters are trained with; choose an optimiser of Adam's kind"
+            )
         if self._make_scheduler is None:
             return optimizer
         scheduler = self._make_scheduler(optimizer)
@@ -256,7 +276,7 @@ class Objective(pl.LightningModule, ABC):
         terms = self.losses(batch, draws, self.steps)
         if stage == "train":
             self._watch(terms)
-        if stage != "train" or (number + 1) % self._log_interval() == 0:
+        if stage != "train" or self._logs_now():
             if stage == "train":
                 self.check_finite()
             values = {f"{stage}/{name}": value.detach() for name, value in terms.log.items()}
@@ -278,6 +298,7 @@ class Objective(pl.LightningModule, ABC):
     def _regularizers(self) -> Iterator[Regularizer]:
         return (module for module in self.modules() if isinstance(module, Regularizer))
 
-    def _log_interval(self) -> int:
-        every: int = self.trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by name
-        return every
+    def _logs_now(self) -> bool:
+        # Lightning's own condition: a value handed over at any other step would wait for the next
+        connector: Any = self.trainer._logger_connector
+        return bool(connector.should_update_logs)

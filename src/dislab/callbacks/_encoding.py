@@ -11,7 +11,6 @@ from tqdm import tqdm
 
 from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._trainer import evaluating, lacks
-from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.draws import host_generator
 from dislab.functional.gaussians import kl_per_latent
@@ -35,18 +34,17 @@ class Encoding(NamedTuple):
 def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:
     """State numbers of a split in random order, without replacement; all of them if they are few.
 
+    A split that the data module goes without stands for all states.
+
     Args:
         data: The data module.
         split: Where to draw from.
         points: How many to draw.
         seed: Decides the draw.
-
-    Raises:
-        InputError: The split is empty.
     """
     states = data.indices(split)
     if not len(states):
-        raise InputError(f"the split {split} is empty; there is nothing to draw from it")
+        states = data.indices("all")
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)
 
 

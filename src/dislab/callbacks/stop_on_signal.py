@@ -2,14 +2,13 @@
 
 import signal
 import threading
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final, final
 
 import lightning.pytorch as pl
 from lightning.pytorch.utilities import rank_zero_warn
 
-from dislab.runs import LAST
+from dislab.runs import last_checkpoint
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -50,8 +49,8 @@ class StopOnSignal(pl.Callback):
         """Writes the checkpoint and leaves, once the step is whole."""
         whole, self._step = trainer.global_step > self._step, trainer.global_step
         if whole and self._told(trainer):
-            folder = trainer.log_dir or trainer.default_root_dir
-            trainer.save_checkpoint(Path(folder, LAST))
+            if (path := last_checkpoint(trainer)) is not None:
+                trainer.save_checkpoint(path)
             raise KeyboardInterrupt
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_only
 
 from dislab.runs import read_checkpoint
 
@@ -19,10 +20,11 @@ def resumed_loggers(folder: Path, checkpoint: str | Path) -> list[Logger]:
         InputError: The checkpoint cannot be read.
     """
     step = int(read_checkpoint(checkpoint)["global_step"])
-    rows = _rows_before(folder / "metrics.csv", step)
     curves = csv_logger(folder)
-    curves.experiment.metrics[:0] = rows  # making the experiment has deleted the file
-    curves.save()
+    if getattr(rank_zero_only, "rank", 0) == 0:  # the only process whose loggers write
+        rows = _rows_before(folder / "metrics.csv", step)
+        curves.experiment.metrics[:0] = rows  # making the experiment has deleted the file
+        curves.save()
     return [TensorBoardLogger(folder, name="", version="", purge_step=step), curves]
 
 

@@ -4,12 +4,15 @@ import argparse
 import logging
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
 import torch
+import yaml
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import (
@@ -34,7 +37,8 @@ from dislab.cli.allocator import keep_freed_memory
 from dislab.cli.messages import explain
 from dislab.cli.resuming import csv_logger, resumed_loggers
 from dislab.errors import InputError
-from dislab.runs import LAST, checkpoint_of, new_run, read_checkpoint
+from dislab.runs import checkpoint_of, last_checkpoint, new_run, read_checkpoint
+from dislab.storage import atomic
 
 _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 """Tells the processes that a run starts which folder the first of them made."""
@@ -112,6 +116,10 @@ class TrainingCLI(LightningCLI):
         wrong, right = ("run", "resume") if self.config.subcommand == "fit" else ("resume", "run")
         if config[wrong] is not None:
             raise InputError(f"dislab {self.config.subcommand} takes --{right}, not --{wrong}")
+        if config[right] is not None and not any(
+            one.partition("=")[0] == f"--{right}" for one in cast("list[str]", args)
+        ):
+            raise InputError(f"{right} is set in a configuration file; give --{right} instead")
         checkpoint = config.get("ckpt_path")
         if checkpoint in ("last", "best", "hpc"):
             raise InputError(
@@ -126,6 +134,9 @@ class TrainingCLI(LightningCLI):
         config = self.config[self.subcommand]
         if config["weights_only"] is None:
             config["weights_only"] = True
+        checkpoint = config["checkpoint"]
+        if checkpoint["every_n_epochs"] or checkpoint["train_time_interval"]:
+            checkpoint["every_n_train_steps"] = None  # the user's trigger replaces the default one
         if self.subcommand == "predict":
             config["return_predictions"] = False
         on_cpu = config["trainer"]["accelerator"] == "cpu" or not torch.cuda.is_available()
@@ -156,17 +167,22 @@ class TrainingCLI(LightningCLI):
         try:
             self.trainer.fit(**arguments)
         except SystemExit:  # how Lightning leaves after an interrupt
-            folder = self.trainer.log_dir
-            rank_zero_info(f"Stopped. Go on with: dislab fit --resume {folder}")
+            path = last_checkpoint(self.trainer)
+            kept = path is not None and path.is_file()
+            how = f"Go on with: dislab fit --resume {self.trainer.log_dir}"
+            rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
-        if not self._is_rehearsal():  # ModelCheckpoint saves at its interval only
-            self.trainer.save_checkpoint(Path(str(self.trainer.log_dir), LAST))
+        if not self._is_rehearsal() and (path := last_checkpoint(self.trainer)) is not None:
+            self.trainer.save_checkpoint(path)  # ModelCheckpoint saves at its interval only
 
     def after_fit(self) -> None:
         """Scores the trained model on the test split and says where the results are."""
         if self._is_rehearsal():
             return
-        self.trainer.test(self.model, datamodule=self.datamodule)
+        score = self.trainer.test
+        if not len(self.datamodule.indices("test")):  # a data module may go without
+            score = self.trainer.validate
+        score(self.model, datamodule=self.datamodule, weights_only=True)
         rank_zero_info(f"The run is in {self.trainer.log_dir}")
 
     def _is_rehearsal(self) -> bool:
@@ -206,25 +222,56 @@ def run(command: str, args: Sequence[str]) -> int:
     for message in _NOT_THE_USERS:
         warnings.filterwarnings("ignore", message)
     logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
-    TrainingCLI(
-        Objective,
-        DataModule,
-        parser_class=Parser,
-        subclass_mode_model=True,
-        subclass_mode_data=True,
-        auto_configure_optimizers=False,
-        save_config_callback=_SaveConfig,
-        args=[command, *_of_run(args)],
-    )
+    try:
+        TrainingCLI(
+            Objective,
+            DataModule,
+            parser_class=Parser,
+            subclass_mode_model=True,
+            subclass_mode_data=True,
+            auto_configure_optimizers=False,
+            save_config_callback=_SaveConfig,
+            args=[command, *_of_run(args)],
+        )
+    except MisconfigurationException as error:
+        raise InputError(_one_line(error)) from error
+    except ValueError as error:
+        if isinstance(error, InputError) or not _is_of_lightning(error):
+            raise
+        raise InputError(_one_line(error)) from error
+    finally:
+        os.environ.pop(_RUN_FOLDER, None)
     return 0
 
 
 class _SaveConfig(SaveConfigCallback):
-    """Keeps the complete configuration of a new run; a finished run keeps the one it has."""
+    """Keeps the complete configuration of a run; scoring a finished one leaves it alone.
+
+    A run that goes on with other settings gets a new `config.yaml`; the old one is kept beside it
+    under the step at which it ended.
+    """
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        if self.config.get("run") is None and self.config.get("resume") is None:
+        config = self.config.clone()
+        if config.get("run") is not None:
+            return
+        if config.get("resume") is None:
             super().setup(trainer, pl_module, stage)
+        elif trainer.is_global_zero and not self.already_saved:
+            self.already_saved = True
+            step = int(read_checkpoint(config["ckpt_path"])["global_step"])
+            config["resume"] = config["ckpt_path"] = None
+            self._renew(Path(str(trainer.log_dir), self.config_filename), config, step)
+
+    def _renew(self, path: Path, config: Any, step: int) -> None:
+        text = self.parser.dump(config, skip_none=False)
+        old = path.read_text(encoding="utf-8")
+        if yaml.safe_load(text) == yaml.safe_load(old):
+            return
+        with atomic(path.with_name(f"config_until_step_{step}.yaml")) as temporary:
+            temporary.write_text(old, encoding="utf-8")
+        with atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
 
 def _of_run(args: Sequence[str]) -> list[str]:
@@ -238,6 +285,16 @@ def _of_run(args: Sequence[str]) -> list[str]:
     if not config.is_file():
         raise InputError(f"{folder} is no run: it has no config.yaml; runs lie in runs/")
     return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder)}", *args]
+
+
+def _is_of_lightning(error: ValueError) -> bool:
+    """Whether Lightning itself refuses a setting, rather than some code that it calls."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__name__", "")).startswith("lightning.")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _no_advertisement(record: logging.LogRecord) -> bool:

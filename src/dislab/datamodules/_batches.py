@@ -172,6 +172,8 @@ class EvalLoader:
         with_images: Whether images are gathered on the host.
         rank: Number of this process.
         world: Number of processes.
+        repeat: Whether the first states are repeated until every process has as many, as losses
+            over the global batch need.
     """
 
     def __init__(
@@ -183,7 +185,10 @@ class EvalLoader:
         with_images: bool,
         rank: int = 0,
         world: int = 1,
+        repeat: bool = False,
     ) -> None:
+        if repeat and len(states):
+            states = np.resize(states, -(-len(states) // world) * world)
         self._states = np.array_split(states, world)[rank]
         self._batch_size = batch_size
         self._num_workers = num_workers

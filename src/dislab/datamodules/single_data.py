@@ -134,15 +134,15 @@ class SingleData(DataModule):
 
     def val_dataloader(self) -> EvalLoader:
         """The validation split in order."""
-        return self._eval_loader("validation")
+        return self._eval_loader("validation", repeat=True)
 
     def test_dataloader(self) -> EvalLoader:
         """The test split in order."""
-        return self._eval_loader("test")
+        return self._eval_loader("test", repeat=True)
 
     def predict_dataloader(self) -> EvalLoader:
         """The test split in order."""
-        return self._eval_loader("test")
+        return self._eval_loader("test", repeat=False)
 
     def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> ImageBatch:
         """Images and factors, as the objective receives them, in the trainer's precision.
@@ -176,7 +176,7 @@ class SingleData(DataModule):
             self.dataset, self.include, self.hold_out, self.validation, self.test, self.split_seed
         )
 
-    def _eval_loader(self, split: Split) -> EvalLoader:
+    def _eval_loader(self, split: Split, repeat: bool) -> EvalLoader:
         states = self.indices(split)
         rank, size = world()
         if 0 < len(states) < size:
@@ -189,6 +189,7 @@ class SingleData(DataModule):
             not self._on_device,
             rank,
             size,
+            repeat,
         )
 
     def _unfinished(self) -> int:

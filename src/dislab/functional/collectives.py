@@ -51,7 +51,8 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        total = gradient.contiguous()
+        # a copy, for autograd may hand the same tensor to others
+        total = gradient.clone(memory_format=torch.contiguous_format)
         dist.all_reduce(total)
         start = dist.get_rank() * ctx.count
         return total[start : start + ctx.count]

@@ -15,5 +15,5 @@ def linear_ramp(step: Int[Tensor, ""], start: float, end: float, steps: int) -> 
         steps: Length of the ramp in optimiser steps.
     """
     if steps == 0:
-        return torch.full((), end, device=step.device)
+        return torch.full((), float(end), device=step.device)
     return start + (end - start) * (step / steps).clamp(max=1.0)

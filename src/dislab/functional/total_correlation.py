@@ -77,7 +77,8 @@ def log_weights(
     """Log weight of posterior j in the estimate of q(z_i), of one global batch.
 
     The stratified weights of a batch of M + 1 images out of N are 1/M, but 1/N for an image's own
-    posterior and (N − M)/(N·M) for its cyclic successor, so that each row sums to one.
+    posterior and (N − M)/(N·M) for its cyclic successor, so that each row sums to one; a single
+    image weighs one.
 
     Args:
         count: Images in the global batch.
@@ -90,7 +91,9 @@ def log_weights(
         return weights
     if estimator == "mws":
         return weights - math.log(count * train_size)
-    others = max(count - 1, 1)
+    if count == 1:
+        return weights  # a single posterior is all that is known of q(z)
+    others = count - 1
     row = torch.arange(count, device=like.device)
     rest = max(train_size - others, 0) / (train_size * others)
     weights = weights - math.log(others)

@@ -47,7 +47,8 @@ class VAE(Objective):
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
     Raises:
-        InputError: There is no latent, no regulariser, or a part refuses its settings.
+        InputError: There is no latent, no regulariser or one with a name that cannot be, or a
+            part refuses its settings.
     """
 
     def __init__(
@@ -67,6 +68,9 @@ class VAE(Objective):
         check_at_least("latent_dim", latent_dim, 1)
         if not regularizers:
             raise InputError("a VAE needs a regulariser, such as kl: KL; without it codes are free")
+        for name in regularizers:
+            if not name.isidentifier() or hasattr(nn.ModuleDict, name):
+                raise InputError(f"{name!r} cannot name a regulariser; choose another name")
         self.latent_dim = latent_dim
         self.likelihood: Likelihood = likelihood
         self.encoder = encoder(image_shape, 2 * latent_dim)
@@ -84,11 +88,15 @@ class VAE(Objective):
         return draws
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """Negative log likelihood plus every regulariser's penalty and auxiliary loss."""
+        """Negative log likelihood plus every regulariser's penalty and auxiliary loss.
+
+        The log holds the sum without auxiliary losses as `objective`.
+        """
         posterior = self.encode(batch.image)
         z = sample(*posterior, draws["noise"])
-        loss = negative_log_likelihood(self.decoder(z), batch.image, self.likelihood)
-        log = {"reconstruction": loss}
+        objective = negative_log_likelihood(self.decoder(z), batch.image, self.likelihood)
+        own_losses = torch.zeros_like(objective)
+        log = {"reconstruction": objective}
         for name, regularizer in self.regularizers.items():
             own = {
                 key.partition(".")[2]: rows
@@ -96,9 +104,10 @@ class VAE(Objective):
                 if key.startswith(f"{name}.")
             }
             penalty, auxiliary, terms = regularizer(posterior, z, own, step)
-            loss = loss + penalty if auxiliary is None else loss + penalty + auxiliary
+            objective = objective + penalty
+            own_losses = own_losses if auxiliary is None else own_losses + auxiliary
             log |= {f"{name}/{key}": value for key, value in terms.items()}
-        return Terms(loss, log)
+        return Terms(objective + own_losses, log | {"objective": objective})
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""

@@ -69,9 +69,13 @@ class DecomposedKL(Regularizer):
         draws: Draws,
         step: Int[Tensor, ""],
     ) -> Penalty:
-        """The weighted sum; terms: the three estimates and the closed-form `kl`, in nats."""
+        """The weighted sum; terms: the three estimates and the closed-form `kl`, in nats.
+
+        Raises:
+            InputError: A training batch is larger than the training set.
+        """
         mean, log_var = (gather_rows(rows) for rows in posterior)
-        if len(mean) > self.train_size:
+        if self.training and len(mean) > self.train_size:
             raise InputError(
                 f"a batch of {len(mean)} images is larger than the training set of "
                 f"{self.train_size}; the estimate of q(z) needs distinct images"

@@ -34,10 +34,11 @@ class TotalCorrelation(Regularizer):
         gamma: Weight of the total correlation; 35 is the paper's best for dSprites.
         width: Units of each hidden layer of the discriminator.
         depth: Number of its hidden layers.
-        lr: Its learning rate.
-        betas: Its Adam coefficients.
+        lr: Its learning rate, at the start of a schedule.
+        betas: Its Adam coefficients; the optimiser must be of Adam's kind to have them.
         batches: `one` permutes the batch itself; `two` takes the even rows of a batch as codes
-            and permutes the odd ones, so that the two are independent.
+            and permutes the odd ones, so that the two are independent; a last single row is
+            left out.
 
     Raises:
         InputError: A setting is negative, or there is a single latent.
@@ -93,15 +94,9 @@ class TotalCorrelation(Regularizer):
         """Gamma · E[logit 0 − logit 1], and the discriminator's cross-entropy as auxiliary loss.
 
         Terms: `tc` in nats, `discriminator_loss` in nats, `discriminator_accuracy` in [0, 1].
-
-        Raises:
-            InputError: `batches` is `two` and the batch has an odd number of images.
         """
-        codes, others = (z, z) if self.batches == "one" else (z[0::2], z[1::2])
-        if len(codes) != len(others):
-            raise InputError(
-                f"batches: two halves the batch, which has {len(z)} images; make it even"
-            )
+        even = len(z) // 2 * 2  # the last batch of a split may have an odd row
+        codes, others = (z, z) if self.batches == "one" else (z[0:even:2], z[1:even:2])
         permuted = permute_latents(gather_rows(others.detach()), draws["permutation"])
         frozen = {
             name: parameter.detach() for name, parameter in self.discriminator.named_parameters()

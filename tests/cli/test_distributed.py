@@ -1,0 +1,93 @@
+"""Several real processes train what one does."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+CONFIG = """
+name: {name}
+seed_everything: 5
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {{class_path: MLPEncoder, init_args: {{hidden: [16]}}}}
+    decoder: {{class_path: MLPDecoder, init_args: {{hidden: [16]}}}}
+    regularizers: {regularizers}
+data:
+  class_path: SingleData
+  init_args:
+    dataset: DSprites
+    batch_size: 8
+    include: {{orientation: {{max: 0.5}}, posX: {{max: 0.2}}, posY: {{max: 0.2}}}}
+    validation: 0.05
+    test: 0.1
+trainer:
+  max_steps: 12
+  log_every_n_steps: 4
+  accelerator: cpu
+  devices: {processes}
+  strategy: {strategy}
+evaluate: {{metrics: {{mig: {{class_path: MIG}}}}, points: 300}}
+traversals: {{images: 1, steps: 3, points: 50}}
+"""
+
+REGULARIZERS = {
+    "factorvae": "{kl: {class_path: KL}, tc: {class_path: TotalCorrelation, "
+    "init_args: {width: 8, depth: 1, lr: 1.0e-2}}}",
+    "factorvae_two": "{kl: {class_path: KL}, tc: {class_path: TotalCorrelation, "
+    "init_args: {width: 8, depth: 1, lr: 1.0e-2, batches: two}}}",
+    "betatcvae": "{kl: {class_path: DecomposedKL}}",
+    "dipvae2": "{kl: {class_path: KL}, dip: {class_path: DIP, init_args: {kind: II}}}",
+    "annealedvae": "{kl: {class_path: CapacityKL, init_args: {steps: 10}}}",
+}
+
+
+def train(folder: Path, method: str, processes: int) -> Path:
+    """Runs `dislab fit` and returns the run folder."""
+    name = f"{method}_{processes}"
+    config = folder / f"{name}.yaml"
+    strategy = "ddp" if processes > 1 else "auto"
+    settings = {"name": name, "processes": processes, "strategy": strategy}
+    config.write_text(CONFIG.format(regularizers=REGULARIZERS[method], **settings))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment.pop("DISLAB_RUN_FOLDER", None)
+    done = subprocess.run(
+        [sys.executable, "-m", "dislab", "fit", f"--config={config}"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    runs = list((folder / "runs" / name).iterdir())
+    assert [run.name for run in runs] == ["version_0"]
+    return runs[0]
+
+
+def weights(run: Path) -> dict[str, Any]:
+    stored: dict[str, Any] = torch.load(run / "checkpoints/last.ckpt", weights_only=True)
+    state: dict[str, Any] = stored["state_dict"]
+    return state
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "processes"), [*((method, 2) for method in REGULARIZERS), ("factorvae", 4)]
+)
+def test_processes_train_what_one_does(method: str, processes: int, tmp_path: Path) -> None:
+    one, several = train(tmp_path, method, 1), train(tmp_path, method, processes)
+    expected, reached = weights(one), weights(several)
+    assert expected.keys() == reached.keys()
+    for name in expected:
+        torch.testing.assert_close(reached[name], expected[name], atol=1e-6, rtol=0, msg=name)
+    scores = [json.loads((run / "scores.json").read_text())["test"] for run in (one, several)]
+    assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
