@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
-from dislab.functional.collectives import gather_rows
+from dislab.functional.collectives import gather_rows, world
 from dislab.functional.total_correlation import permute_latents
 
 
@@ -76,7 +76,8 @@ class TotalCorrelation(Regularizer):
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
         """For each latent a permutation of the images whose codes are permuted."""
-        rows = count if self.batches == "one" else count // 2
+        size = world()[1]
+        rows = count if self.batches == "one" else count // size // 2 * size
         keys = torch.rand(rows, self.latent_dim, generator=generator, device=generator.device)
         return {"permutation": keys.argsort(0)}
 
