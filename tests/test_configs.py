@@ -38,7 +38,7 @@ def test_configuration_runs(
     monkeypatch.chdir(tmp_path)
     files = [f"--config={CONFIGS / file}.yaml" for file in (name, *overlays)]
     assert main(["fit", *files, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]) == 0
-    assert list(tmp_path.iterdir()) == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize("name", METHODS)

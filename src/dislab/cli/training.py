@@ -137,6 +137,8 @@ class TrainingCLI(LightningCLI):
         checkpoint = config["checkpoint"]
         if checkpoint["every_n_epochs"] or checkpoint["train_time_interval"]:
             checkpoint["every_n_train_steps"] = None  # the user's trigger replaces the default one
+        if config["trainer"]["fast_dev_run"]:
+            checkpoint["save_last"] = False  # which ModelCheckpoint does even in a rehearsal
         if self.subcommand == "predict":
             config["return_predictions"] = False
         on_cpu = config["trainer"]["accelerator"] == "cpu" or not torch.cuda.is_available()

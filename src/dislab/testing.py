@@ -1,0 +1,294 @@
+"""Conformance checks for authors of plugins: what every part of a group must do.
+
+Call them from a test, with the class or a `functools.partial` of it:
+
+    from dislab.testing import check_regularizer
+    from mykit import L1
+
+    def test_l1_conforms() -> None:
+        check_regularizer(L1)
+
+Each raises `AssertionError` with one sentence that says what does not hold.
+"""
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from dislab.base import (
+    Dataset,
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageShape,
+    MetricBuilder,
+    Objective,
+    Posterior,
+    RegularizerBuilder,
+)
+from dislab.factors import Factor, FactorSpace
+from dislab.functional.draws import device_generator
+from dislab.plugins import available
+
+_CPU = torch.device("cpu")
+
+
+def check_declared(group: str, names: Sequence[str]) -> None:
+    """The classes are declared under their own names, with a summary for `dislab plugins`.
+
+    Args:
+        group: The plugin group.
+        names: Names of the classes.
+    """
+    declared = {plugin.name: plugin for plugin in available(group)}
+    for name in names:
+        _must(name in declared, f"{name} is no entry point of dislab.{group}")
+        plugin = declared[name]
+        _must(plugin.value.endswith(f":{name}"), f"the key of {plugin.value} is {name}")
+        _must(bool(plugin.summary), f"{name} has no docstring in {plugin.value}")
+
+
+def check_encoder(
+    build: EncoderBuilder, image_shape: ImageShape = (1, 64, 64), outputs: int = 6
+) -> None:
+    """An encoder maps images to vectors, of one image or many, and trains.
+
+    Args:
+        build: The class, or a partial of it.
+        image_shape: Channels, height and width that it must accept.
+        outputs: Length of its vectors.
+    """
+    encoder = build(image_shape, outputs)
+    images = torch.rand(3, *image_shape, generator=device_generator(_CPU, 0))
+    _check_network(encoder, lambda: build(image_shape, outputs), images, (outputs,))
+
+
+def check_decoder(
+    build: DecoderBuilder, latent_dim: int = 5, image_shape: ImageShape = (1, 64, 64)
+) -> None:
+    """A decoder maps latents to images, of one latent vector or many, and trains.
+
+    Args:
+        build: The class, or a partial of it.
+        latent_dim: Number of latents.
+        image_shape: Channels, height and width that it must accept.
+    """
+    decoder = build(latent_dim, image_shape)
+    latents = torch.randn(3, latent_dim, generator=device_generator(_CPU, 0))
+    _check_network(decoder, lambda: build(latent_dim, image_shape), latents, image_shape)
+
+
+def check_regularizer(
+    build: RegularizerBuilder, latent_dim: int = 4, train_size: int = 100, batch: int = 6
+) -> None:
+    """A regulariser gives finite scalars, is pure, and keeps its two gradients apart.
+
+    Its penalty reaches the codes or the posterior but none of its own parameters; its auxiliary
+    loss reaches all of its own parameters and neither codes nor posterior.
+
+    Args:
+        build: The class, or a partial of it.
+        latent_dim: Number of latents.
+        train_size: Size of the training set.
+        batch: Images in the batch; even.
+    """
+    regularizer = build(latent_dim, train_size)
+    mean, log_var, noise = torch.randn(3, batch, latent_dim, generator=device_generator(_CPU, 0))
+    mean.requires_grad_()
+    log_var.requires_grad_()
+    posterior = Posterior(mean, log_var)
+    z = mean + (0.5 * log_var).exp() * noise
+    step = torch.tensor(3)
+    draws = regularizer.draw(batch, device_generator(_CPU, 1))
+    again = regularizer.draw(batch, device_generator(_CPU, 1))
+    _must(
+        all(torch.equal(draws[name], again[name]) for name in draws),
+        "draw is a function of its generator alone",
+    )
+    out = regularizer(posterior, z, draws, step)
+    repeated = regularizer(posterior, z, draws, step)
+    _must(out.penalty.shape == (), "the penalty is a scalar")
+    _must(bool(out.penalty.isfinite()), "the penalty is finite")
+    _must(torch.equal(out.penalty, repeated.penalty), "equal draws give an equal penalty")
+    for name, term in out.terms.items():
+        _must(term.shape == (), f"term {name} is a scalar")
+    own = list(regularizer.parameters())
+    reached = _gradients(out.penalty, [mean, log_var, *own])
+    _must(any(gradient is not None for gradient in reached[:2]), "the penalty reaches the codes")
+    _must(all(gradient is None for gradient in reached[2:]), "the penalty trains the model alone")
+    if own:
+        _must(out.auxiliary is not None, "own parameters need an auxiliary loss")
+        assert out.auxiliary is not None
+        reached = _gradients(out.auxiliary, [mean, log_var, *own])
+        _must(reached[0] is None and reached[1] is None, "the auxiliary loss gives z no gradient")
+        _must(all(gradient is not None for gradient in reached[2:]), "it trains every parameter")
+        grouped = [p for group in regularizer.parameter_groups() for p in group["params"]]
+        _must({id(p) for p in grouped} == {id(p) for p in own}, "parameter_groups holds them all")
+    _check_state_dict(regularizer, build(latent_dim, train_size))
+    single = Posterior(mean[:2], log_var[:2])
+    few = regularizer.draw(2, device_generator(_CPU, 1))
+    _must(bool(regularizer(single, z[:2], few, step).penalty.isfinite()), "two images are enough")
+
+
+def check_objective(build: Callable[[], Objective], batch: Any) -> None:
+    """An objective's `losses` is pure, its codes are float32 vectors, and it can be rebuilt.
+
+    Two stacked copies under `torch.func.vmap` equal two separate passes.
+
+    Args:
+        build: Makes the objective, with other weights each time.
+        batch: A batch of at least two images, as its data module delivers it.
+    """
+    first, second = build(), build()
+    count = len(batch[0])
+    draws = first.draw(count, device_generator(_CPU, 0))
+    step = torch.tensor(3)
+    separate = [_loss(model, batch, draws, step) for model in (first, second)]
+    _must(bool(torch.stack(separate).isfinite().all()), "the loss is finite")
+    _must(torch.equal(separate[0], _loss(first, batch, draws, step)), "losses is deterministic")
+    parameters, buffers = stack_module_state([first, second])
+    holder = _Loss(build(), batch, draws, step)
+
+    def stacked(parameters: dict[str, Tensor], buffers: dict[str, Tensor]) -> Tensor:
+        state = {f"model.{name}": value for name, value in {**parameters, **buffers}.items()}
+        loss: Tensor = functional_call(holder, state, ())
+        return loss
+
+    together = vmap(stacked)(parameters, buffers)
+    torch.testing.assert_close(together, torch.stack(separate), msg="losses stacks under vmap")
+    separate[0].backward()  # type: ignore[no-untyped-call]
+    idle = [name for name, p in first.named_parameters() if p.requires_grad and p.grad is None]
+    _must(not idle, f"the loss trains every parameter, but not {', '.join(idle)}")
+    codes = first.codes(batch[0])
+    _must(codes.ndim == 2 and len(codes) == count, "codes has one row an image")
+    _must(codes.dtype == torch.float32, "codes are float32")
+    _must(bool(first.hparams), "save_hyperparameters is called, for checkpoints to rebuild it")
+    _check_state_dict(first, build())
+
+
+def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
+    """`losses` compiles to one graph, `torch.compile(backend="aot_eager")`, with equal results.
+
+    Not under jaxtyping's import hook: the compiler cannot look into what it wraps.
+
+    Args:
+        build: Makes the objective.
+        batch: A batch of at least two images, as its data module delivers it.
+    """
+    model = build()
+    draws = model.draw(len(batch[0]), device_generator(_CPU, 0))
+    holder = _Loss(model, batch, draws, torch.tensor(3))
+    compiled = torch.compile(holder, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(), holder(), msg="losses compiles to one graph")
+
+
+def check_metric(build: MetricBuilder, images: int = 3000) -> None:
+    """A score is a function of codes and factors, high for perfect codes, finite for noise.
+
+    Args:
+        build: The class, or a partial of it.
+        images: Number of images to score.
+    """
+    space = FactorSpace((Factor("a", (0.0, 1.0, 2.0)), Factor("b", (0.0, 1.0, 2.0, 3.0))))
+    generator = device_generator(_CPU, 0)
+    index = torch.randint(len(space), (images,), generator=generator)
+    factors = torch.from_numpy(space.positions(index.numpy()))
+    noise = torch.randn(images, 3, generator=generator)
+    for codes in (torch.cat([factors.float(), noise[:, :1]], dim=1), noise):
+        results = []
+        for parts in (1, 4):
+            metric = build(space)
+            for rows in torch.chunk(torch.arange(images), parts):
+                metric.update(codes[rows], factors[rows])
+            results.append(metric.compute())
+        one, several = results
+        _must(one.keys() == several.keys(), "compute returns the same names every time")
+        for name in one:
+            _must(bool(one[name].isfinite().all()), f"{name} is finite")
+            _must(torch.equal(one[name], several[name]), f"{name} ignores how updates are cut")
+
+
+def check_dataset(dataset: Dataset, images: int = 5) -> None:
+    """A data set knows its factors before it is prepared, and gathers images by number.
+
+    Args:
+        dataset: The data set; it is prepared.
+        images: How many images to gather.
+    """
+    space, shape = dataset.factors, dataset.image_shape
+    dataset.prepare()
+    dataset.prepare()
+    index = torch.randint(len(space), (images,), generator=device_generator(_CPU, 0))
+    gathered = dataset.images(index)
+    _must(gathered.dtype == torch.uint8, "images are uint8")
+    _must(tuple(gathered.shape) == (images, *shape), f"images have shape {(images, *shape)}")
+    _must(torch.equal(gathered[2:], dataset.images(index[2:])), "an image depends on its number")
+    same = torch.from_numpy(dataset.canonical(index.numpy()))
+    _must(torch.equal(gathered, dataset.images(same)), "canonical states show the same image")
+    _must(bool(dataset.provenance()), "provenance says where images come from")
+
+
+class _Loss(nn.Module):
+    def __init__(self, model: Objective, batch: Any, draws: Draws, step: Tensor) -> None:
+        super().__init__()
+        self.model = model
+        self.given = (batch, draws, step)
+
+    def forward(self) -> Tensor:
+        return self.model.losses(*self.given).loss
+
+
+def _loss(model: Objective, batch: Any, draws: Draws, step: Tensor) -> Tensor:
+    return model.losses(batch, draws, step).loss
+
+
+def _check_network(
+    network: nn.Module, build: Callable[[], nn.Module], inputs: Tensor, shape: tuple[int, ...]
+) -> None:
+    outputs = network(inputs)
+    _must(tuple(outputs.shape) == (len(inputs), *shape), f"outputs have shape (batch, {shape})")
+    _must(outputs.dtype == torch.float32, "outputs are float32")
+    _must(torch.equal(outputs, network(inputs)), "equal inputs give equal outputs")
+    network.eval()
+    torch.testing.assert_close(network(inputs[:1]), network(inputs)[:1], msg="one row is enough")
+    network.train()
+    outputs.square().sum().backward()
+    idle = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
+    _must(not idle, f"gradients reach every parameter, but not {', '.join(idle)}")
+    _check_state_dict(network, build())
+
+
+def _check_state_dict(module: nn.Module, other: nn.Module) -> None:
+    stored = io.BytesIO()
+    torch.save(module.state_dict(), stored)
+    stored.seek(0)
+    other.load_state_dict(torch.load(stored, weights_only=True))
+    for name, value in module.state_dict().items():
+        _must(torch.equal(value, other.state_dict()[name]), f"{name} survives a checkpoint")
+
+
+def _gradients(loss: Tensor, inputs: list[Any]) -> tuple[Tensor | None, ...]:
+    if not loss.requires_grad:
+        return (None,) * len(inputs)
+    return torch.autograd.grad(loss, inputs, allow_unused=True, retain_graph=True)
+
+
+def _must(holds: bool, claim: str) -> None:
+    if not holds:
+        raise AssertionError(f"this should hold: {claim}")
+
+
+__all__ = [
+    "check_compiles",
+    "check_dataset",
+    "check_declared",
+    "check_decoder",
+    "check_encoder",
+    "check_metric",
+    "check_objective",
+    "check_regularizer",
+]
