@@ -13,6 +13,7 @@ import torch
 import yaml
 
 from dislab.cli import main
+from dislab.objectives import VAE
 from dislab.runs import load_run
 
 SMALL = """
@@ -191,6 +192,29 @@ def test_rows_are_logged_at_optimiser_steps_under_accumulation(
 
 def test_logging_can_be_switched_off(dislab: Dislab) -> None:
     assert dislab("fit", "--config=small.yaml", "--trainer.log_every_n_steps=0") == 0
+
+
+def test_mixed_precision_trains_alike_with_losses_in_float32(
+    dislab: Dislab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds: set[torch.dtype] = set()
+    losses = VAE.losses
+
+    def noted(self: VAE, *args: Any) -> Any:
+        terms = losses(self, *args)
+        kinds.update(value.dtype for value in (terms.loss, *terms.log.values()))
+        return terms
+
+    monkeypatch.setattr(VAE, "losses", noted)
+    reached = []
+    for precision in ("32-true", "bf16-mixed"):
+        args = [f"--name={precision}", f"--trainer.precision={precision}", "--trainer.max_steps=60"]
+        assert dislab("fit", "--config=small.yaml", *args) == 0
+        record = json.loads((tmp_path / f"runs/{precision}/version_0/scores.json").read_text())
+        reached.append(record["test"]["losses"]["test/loss"])
+    assert kinds == {torch.float32}
+    assert reached[1] == pytest.approx(reached[0], rel=2e-3)
+    assert reached[1] != reached[0]
 
 
 def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) -> None:

@@ -1,0 +1,259 @@
+"""A distribution of somebody else's, with one part of each group, used from YAML alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PARTS = '''
+"""Parts of another distribution."""
+
+from typing import final
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+from dislab.base import (
+    DataModule, Dataset, Decoder, Encoder, ImageBatch, Metric, Objective, Penalty, Regularizer,
+    Terms,
+)
+from dislab.factors import Factor, FactorSpace
+
+
+@final
+class TinyEncoder(Encoder):
+    """One linear layer."""
+
+    def __init__(self, image_shape, outputs, scale: float = 1.0):
+        super().__init__()
+        self.layer = nn.Linear(int(np.prod(image_shape)), outputs)
+        self.scale = scale
+
+    def forward(self, image):
+        return self.scale * self.layer(image.flatten(1))
+
+
+@final
+class TinyDecoder(Decoder):
+    """One linear layer back."""
+
+    def __init__(self, latent_dim, image_shape):
+        super().__init__()
+        self.layer = nn.Linear(latent_dim, int(np.prod(image_shape)))
+        self.shape = image_shape
+
+    def forward(self, z):
+        return self.layer(z).unflatten(1, self.shape)
+
+
+@final
+class TinyPenalty(Regularizer):
+    """Mean absolute code."""
+
+    def __init__(self, latent_dim, train_size, weight: float = 1.0):
+        super().__init__()
+        self.weight = weight
+
+    def forward(self, posterior, z, draws, step):
+        size = z.abs().sum(1).mean()
+        return Penalty(self.weight * size, None, {"size": size})
+
+
+@final
+class TinyDots(Dataset):
+    """A dot at one of 5 x 5 places."""
+
+    @property
+    def factors(self):
+        places = (0.0, 1.0, 2.0, 3.0, 4.0)
+        return FactorSpace((Factor("row", places), Factor("column", places)))
+
+    @property
+    def image_shape(self):
+        return (1, 5, 5)
+
+    def prepare(self):
+        pass
+
+    def tables(self):
+        return {"images": 255 * torch.eye(25, dtype=torch.uint8).view(25, 1, 5, 5)}
+
+    def gather(self, tables, index):
+        return tables["images"][index]
+
+    def provenance(self):
+        return {"source": "mykit"}
+
+
+@final
+class TinyData(DataModule):
+    """All states in one batch."""
+
+    def __init__(self, dataset: Dataset):
+        super().__init__()
+        self.dataset = dataset
+
+    def indices(self, split):
+        return np.arange(len(self.factors))
+
+    def images(self, index):
+        return self.dataset.images(index).float() / 255
+
+    def train_dataloader(self):
+        index = torch.arange(len(self.factors))
+        factors = torch.from_numpy(self.factors.positions(index.numpy()))
+        return DataLoader([ImageBatch(self.images(index), factors)] * 3, batch_size=None)
+
+    val_dataloader = test_dataloader = predict_dataloader = train_dataloader
+
+
+@final
+class TinyScore(Metric):
+    """Share of the codes that are positive."""
+
+    def compute(self):
+        codes, _ = self.seen()
+        return {"tiny_score": (codes > 0).float().mean()}
+
+
+@final
+class TinyAutoencoder(Objective):
+    """Reconstruction alone."""
+
+    def __init__(self, image_shape: tuple[int, int, int], train_size: int, latent_dim: int = 2):
+        super().__init__()
+        self.save_hyperparameters()
+        self.encoder = TinyEncoder(image_shape, latent_dim)
+        self.decoder = TinyDecoder(latent_dim, image_shape)
+
+    def draw(self, count, generator):
+        return {}
+
+    def losses(self, batch, draws, step):
+        difference = self.decoder(self.encoder(batch.image)) - batch.image
+        return Terms(difference.square().sum() / len(batch.image), {})
+
+    def codes(self, image):
+        return self.encoder(image)
+'''
+
+GROUPS = {
+    "encoders": "TinyEncoder",
+    "decoders": "TinyDecoder",
+    "regularizers": "TinyPenalty",
+    "datasets": "TinyDots",
+    "datamodules": "TinyData",
+    "metrics": "TinyScore",
+    "objectives": "TinyAutoencoder",
+}
+
+COMMON = """
+data:
+  class_path: TinyData
+  init_args: {dataset: TinyDots}
+trainer: {max_steps: 6, log_every_n_steps: 1, accelerator: cpu, devices: 1}
+evaluate: {metrics: {tiny: {class_path: TinyScore}}, points: 20}
+traversals: {images: 1, steps: 3, points: 10}
+"""
+
+PARTS_IN_A_VAE = f"""
+name: parts
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 2
+    encoder: {{class_path: TinyEncoder, init_args: {{scale: 0.5}}}}
+    decoder: TinyDecoder
+    regularizers: {{kl: {{class_path: KL}}, tiny: {{class_path: TinyPenalty}}}}
+{COMMON}
+"""
+
+OBJECTIVE = f"""
+name: objective
+model: {{class_path: TinyAutoencoder, init_args: {{latent_dim: 3}}}}
+{COMMON}
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder that holds the distribution as an installer leaves it."""
+    site = tmp_path / "site"
+    (site / "mykit").mkdir(parents=True)
+    (site / "mykit/__init__.py").write_text("")
+    (site / "mykit/parts.py").write_text(PARTS)
+    info = site / "mykit-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mykit\nVersion: 1.2\n")
+    lines = [f"[dislab.{group}]\n{name} = mykit.parts:{name}\n" for group, name in GROUPS.items()]
+    (info / "entry_points.txt").write_text("".join(lines))
+    return site
+
+
+def dislab(site: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "dislab", *args],
+        cwd=site.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_its_parts_are_listed(installed: Path) -> None:
+    done = dislab(installed, "plugins", "--json")
+    mine = [row for row in json.loads(done.stdout) if row["distribution"] == "mykit"]
+    assert {row["group"]: row["name"] for row in mine} == GROUPS
+    assert all(row["version"] == "1.2" and row["summary"] for row in mine)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", [PARTS_IN_A_VAE, OBJECTIVE], ids=["parts", "objective"])
+def test_its_parts_train_and_score_from_yaml_alone(config: str, installed: Path) -> None:
+    folder = installed.parent
+    (folder / "config.yaml").write_text(config)
+    done = dislab(installed, "fit", "--config=config.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = folder.glob("runs/*/version_0")
+    record = json.loads((run / "scores.json").read_text())["test"]
+    assert 0 <= record["scores"]["tiny_score"] <= 1
+    assert record["data"]["provenance"] == {"source": "mykit"}
+    again = dislab(installed, "test", f"--run={run}")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert json.loads((run / "scores.json").read_text())["test"]["scores"] == record["scores"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("TinyPenalty}", "TinyPenaly}"), "there is no TinyPenaly (did you mean TinyPenalty?)"),
+        (("scale: 0.5", "scal: 0.5"), "TinyEncoder has no setting 'scal' (did you mean scale?)"),
+        (("scale: 0.5", "scale: big"), "model.encoder.scale: expected a number, got 'big'"),
+    ],
+)
+def test_mistakes_in_its_names_are_explained(
+    change: tuple[str, str], message: str, installed: Path
+) -> None:
+    (installed.parent / "config.yaml").write_text(PARTS_IN_A_VAE.replace(*change))
+    done = dislab(installed, "fit", "--config=config.yaml")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_part_that_fails_to_import_is_named_and_left_out(installed: Path) -> None:
+    (installed / "mykit/parts.py").write_text("raise RuntimeError('out of order')\n")
+    (installed.parent / "config.yaml").write_text(PARTS_IN_A_VAE)
+    done = dislab(installed, "fit", "--config=config.yaml")
+    assert done.returncode == 2
+    assert "dislab.encoders: TinyEncoder of mykit 1.2 was left out: RuntimeError" in done.stderr
+    assert "there is no Tiny" in done.stderr
