@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
 import torch
+import torch.distributed as dist
 import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import LightningModule, Trainer
@@ -244,6 +245,9 @@ def run(command: str, args: Sequence[str]) -> int:
         raise InputError(_one_line(error)) from error
     finally:
         os.environ.pop(_RUN_FOLDER, None)
+    if dist.is_available() and dist.is_initialized():
+        # Lightning leaves its threads to the end of the process, which they may abort
+        dist.destroy_process_group()
     return 0
 
 
