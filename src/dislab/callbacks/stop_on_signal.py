@@ -50,7 +50,7 @@ class StopOnSignal(pl.Callback):
         whole, self._step = trainer.global_step > self._step, trainer.global_step
         if whole and self._told(trainer):
             if (path := last_checkpoint(trainer)) is not None:
-                trainer.save_checkpoint(path)
+                trainer.save_checkpoint(path, weights_only=False)
             raise KeyboardInterrupt
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
