@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any, Final, final
 
 import lightning.pytorch as pl
-from lightning.pytorch.utilities import rank_zero_warn
+from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.runs import last_checkpoint
 
@@ -68,8 +68,8 @@ class StopOnSignal(pl.Callback):
             self._give_back()
             raise KeyboardInterrupt
         self.received = number
-        rank_zero_warn(
-            f"{signal.Signals(number).name}: stopping after this step; once more to stop at once"
+        rank_zero_info(
+            f"\n{signal.Signals(number).name}: stopping after this step; once more to stop at once"
         )
 
     def _told(self, trainer: pl.Trainer) -> bool:

@@ -32,7 +32,7 @@ A first run:  dislab fit --config configs/factorvae.yaml --config configs/quick.
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Exit status of one command: 0 for success, 1 for training that failed, 2 for a mistake.
+    """Exit status: 0 for success, 1 for failed training, 2 for a mistake, 130 for Ctrl-C.
 
     Args:
         args: The command line without the program's name; None takes the process's own.
@@ -46,6 +46,9 @@ def main(args: Sequence[str] | None = None) -> int:
     except TrainingError as error:
         print(f"dislab: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # before or after training, which has a way of its own to stop
+        print("dislab: interrupted", file=sys.stderr)
+        return 130
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has had enough
         sys.stderr.close()
         return 0

@@ -177,7 +177,9 @@ class TrainingCLI(LightningCLI):
             rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
         if not self._is_rehearsal() and (path := last_checkpoint(self.trainer)) is not None:
-            self.trainer.save_checkpoint(path, weights_only=False)  # ModelCheckpoint saves at its interval only
+            self.trainer.save_checkpoint(
+                path, weights_only=False
+            )  # ModelCheckpoint saves at its interval only
 
     def after_fit(self) -> None:
         """Scores the trained model on the test split and says where the results are."""
