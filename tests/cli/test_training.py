@@ -279,6 +279,28 @@ def test_mistakes_end_with_one_line_and_status_two(
     assert not any("Traceback" in line or "usage:" in line for line in lines)
 
 
+def test_settings_that_a_checkpoint_would_override_are_refused(
+    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    run = "runs/small/version_0"
+    for args, message in (
+        (["fit", f"--resume={run}", "--model.latent_dim=4"], "latent_dim is 4 here and 3 in"),
+        (
+            ["test", f"--run={run}", "--model.regularizers.tc.gamma=3"],
+            "tc.gamma is 3.0 here and 35",
+        ),
+        (
+            ["test", f"--run={run}", "--model.encoder=ConvEncoder64"],
+            "'ConvEncoder64' here and 'MLPE",
+        ),
+    ):
+        assert dislab(*args) == 2
+        assert message in capsys.readouterr().err
+    checkpoint = f"--ckpt_path={run}/checkpoints/last.ckpt"
+    assert dislab("test", "--config=small.yaml", checkpoint) == 0
+
+
 def test_checkpoints_of_another_origin_are_refused(
     dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,6 +85,8 @@ class Parser(LightningArgumentParser):
 class TrainingCLI(LightningCLI):
     """LightningCLI with dislab's links, callbacks and run folder."""
 
+    _asked: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
+
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Adds the run's name and folder, the standing callbacks and the links between parts."""
         parser.add_argument("--name", type=str, default="run", help="name of the run's folder")
@@ -130,10 +132,12 @@ class TrainingCLI(LightningCLI):
             )
         if checkpoint:
             read_checkpoint(checkpoint)
+            self._asked = _flat(config["model"])
 
     def before_instantiate_classes(self) -> None:
-        """Refuses pickled objects in checkpoints and drops predictions that were written."""
+        """Settles what depends on the command, on other settings or on the machine."""
         config = self.config[self.subcommand]
+        self._check_against_checkpoint(_flat(config["model"]))
         if config["weights_only"] is None:
             config["weights_only"] = True
         checkpoint = config["checkpoint"]
@@ -177,9 +181,8 @@ class TrainingCLI(LightningCLI):
             rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
         if not self._is_rehearsal() and (path := last_checkpoint(self.trainer)) is not None:
-            self.trainer.save_checkpoint(
-                path, weights_only=False
-            )  # ModelCheckpoint saves at its interval only
+            # ModelCheckpoint saves at its interval only
+            self.trainer.save_checkpoint(path, weights_only=False)
 
     def after_fit(self) -> None:
         """Scores the trained model on the test split and says where the results are."""
@@ -190,6 +193,16 @@ class TrainingCLI(LightningCLI):
             score = self.trainer.validate
         score(self.model, datamodule=self.datamodule, weights_only=True)
         rank_zero_info(f"The run is in {self.trainer.log_dir}")
+
+    def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
+        """Refuses model settings other than the checkpoint's, which LightningCLI puts over them."""
+        common = self._asked.keys() & stored.keys()
+        for key in sorted(common, key=lambda key: (not key.endswith("class"), key)):
+            if self._asked[key] != stored[key]:
+                raise InputError(
+                    f"model.{key} is {self._asked[key]!r} here and {stored[key]!r} in the "
+                    "checkpoint, which brings its own model settings; leave yours out"
+                )
 
     def _is_rehearsal(self) -> bool:
         return bool(self.trainer.fast_dev_run)  # type: ignore[attr-defined]  # set by name
@@ -245,6 +258,10 @@ def run(command: str, args: Sequence[str]) -> int:
         if isinstance(error, InputError) or not _is_of_lightning(error):
             raise
         raise InputError(_one_line(error)) from error
+    except RuntimeError as error:
+        if "loading state_dict" not in str(error):
+            raise
+        raise InputError(f"the checkpoint does not fit the model: {_one_line(error)}") from error
     finally:
         os.environ.pop(_RUN_FOLDER, None)
     if dist.is_available() and dist.is_initialized():
@@ -294,6 +311,21 @@ def _of_run(args: Sequence[str]) -> list[str]:
     if not config.is_file():
         raise InputError(f"{folder} is no run: it has no config.yaml; runs lie in runs/")
     return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder)}", *args]
+
+
+def _flat(settings: Any, prefix: str = "") -> dict[str, Any]:
+    """Settings of a model by their dotted names, without those that come from the data."""
+    flat: dict[str, Any] = {}
+    for key, value in (settings.as_dict() if hasattr(settings, "as_dict") else settings).items():
+        # a checkpoint's settings arrive as keyword arguments of the class
+        name = prefix if key in ("init_args", "dict_kwargs") else f"{prefix}{key}."
+        if isinstance(value, dict) or hasattr(value, "as_dict"):
+            flat |= _flat(value, name)
+        elif key == "class_path":  # the same class may be written by several paths
+            flat[f"{prefix}class"] = value.rpartition(".")[2]
+        elif key not in ("image_shape", "train_size"):
+            flat[name.rstrip(".")] = tuple(value) if isinstance(value, list) else value
+    return flat
 
 
 def _is_of_lightning(error: ValueError) -> bool:
