@@ -51,6 +51,10 @@ class StopOnSignal(pl.Callback):
         if whole and self._told(trainer):
             if (path := last_checkpoint(trainer)) is not None:
                 trainer.save_checkpoint(path, weights_only=False)
+            # Lightning logs the values of a step after this hook; the resumed run will not
+            connector: Any = trainer._logger_connector
+            connector.on_batch_end()
+            connector.update_train_step_metrics()
             raise KeyboardInterrupt
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

@@ -1,0 +1,64 @@
+"""Stopping exactly at a step whose values are due in the log."""
+
+import csv
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.loggers import CSVLogger
+from torch.utils.data import DataLoader
+
+from dislab.callbacks import StopOnSignal
+
+
+class Line(pl.LightningModule):
+    """One weight, one batch after another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(1))
+
+    def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
+        loss: torch.Tensor = (self.weight * batch).square().sum()
+        self.log("loss", loss)
+        return loss
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), lr=0.01)
+
+
+class SendSignal(pl.Callback):
+    """Sends this process a signal in the middle of the fourth step."""
+
+    def on_before_backward(self, trainer: pl.Trainer, *_: Any) -> None:
+        if trainer.global_step == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_the_step_is_finished_saved_and_logged(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    stop = StopOnSignal()
+    trainer = pl.Trainer(
+        max_steps=20,
+        log_every_n_steps=2,
+        accelerator="cpu",
+        devices=1,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        logger=CSVLogger(tmp_path, name="", version="", flush_logs_every_n_steps=1),
+        callbacks=[stop, SendSignal(), ModelCheckpoint(save_last=True, save_top_k=0)],
+    )
+    loader: DataLoader[Any] = DataLoader(list(torch.ones(20, 1)), batch_size=1)  # type: ignore[arg-type]
+    with pytest.raises(SystemExit):
+        trainer.fit(Line(), loader)
+    assert stop.received == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == before
+    stored = torch.load(tmp_path / "checkpoints/last.ckpt", weights_only=True)
+    assert stored["global_step"] == 4
+    with (tmp_path / "metrics.csv").open(newline="") as file:
+        assert [row["step"] for row in csv.DictReader(file)] == ["1", "3"]
