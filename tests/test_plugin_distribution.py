@@ -116,8 +116,8 @@ class TinyData(DataModule):
 class TinyScore(Metric):
     """Share of the codes that are positive."""
 
-    def compute(self):
-        codes, _ = self.seen()
+    def score(self, bank):
+        codes = bank.codes
         return {"tiny_score": (codes > 0).float().mean()}
 
 

@@ -24,6 +24,7 @@ from dislab.base import (
     Terms,
 )
 from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.code_bank import CodeBank
 from dislab.functional.gaussians import kl_per_latent, sample
 
 SPACE = FactorSpace(
@@ -174,8 +175,8 @@ class Correlation(Metric):
         super().__init__(space)
         self.power = power
 
-    def compute(self) -> dict[str, Tensor]:
-        codes, factors = self.seen()
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        codes, factors = bank.codes, bank.factors
         both = torch.cat((codes.double(), factors.double()), dim=1).T
         table = torch.corrcoef(both)[: codes.shape[1], codes.shape[1] :].abs() ** self.power
         return {"correlation": table.amax(0).mean(), "correlation_per_factor": table.amax(0)}

@@ -18,6 +18,7 @@ from dislab import runs
 from dislab.base import DataModule, Metric, MetricBuilder, Objective
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
 from dislab.errors import InputError
+from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.gaussians import kl_per_latent
 
@@ -238,9 +239,9 @@ def test_a_score_that_fits_a_model_has_gradients(
     correlation: MakeMetric,
 ) -> None:
     class Slope(Metric):
-        def compute(self) -> dict[str, torch.Tensor]:
-            codes, _ = self.seen()
-            weight = torch.full((codes.shape[1],), 2.0, requires_grad=True)
+        def score(self, bank: CodeBank) -> dict[str, torch.Tensor]:
+            codes = bank.codes
+            weight = torch.full_like(codes[0], 2.0).requires_grad_()
             (codes @ weight).square().mean().backward()  # type: ignore[no-untyped-call]
             assert weight.grad is not None
             return {"slope": weight.grad.norm()}

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional as F
 
-from dislab.base import DataModule, ImageBatch, Regularizer
+from dislab.base import DataModule, ImageBatch, PairBatch, Regularizer
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError, TrainingError
@@ -257,3 +257,12 @@ def test_arguments_that_cannot_be() -> None:
 
     with pytest.raises(InputError, match=r"regularizers|kl.*cannot be stored in a checkpoint"):
         VAE((1, 8, 8), 16, 3, *parts, {"kl": anonymous})
+
+
+def test_other_batches_are_refused_before_training(
+    tmp_path: Path, make_vae: Any, data: DataModule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(data), "batch_type", PairBatch)
+    message = r"VAE learns from ImageBatch, and SquareData delivers PairBatch; .* SingleData"
+    with pytest.raises(InputError, match=message):
+        trainer(tmp_path, max_steps=1).fit(make_vae(), datamodule=data)

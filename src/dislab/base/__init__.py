@@ -22,10 +22,23 @@ from dislab.base.parts import (
 )
 
 if TYPE_CHECKING:
-    from dislab.base.datamodule import DataModule, ImageBatch, Split
+    from dislab.base.datamodule import (
+        LINKS,
+        ClampedBatch,
+        CompositionBatch,
+        DataModule,
+        ImageBatch,
+        PairBatch,
+        Split,
+        SymbolBatch,
+        TransitionBatch,
+    )
     from dislab.base.objective import Objective, Terms
 
 __all__ = [
+    "LINKS",
+    "ClampedBatch",
+    "CompositionBatch",
     "DataModule",
     "Dataset",
     "Decoder",
@@ -38,18 +51,27 @@ __all__ = [
     "Metric",
     "MetricBuilder",
     "Objective",
+    "PairBatch",
     "Penalty",
     "Posterior",
     "Regularizer",
     "RegularizerBuilder",
     "Split",
+    "SymbolBatch",
     "Terms",
+    "TransitionBatch",
 ]
 
 _ON_DEMAND = {
+    "LINKS": "datamodule",
+    "ClampedBatch": "datamodule",
+    "CompositionBatch": "datamodule",
     "DataModule": "datamodule",
     "ImageBatch": "datamodule",
+    "PairBatch": "datamodule",
     "Split": "datamodule",
+    "SymbolBatch": "datamodule",
+    "TransitionBatch": "datamodule",
     "Objective": "objective",
     "Terms": "objective",
 }

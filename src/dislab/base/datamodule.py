@@ -1,7 +1,7 @@
 """Contract of the data modules."""
 
 from abc import ABC, abstractmethod
-from typing import Literal, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple
 
 import lightning.pytorch as pl
 from jaxtyping import Float, Int
@@ -13,6 +13,18 @@ from dislab.factors import FactorSpace, Indices
 
 Split = Literal["train", "validation", "test", "all"]
 """A part of the selected states; `all` is the union of the other three."""
+
+
+LINKS: Final = (
+    "image_shape",
+    "train_size",
+    "factor_sizes",
+    "group_names",
+    "action_names",
+    "symbol_names",
+)
+"""Properties of a data module that an objective's constructor may ask for by name; the command
+line hands them over."""
 
 
 class ImageBatch(NamedTuple):
@@ -27,13 +39,104 @@ class ImageBatch(NamedTuple):
     factors: Tensor
 
 
+class PairBatch(NamedTuple):
+    """Pairs of images that share some of their factors: weak supervision.
+
+    Attributes:
+        image: First images, pixels in [0, 1], shape (batch, channel, height, width).
+        second: Second images, likewise.
+        factors: Positions of the first images, shape (batch, factor).
+        second_factors: Positions of the second images, likewise.
+        changed: Which factors differ, bool, shape (batch, factor). Only an objective that is told
+            to use labels may look at it.
+    """
+
+    image: Tensor
+    second: Tensor
+    factors: Tensor
+    second_factors: Tensor
+    changed: Tensor
+
+
+class TransitionBatch(NamedTuple):
+    """Images before and after one factor moved.
+
+    Attributes:
+        image: Images before, pixels in [0, 1], shape (batch, channel, height, width).
+        second: Images after, likewise.
+        factors: Positions before, shape (batch, factor).
+        second_factors: Positions after, likewise.
+        changed: Which factor moved, bool, shape (batch, factor).
+        action: Number of the action, among the data module's `action_names`, shape (batch,).
+    """
+
+    image: Tensor
+    second: Tensor
+    factors: Tensor
+    second_factors: Tensor
+    changed: Tensor
+    action: Tensor
+
+
+class ClampedBatch(NamedTuple):
+    """Images that differ in one group of factors, all others held.
+
+    Attributes:
+        image: Pixels in [0, 1], shape (batch, channel, height, width).
+        factors: Positions, shape (batch, factor).
+        active: Number of the group that varies, among the data module's `group_names`, repeated
+            for each image, shape (batch,).
+    """
+
+    image: Tensor
+    factors: Tensor
+    active: Tensor
+
+
+class CompositionBatch(NamedTuple):
+    """References, transforms, and what the reference becomes by taking over one factor.
+
+    Attributes:
+        image: Reference images, pixels in [0, 1], shape (batch, channel, height, width).
+        transform: Images that give the new value, likewise.
+        target: Reference images with one factor taken from the transform, likewise.
+        factors: Positions of the references, shape (batch, factor).
+        action: Number of the factor that is taken over, among the data module's `action_names`,
+            shape (batch,).
+    """
+
+    image: Tensor
+    transform: Tensor
+    target: Tensor
+    factors: Tensor
+    action: Tensor
+
+
+class SymbolBatch(NamedTuple):
+    """Images with a description.
+
+    Attributes:
+        image: Pixels in [0, 1], shape (batch, channel, height, width).
+        symbol: Which attributes the description names, 0 or 1 as float32, shape (batch, symbol),
+            in the order of the data module's `symbol_names`.
+        factors: Positions, shape (batch, factor).
+    """
+
+    image: Tensor
+    symbol: Tensor
+    factors: Tensor
+
+
 class DataModule(pl.LightningDataModule, ABC):
     """A supervision: which states make up a batch.
 
     A concrete class draws *state numbers* and gathers images last, in one place. The draws of a
-    step depend on (seed, step) alone.
+    step depend on (seed, step) alone. Training, validation and test deliver `batch_type`;
+    prediction always delivers single images, as `ImageBatch`.
     """
 
+    batch_type: ClassVar[type] = ImageBatch
+    """What the loaders of training, validation and test deliver."""
     dataset: Dataset
 
     @property
@@ -50,6 +153,26 @@ class DataModule(pl.LightningDataModule, ABC):
     def train_size(self) -> int:
         """Number of states that training draws from."""
         return len(self.indices("train"))
+
+    @property
+    def factor_sizes(self) -> tuple[int, ...]:
+        """Number of values of each factor."""
+        return self.factors.sizes
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups of factors that vary together; empty for a module without."""
+        return ()
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Names of the actions; empty for a module without."""
+        return ()
+
+    @property
+    def symbol_names(self) -> tuple[str, ...]:
+        """Names of the attributes of a description; empty for a module without."""
+        return ()
 
     @abstractmethod
     def indices(self, split: Split) -> Indices:

@@ -2,20 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import torchmetrics
 from jaxtyping import Float, Int
 from torch import Tensor
-from torchmetrics.utilities import dim_zero_cat
 
 from dislab.factors import FactorSpace
+from dislab.functional.code_bank import CodeBank, checked
 
 
 class Metric(torchmetrics.Metric, ABC):
     """A score of codes against the factors that made the images.
 
-    It keeps references to what `update` receives; `compute` scores all of it at once. Processes
-    are not synchronised: codes are gathered once, before any score sees them.
+    It keeps references to what `update` receives; `compute` checks all of it once and hands it to
+    `score`, which a concrete class implements. Scores that are computed together share one checked
+    bank of codes. Processes are not synchronised: codes are gathered once, before any score sees
+    them.
 
     Args:
         space: The factors behind the images.
@@ -23,6 +26,8 @@ class Metric(torchmetrics.Metric, ABC):
 
     is_differentiable = False
     full_state_update = False
+    least: ClassVar[int] = 2
+    """The fewest images that the score can do with."""
     codes: list[Tensor]
     factors: list[Tensor]
 
@@ -45,12 +50,20 @@ class Metric(torchmetrics.Metric, ABC):
         self.factors.append(factors)
 
     @abstractmethod
-    def compute(self) -> dict[str, Tensor]:
-        """Scalars are the score's values, vectors and matrices its per-factor parts, by name."""
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """Scalars are the score's values, vectors and matrices its per-factor parts, by name.
 
-    def seen(self) -> tuple[Float[Tensor, "all latent"], Int[Tensor, "all factor"]]:
-        """Everything that `update` received, in order."""
-        return dim_zero_cat(self.codes), dim_zero_cat(self.factors)
+        Args:
+            bank: Checked codes and factors.
+        """
+
+    def compute(self) -> dict[str, Tensor]:
+        """What `score` makes of everything that `update` received.
+
+        Raises:
+            InputError: The codes or factors cannot be scored; the message says why.
+        """
+        return self.score(checked(self.codes, self.factors, self.space, least=self.least))
 
 
 MetricBuilder = Callable[[FactorSpace], Metric]

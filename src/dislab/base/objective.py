@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import partial
 from types import FrameType
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import lightning.pytorch as pl
 import torch
@@ -15,11 +15,13 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from dislab.base.datamodule import LINKS, DataModule, ImageBatch
 from dislab.base.hyperparameters import describe
 from dislab.base.parts import Draws, Posterior, Regularizer
 from dislab.errors import InputError, TrainingError
 from dislab.functional.collectives import own_rows, world
 from dislab.functional.draws import device_generator
+from dislab.plugins import load_all
 
 Stage = Literal["train", "validation", "test"]
 
@@ -52,6 +54,8 @@ class Objective(pl.LightningModule, ABC):
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
     """
 
+    batch_types: ClassVar[tuple[type, ...]] = (ImageBatch,)
+    """The batches that the method learns from."""
     steps: Tensor
     draw_seed: Tensor
 
@@ -164,13 +168,18 @@ class Objective(pl.LightningModule, ABC):
         caller = frame or cast("FrameType", inspect.currentframe()).f_back
         super().save_hyperparameters(*args, ignore=ignore, frame=caller, logger=logger)
         self.hparams.update(describe(dict(self.hparams)))
+        # the command line offers every link, whether the class asks for it or not
+        for name in set(LINKS) - set(inspect.signature(type(self)).parameters):
+            self.hparams.pop(name, None)
 
     def setup(self, stage: str) -> None:
         """Takes over the seed of the run; a checkpoint that is resumed brings its own.
 
         Raises:
-            InputError: The weights themselves would be kept in half precision.
+            InputError: The data module delivers other batches than the method learns from, or the
+                weights themselves would be kept in half precision.
         """
+        self._check_batches(getattr(self.trainer, "datamodule", None), stage)
         if self.trainer.precision in ("bf16-true", "16-true"):
             raise InputError(
                 f"precision {self.trainer.precision!r} keeps the weights in half precision, in "
@@ -267,6 +276,21 @@ class Objective(pl.LightningModule, ABC):
             _class_path=f"{type(self).__module__}.{type(self).__qualname__}",
             _instantiator="lightning.pytorch.cli.instantiate_module",
         )
+
+    def _check_batches(self, data: Any, stage: str) -> None:
+        if not isinstance(data, DataModule) or stage == "predict":
+            return
+        if not issubclass(data.batch_type, self.batch_types):
+            fitting = [
+                name
+                for name, one in load_all(("datamodules",))["datamodules"].items()
+                if issubclass(getattr(one, "batch_type", object), self.batch_types)
+            ]
+            wanted = " or ".join(one.__name__ for one in self.batch_types)
+            raise InputError(
+                f"{type(self).__name__} learns from {wanted}, and {type(data).__name__} delivers "
+                f"{data.batch_type.__name__}; data modules that fit: {', '.join(fitting) or 'none'}"
+            )
 
     def _step(self, batch: Any, stage: Stage, number: int) -> Tensor:
         count = len(batch[0])

@@ -26,7 +26,7 @@ from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from dislab import plugins
-from dislab.base import DataModule, Objective
+from dislab.base import LINKS, DataModule, Objective
 from dislab.callbacks import (
     Evaluate,
     Reconstructions,
@@ -110,7 +110,7 @@ class TrainingCLI(LightningCLI):
         parser.add_lightning_class_args(Representations, "representations")
         parser.add_lightning_class_args(StopOnSignal, "stop_on_signal")
         parser.set_defaults(_DEFAULTS)
-        for name in ("image_shape", "train_size"):
+        for name in LINKS:
             parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
@@ -323,7 +323,7 @@ def _flat(settings: Any, prefix: str = "") -> dict[str, Any]:
             flat |= _flat(value, name)
         elif key == "class_path":  # the same class may be written by several paths
             flat[f"{prefix}class"] = value.rpartition(".")[2]
-        elif key not in ("image_shape", "train_size"):
+        elif key not in LINKS:
             flat[name.rstrip(".")] = tuple(value) if isinstance(value, list) else value
     return flat
 

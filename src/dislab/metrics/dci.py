@@ -1,7 +1,7 @@
 """Disentanglement, completeness and informativeness."""
 
 import warnings
-from typing import Final, Literal, final
+from typing import ClassVar, Literal, final
 
 import torch
 from jaxtyping import Float, Int
@@ -10,15 +10,12 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.code_bank import CodeBank, checked
+from dislab.functional.code_bank import CodeBank
 from dislab.functional.importance import check_enough, importance_scores
 from dislab.learners import HistogramBoosting
 
 Learner = Literal["hgbt"]
 """What predicts the factors: `hgbt`, boosted trees of depth 3 on histograms, 100 rounds."""
-
-LEAST_IMAGES: Final = 3
-"""Two images to learn from and one to test on."""
 
 
 class UnseenValueWarning(UserWarning):
@@ -49,6 +46,8 @@ class DCI(Metric):
         InputError: The learner is unknown, or the fraction is not between 0 and 1.
     """
 
+    least: ClassVar[int] = 3  # two images to learn from and one to test on
+
     def __init__(
         self,
         space: FactorSpace,
@@ -67,7 +66,7 @@ class DCI(Metric):
         self.test_fraction = test_fraction
         self.seed = seed
 
-    def compute(self) -> dict[str, Tensor]:
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The scores and their parts, with the learner in front of each name (`dci_hgbt_…`).
 
         Scores are `disentanglement`, `completeness`, `informativeness` (accuracy on the test
@@ -75,10 +74,13 @@ class DCI(Metric):
         `disentanglement_per_latent`, and `completeness_per_factor` and
         `informativeness_per_factor`, which are NaN for factors that never vary.
 
+        Args:
+            bank: Checked codes and factors.
+
         Raises:
-            InputError: The codes or factors cannot be scored; the message says why.
+            InputError: There are fewer than two latents or factors that vary, or a factor varies
+                in the images to test on only.
         """
-        bank = checked(self.codes, self.factors, self.space, least=LEAST_IMAGES)
         varied = bank.varied.nonzero().flatten().tolist()
         check_enough(bank.codes.shape[1], len(varied))
         fitted = [self._fit(bank, column) for column in varied]

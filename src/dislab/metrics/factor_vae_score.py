@@ -9,7 +9,7 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least
-from dislab.functional.code_bank import CodeBank, checked
+from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.factor_vae_votes import count_votes, draw_ballot, vote_accuracy
 
@@ -60,16 +60,15 @@ class FactorVAEScore(Metric):
         self.threshold = threshold
         self.seed = seed
 
-    def compute(self) -> dict[str, Tensor]:
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies, the number of surviving latents and the training votes.
 
         Scores are `factor_vae_score` (test votes), `factor_vae_score_train` and `num_active`, the
         number of latents that may get votes. The part is `factor_vae_votes` (latent, factor).
 
-        Raises:
-            InputError: The codes or factors cannot be scored; the message says why.
+        Args:
+            bank: Checked codes and factors.
         """
-        bank = checked(self.codes, self.factors, self.space, least=2)
         spread = bank.codes.std(0)
         active = (spread >= self.threshold) & (bank.codes != bank.codes[:1]).any(0)
         if not active.any():

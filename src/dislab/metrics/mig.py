@@ -7,7 +7,7 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.code_bank import checked
+from dislab.functional.code_bank import CodeBank
 from dislab.functional.mutual_information import information_gaps
 
 
@@ -38,16 +38,15 @@ class MIG(Metric):
             raise InputError(f"bins is {bins}; mutual information needs at least 2")
         self.bins = bins
 
-    def compute(self) -> dict[str, Tensor]:
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The gap `mig`, and its parts.
 
         Parts are `mig_per_factor`, which is NaN for factors that never vary, and
         `mutual_information` (latent, factor) in nats.
 
-        Raises:
-            InputError: The codes or factors cannot be scored; the message says why.
+        Args:
+            bank: Checked codes and factors.
         """
-        bank = checked(self.codes, self.factors, self.space, least=2)
         gaps = information_gaps(bank.codes, bank.factors, self.bins)
         return {
             "mig": gaps.gap[bank.varied].mean(),
