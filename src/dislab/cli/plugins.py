@@ -7,6 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import NoReturn
 
+from dislab.cli import skeleton
 from dislab.errors import InputError
 from dislab.plugins import GROUPS, Plugin, available
 
@@ -17,7 +18,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def run(args: list[str]) -> int:
-    """Prints the table of plugins and returns the exit status.
+    """Prints the table of plugins, or writes a new one; returns the exit status.
 
     Args:
         args: What follows `dislab plugins`.
@@ -25,7 +26,13 @@ def run(args: list[str]) -> int:
     Raises:
         InputError: An option or group does not exist, or two distributions declare one name.
     """
-    parser = _Parser("dislab plugins", description="List the parts that a configuration can name.")
+    if args[:1] == ["new"]:
+        return skeleton.run(args[1:])
+    parser = _Parser(
+        "dislab plugins",
+        description="List the parts that a configuration can name.",
+        epilog="`dislab plugins new NAME` writes a package of your own; see its --help.",
+    )
     parser.add_argument("group", nargs="*", help=f"show these groups only: {', '.join(GROUPS)}")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(args)

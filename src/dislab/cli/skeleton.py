@@ -1,0 +1,214 @@
+"""`dislab plugins new`: a package with one part in it, which works as it stands."""
+
+import argparse
+import importlib.resources
+import keyword
+import re
+import shutil
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from string import Template
+from typing import Final, NamedTuple, NoReturn
+
+from dislab.errors import InputError
+
+
+class _Kind(NamedTuple):
+    suffix: str
+    check: str
+    call: str
+    usage: str
+    own_test: str
+
+
+_IN_A_VAE: Final = "In a configuration: `{option}: $Class`, or `--model.{option} $Class`."
+
+_KINDS: Final = {
+    "regularizers": _Kind(
+        "Penalty",
+        "check_regularizer",
+        "",
+        "In a configuration: `regularizers: {kl: {class_path: KL}, own: {class_path: $Class}}`.",
+        """
+
+def test_its_weight_scales_the_penalty() -> None:
+    z = torch.tensor([[1.0, -2.0], [0.0, 3.0]])
+    posterior, step = Posterior(z, torch.zeros_like(z)), torch.tensor(0)
+    penalty, _, terms = $Class(2, 100, weight=2.0)(posterior, z, {}, step)
+    assert terms["size"] == 3.0
+    assert penalty == 6.0
+""",
+    ),
+    "encoders": _Kind(
+        "Encoder",
+        "check_encoder",
+        "",
+        _IN_A_VAE.format(option="encoder"),
+        """
+
+def test_its_width_is_that_of_the_hidden_layer() -> None:
+    assert $Class((1, 8, 8), 6, width=5).layers[1].out_features == 5
+""",
+    ),
+    "decoders": _Kind(
+        "Decoder",
+        "check_decoder",
+        "",
+        _IN_A_VAE.format(option="decoder"),
+        """
+
+def test_its_width_is_that_of_the_hidden_layer() -> None:
+    assert $Class(3, (1, 8, 8), width=5).layers[0].out_features == 5
+""",
+    ),
+    "metrics": _Kind(
+        "Score",
+        "check_metric",
+        "",
+        "In a configuration: `evaluate: {metrics: {own: {class_path: $Class}}}`.",
+        """
+
+def test_perfect_codes_get_one() -> None:
+    space = FactorSpace((Factor("a", (0.0, 1.0)), Factor("b", (0.0, 1.0))))
+    factors = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]])
+    metric = $Class(space)
+    metric.update(factors.float(), factors)
+    assert abs(float(metric.compute()["$module"]) - 1) < 1e-9
+""",
+    ),
+    "datasets": _Kind(
+        "Images",
+        "check_dataset",
+        "()",
+        "In a configuration: `data: {class_path: SingleData, init_args: {dataset: $Class}}`.",
+        """
+
+def test_the_dot_is_where_its_factors_say() -> None:
+    dataset = $Class()
+    (image,) = dataset.images(torch.tensor([len(dataset.factors["y"]) + 2]))
+    x, y = dataset.factors.values(dataset.factors.positions([len(dataset.factors["y"]) + 2]))[0]
+    assert image[0, int(y), int(x)] == 255
+    assert image[0, int(x), int(y)] == 0
+""",
+    ),
+}
+
+_IMPORTS: Final = {
+    "regularizers": "import torch\n\nfrom dislab.base import Posterior\n",
+    "metrics": "import torch\n\nfrom dislab.factors import Factor, FactorSpace\n",
+    "datasets": "import torch\n\n",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
+def run(args: list[str]) -> int:
+    """Writes a package and returns the exit status.
+
+    Args:
+        args: What follows `dislab plugins new`.
+
+    Raises:
+        InputError: A name cannot be one, the folder exists, or it cannot be written.
+    """
+    parser = _Parser(
+        "dislab plugins new", description="Write a package with one part, its test and a README."
+    )
+    parser.add_argument("name", help="of the package, such as sparse or my-penalties")
+    parser.add_argument(
+        "--group", choices=sorted(_KINDS), default="regularizers", help="what the part is"
+    )
+    parser.add_argument("--class", dest="cls", help="name of the class; else made from the name")
+    parser.add_argument(
+        "--folder", type=Path, default=Path(), help="where the package's folder goes"
+    )
+    options = parser.parse_args(args)
+    made = write_package(options.name, options.group, options.cls, options.folder)
+    print(f"{made} is a package of its own. Next:\n  cd {made}\n  pip install -e '.[test]'")
+    print("  python -m pytest")
+    return 0
+
+
+def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
+    """Writes the package `dislab-<name>` and returns its folder.
+
+    Args:
+        name: Of the package.
+        group: The plugin group of its one part.
+        cls: Name of the class; None makes one from the name.
+        folder: Where the package's folder goes.
+
+    Raises:
+        InputError: A name cannot be one, the folder exists, or it cannot be written.
+    """
+    words = [word for word in re.split(r"[-_ ]+", name.removeprefix("dislab-")) if word]
+    module = "_".join(words).lower()
+    if not module.isidentifier() or not module.isascii() or keyword.iskeyword(module):
+        raise InputError(
+            f"{name!r} cannot name a package; use letters, digits and -, as in my-part"
+        )
+    kind = _KINDS[group]
+    cls = cls or "".join(word[:1].upper() + word[1:] for word in words) + kind.suffix
+    if not cls.isidentifier() or keyword.iskeyword(cls) or cls.startswith("_"):
+        raise InputError(f"{cls!r} cannot name a class; use letters and digits, as in MyPart")
+    target = folder / f"dislab-{'-'.join(words).lower()}"
+    values = {
+        "distribution": target.name,
+        "package": f"dislab_{module}",
+        "module": module,
+        "Class": cls,
+        "group": group,
+        "check": kind.check,
+        "call": kind.call,
+        "summary": f"{cls}, one of the {group} of dislab.",
+        "version": version("dislab"),
+    }
+    files = _files(group, values)
+    if target.exists():
+        raise InputError(f"{target} exists already; choose another name or --folder")
+    try:
+        _write(target, files)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error}; choose another --folder") from error
+    return target
+
+
+def _files(group: str, values: dict[str, str]) -> dict[str, str]:
+    kind = _KINDS[group]
+    usage = Template(kind.usage).substitute(values)
+    own_test = Template(kind.own_test).substitute(values).rstrip("\n")
+    package, module = values["package"], values["module"]
+    imports = _IMPORTS.get(group, "")
+    return {
+        "pyproject.toml": _filled("pyproject.toml", values),
+        "README.md": _filled("README.md", {**values, "usage": usage}),
+        f"src/{package}/__init__.py": _filled("init.py", values),
+        f"src/{package}/py.typed": "",
+        f"src/{package}/{module}.py": _filled(f"{group}.py", values),
+        f"tests/test_{module}.py": imports + _filled("test.py", {**values, "own": own_test}),
+    }
+
+
+def _filled(name: str, values: dict[str, str]) -> str:
+    path = importlib.resources.files("dislab.cli") / "templates" / f"{name}.txt"
+    return Template(path.read_text(encoding="utf-8")).substitute(values)
+
+
+def _write(target: Path, files: dict[str, str]) -> None:
+    """All files or none: they are written beside the folder, which then gets its name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        for name, text in files.items():
+            path = temporary / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        temporary.chmod(0o755)
+        temporary.rename(target)
+    except OSError:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise

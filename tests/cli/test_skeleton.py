@@ -1,0 +1,121 @@
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dislab.cli import main
+from dislab.cli.skeleton import write_package
+from dislab.errors import InputError
+from dislab.plugins import GROUPS
+
+WRITTEN = ("datasets", "decoders", "encoders", "metrics", "regularizers")
+
+
+def install(package: Path, site: Path) -> None:
+    """Puts the package where Python finds it, with the metadata that an installer writes."""
+    site.mkdir()
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    (source,) = (package / "src").iterdir()
+    (site / source.name).symlink_to(source)
+    info = site / f"{source.name}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    lines = []
+    for group, parts in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in parts.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", WRITTEN)
+def test_a_new_package_passes_its_own_tests(group: str, tmp_path: Path) -> None:
+    package = write_package("my-part", group, None, tmp_path)
+    install(package, tmp_path / "site")
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "error::UserWarning",
+        ],
+        cwd=package,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "3 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_its_files_and_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugins", "new", "my-sparse", "--folder", str(tmp_path)]) == 0
+    package = tmp_path / "dislab-my-sparse"
+    assert str(package) in capsys.readouterr().out
+    files = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
+    assert files == {
+        "README.md",
+        "pyproject.toml",
+        "src/dislab_my_sparse/__init__.py",
+        "src/dislab_my_sparse/my_sparse.py",
+        "src/dislab_my_sparse/py.typed",
+        "tests/test_my_sparse.py",
+    }
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    declared = project["entry-points"]["dislab.regularizers"]
+    assert declared == {"MySparsePenalty": "dislab_my_sparse.my_sparse:MySparsePenalty"}
+    assert [path.name for path in tmp_path.iterdir()] == ["dislab-my-sparse"]
+
+
+@pytest.mark.parametrize("group", WRITTEN)
+def test_nothing_is_left_to_fill_in(group: str, tmp_path: Path) -> None:
+    package = write_package("x", group, "Own", tmp_path)
+    for path in package.rglob("*.*"):
+        text = path.read_text() if path.is_file() else ""
+        assert "$" not in text
+        assert all(len(line) <= 100 for line in text.splitlines() if path.suffix == ".py"), path
+
+
+def test_the_groups_it_writes_exist() -> None:
+    assert set(WRITTEN) <= set(GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["1st"], "'1st' cannot name a package"),
+        (["class"], "'class' cannot name a package"),
+        (["dislab-"], "cannot name a package"),
+        (["own", "--class", "my part"], "'my part' cannot name a class"),
+        (["own", "--group", "encoder"], "invalid choice: 'encoder'"),
+        ([], "the following arguments are required: name"),
+    ],
+)
+def test_mistakes_end_with_one_line(
+    args: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plugins", "new", *args, *(["--folder", str(tmp_path)] if args else [])]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
+    package = write_package("own", "encoders", None, tmp_path)
+    (package / "README.md").write_text("mine")
+    with pytest.raises(InputError, match="dislab-own exists already"):
+        write_package("own", "encoders", None, tmp_path)
+    assert (package / "README.md").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_package("own", "encoders", None, tmp_path / "file")
