@@ -101,8 +101,13 @@ def test_atomic_shows_the_file_only_when_it_is_whole(tmp_path: Path) -> None:
     ],
 )
 def test_atomic_keeps_the_old_file_when_writing_fails(
-    raised: Exception, expected: type[Exception], message: str, tmp_path: Path
+    raised: Exception,
+    expected: type[Exception],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path))
     path = tmp_path / "file"
     path.write_bytes(b"old")
 
@@ -115,6 +120,15 @@ def test_atomic_keeps_the_old_file_when_writing_fails(
         write()
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_atomic_names_the_cache_variable_for_cached_files_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(InputError) as caught, atomic(tmp_path / "scores.json"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert "DISLAB_CACHE" not in str(caught.value)
 
 
 def test_remove_leftovers_of_this_file_only(tmp_path: Path) -> None:

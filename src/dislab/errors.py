@@ -1,7 +1,18 @@
 """The errors that the command line explains without a traceback, and a hint for misspelt names."""
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
+
+_CANNOT_WRITE: Final = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+)
 
 
 class InputError(ValueError):
@@ -33,3 +44,12 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     by_lower = {candidate.lower(): candidate for candidate in names}
     matches = get_close_matches(name.lower(), list(by_lower), n=1)
     return by_lower[matches[0]] if matches else None
+
+
+def cannot_write(error: BaseException | None) -> bool:
+    """Whether an error says that the disk is full or that writing is not allowed.
+
+    Args:
+        error: What was raised.
+    """
+    return isinstance(error, OSError) and error.errno in _CANNOT_WRITE

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from jsonargparse import ArgumentParser
@@ -143,7 +143,8 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         path: The file.
 
     Raises:
-        InputError: It is missing, damaged, or holds anything but tensors and plain data.
+        InputError: It is missing, damaged, holds anything but tensors and plain data, or is of
+            no training run.
     """
     if not Path(path).is_file():
         raise InputError(f"there is no checkpoint {path}; give a .ckpt file of a run")
@@ -154,7 +155,15 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
             f"{path} cannot be read as a checkpoint: it is damaged, of another program, or holds "
             f"objects that are no plain numbers ({_short(error)})"
         ) from error
-    return stored if isinstance(stored, dict) else {}
+    missing = {"state_dict", "global_step", "pytorch-lightning_version"} - set(
+        stored if isinstance(stored, dict) else ()
+    )
+    if missing:
+        raise InputError(
+            f"{path} is no checkpoint of a training run: it lacks {', '.join(sorted(missing))}; "
+            "give a .ckpt file of a run"
+        )
+    return cast("dict[str, Any]", stored)
 
 
 def rebuild(module: Objective) -> Objective:

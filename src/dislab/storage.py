@@ -34,8 +34,7 @@ def cache_folder() -> Path:
     Raises:
         InputError: The folder cannot be made or written to.
     """
-    chosen = os.environ.get(CACHE_VARIABLE)
-    folder = Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("dislab")
+    folder = _cache_path()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -45,6 +44,11 @@ def cache_folder() -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"the cache folder {folder} cannot be written to; {_ELSEWHERE}")
     return folder
+
+
+def _cache_path() -> Path:
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("dislab")
 
 
 _ELSEWHERE: Final = f"name another one in the environment variable {CACHE_VARIABLE}"
@@ -69,10 +73,10 @@ def atomic(path: Path) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be written: {error}; free some space, or choose a folder that you may "
-            f"write to ({_ELSEWHERE})"
-        ) from error
+        advice = "free some space, or choose a folder that you may write to"
+        if path.is_relative_to(_cache_path()):
+            advice += f" ({_ELSEWHERE})"
+        raise InputError(f"{path} cannot be written: {error}; {advice}") from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +51,8 @@ REGULARIZERS = {
 }
 
 
-def train(folder: Path, method: str, processes: int) -> Path:
-    """Runs `dislab fit` and returns the run folder."""
+def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.Popen[str]:
+    """Starts `dislab fit`."""
     name = f"{method}_{processes}"
     config = folder / f"{name}.yaml"
     strategy = "ddp" if processes > 1 else "auto"
@@ -58,16 +60,22 @@ def train(folder: Path, method: str, processes: int) -> Path:
     config.write_text(CONFIG.format(regularizers=REGULARIZERS[method], **settings))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     environment.pop("DISLAB_RUN_FOLDER", None)
-    done = subprocess.run(
-        [sys.executable, "-m", "dislab", "fit", f"--config={config}"],
+    return subprocess.Popen(
+        [sys.executable, "-m", "dislab", "fit", f"--config={config}", *args],
         cwd=folder,
         env=environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        check=False,
-        timeout=300,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def train(folder: Path, method: str, processes: int) -> Path:
+    """Runs `dislab fit` and returns the run folder."""
+    name = f"{method}_{processes}"
+    process = start(folder, method, processes)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
     runs = list((folder / "runs" / name).iterdir())
     assert [run.name for run in runs] == ["version_0"]
     return runs[0]
@@ -91,3 +99,34 @@ def test_processes_train_what_one_does(method: str, processes: int, tmp_path: Pa
         torch.testing.assert_close(reached[name], expected[name], atol=1e-6, rtol=0, msg=name)
     scores = [json.loads((run / "scores.json").read_text())["test"] for run in (one, several)]
     assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
+
+
+def children(pid: int) -> list[int]:
+    """Processes that a process has started and that are still there."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in listed.read_text().split()]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes by /proc")
+def test_a_process_that_dies_ends_the_others_with_a_message(tmp_path: Path) -> None:
+    process = start(
+        tmp_path,
+        "factorvae",
+        2,
+        "--trainer.max_steps=1000000",
+        "--checkpoint.every_n_train_steps=20",
+    )
+    last = tmp_path / "runs/factorvae_2/version_0/checkpoints/last.ckpt"
+    limit = time.monotonic() + 120
+    while not last.exists():
+        assert process.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.1)
+    os.kill(children(process.pid)[-1], signal.SIGKILL)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "process 0 of 2 stopped, because another one ended" in output
+    assert "dislab fit --resume runs/factorvae_2/version_0" in output
+    assert "Traceback" not in output
+    assert torch.load(last, weights_only=True)["global_step"] >= 20

@@ -2,8 +2,11 @@
 
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,10 @@ import torch
 import yaml
 
 from dislab.cli import main
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
 from dislab.objectives import VAE
+from dislab.regularizers import KL
 from dislab.runs import load_run
 
 SMALL = """
@@ -309,3 +315,63 @@ def test_checkpoints_of_another_origin_are_refused(
     for name in ("foreign.ckpt", "broken.ckpt"):
         assert dislab("test", "--config=small.yaml", f"--ckpt_path={name}") == 2
         assert name in capsys.readouterr().err
+
+
+def test_a_checkpoint_of_images_of_another_shape_is_refused(
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = VAE((3, 8, 8), 9, 3, MLPEncoder, MLPDecoder, {"kl": KL})
+    path = tmp_path / "colour.ckpt"
+    stored = {"state_dict": model.state_dict(), "hyper_parameters": {}, "global_step": 1}
+    torch.save(stored, path)
+    assert dislab("test", "--config=small.yaml", f"--ckpt_path={path}") == 2
+    assert "it lacks pytorch-lightning_version" in capsys.readouterr().err
+    torch.save({**stored, "pytorch-lightning_version": version("lightning")}, path)
+    assert dislab("test", "--config=small.yaml", f"--ckpt_path={path}") == 2
+    assert "the checkpoint does not fit the model" in capsys.readouterr().err
+
+
+def test_an_older_configuration_says_which_version_wrote_it(
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    path = tmp_path / "runs/small/version_0/config.yaml"
+    text = path.read_text()
+    assert text.startswith(f"# dislab=={version('dislab')}\n")
+    older = text.replace(f"dislab=={version('dislab')}", "dislab==0.0.3")
+    path.write_text(older)
+    assert dislab("test", "--run=runs/small/version_0") == 0
+    path.write_text(older.replace("warmup_steps", "warm_up"))
+    capsys.readouterr()
+    assert dislab("test", "--run=runs/small/version_0") == 2
+    message = capsys.readouterr().err
+    assert "KL has no setting 'warm_up' (did you mean warmup_steps?)" in message
+    assert "config.yaml was written by dislab 0.0.3" in message
+
+
+@pytest.mark.slow
+def test_a_full_disk_ends_with_a_message_and_keeps_the_last_checkpoint(
+    dislab: Dislab, tmp_path: Path
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    last = tmp_path / "runs/small/version_0/checkpoints/last.ckpt"
+    before = last.read_bytes()
+    # files may grow to 64 KB, as on a disk that has no more room; a checkpoint has 1.6 MB
+    code = (
+        "import resource, sys; from dislab.cli import main;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536));"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    args = ["fit", "--resume=runs/small/version_0", "--trainer.max_steps=9"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    (message,) = [line for line in done.stderr.splitlines() if line.startswith("dislab: error: ")]
+    assert "cannot write" in message or "cannot be written" in message
+    assert "Traceback" not in done.stderr
+    assert last.read_bytes() == before

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
 
-from dislab.errors import InputError, TrainingError, nearest
+from dislab.errors import InputError, TrainingError, cannot_write, nearest
 
 COMMANDS: Final = {
     "fit": "train a model, then score it on the test split",
@@ -46,12 +46,22 @@ def main(args: Sequence[str] | None = None) -> int:
     except TrainingError as error:
         print(f"dislab: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:  # before or after training, which has a way of its own to stop
-        print("dislab: interrupted", file=sys.stderr)
-        return 130
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has had enough
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if not cannot_write(error):
+            raise
+        where = f" {error.filename}" if error.filename else ""
+        print(
+            f"dislab: error: cannot write{where}: {error.strerror}; make room or choose another "
+            "folder. Finished files are whole; go on with a run by --resume",
+            file=sys.stderr,
+        )
+        return 2
+    except KeyboardInterrupt:  # before or after training, which has a way of its own to stop
+        print("dislab: interrupted", file=sys.stderr)
+        return 130
 
 
 def _dispatch(command: str, args: list[str]) -> int:

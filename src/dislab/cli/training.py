@@ -1,9 +1,9 @@
 """`dislab fit | validate | test | predict`: LightningCLI over the plugin groups."""
 
-import argparse
 import logging
 import os
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -12,15 +12,13 @@ from typing import Any, Final, NoReturn, cast
 
 import torch
 import torch.distributed as dist
-import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
-from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import (
     ArgsType,
     LightningArgumentParser,
     LightningCLI,
-    SaveConfigCallback,
 )
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
@@ -35,11 +33,12 @@ from dislab.callbacks import (
     Traversals,
 )
 from dislab.cli.allocator import keep_freed_memory
+from dislab.cli.configuration import SaveConfig, flat, header, of_run, written_elsewhere
 from dislab.cli.messages import explain
+from dislab.cli.processes import lost_another
 from dislab.cli.resuming import csv_logger, resumed_loggers
-from dislab.errors import InputError
-from dislab.runs import checkpoint_of, last_checkpoint, new_run, read_checkpoint
-from dislab.storage import atomic
+from dislab.errors import InputError, TrainingError, cannot_write
+from dislab.runs import last_checkpoint, new_run, read_checkpoint
 
 _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 """Tells the processes that a run starts which folder the first of them made."""
@@ -71,6 +70,9 @@ _DEFAULTS: Final[dict[str, Any]] = {
 class Parser(LightningArgumentParser):
     """A parser whose errors are one message without pages of usage."""
 
+    origin = ""
+    """What is to be known of the configuration files that are read."""
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints what was wrong, where, and what is allowed; exits with status 2."""
         if not self.exit_on_error:  # a parser inside a parser: the outer one knows the place
@@ -78,7 +80,8 @@ class Parser(LightningArgumentParser):
         parser: LightningArgumentParser = getattr(ex, "subcommand_parser", None) or self
         hidden = ("help", "config", "print_config", "print_shtab", "subcommand")
         keys = [action.dest for action in parser._actions if action.dest not in hidden]
-        sys.stderr.write(f"dislab: error: {explain(message, keys)}\n")
+        text = "; ".join(filter(None, (explain(message, keys), self.origin)))
+        sys.stderr.write(f"dislab: error: {text}\n")
         sys.exit(2)
 
 
@@ -110,6 +113,7 @@ class TrainingCLI(LightningCLI):
         parser.add_lightning_class_args(Representations, "representations")
         parser.add_lightning_class_args(StopOnSignal, "stop_on_signal")
         parser.set_defaults(_DEFAULTS)
+        parser.dump_header = header()
         for name in LINKS:
             parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
 
@@ -132,12 +136,12 @@ class TrainingCLI(LightningCLI):
             )
         if checkpoint:
             read_checkpoint(checkpoint)
-            self._asked = _flat(config["model"])
+            self._asked = flat(config["model"])
 
     def before_instantiate_classes(self) -> None:
         """Settles what depends on the command, on other settings or on the machine."""
         config = self.config[self.subcommand]
-        self._check_against_checkpoint(_flat(config["model"]))
+        self._check_against_checkpoint(flat(config["model"]))
         if config["weights_only"] is None:
             config["weights_only"] = True
         checkpoint = config["checkpoint"]
@@ -180,6 +184,17 @@ class TrainingCLI(LightningCLI):
             how = f"Go on with: dislab fit --resume {self.trainer.log_dir}"
             rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
+        except RuntimeError as error:
+            if not lost_another(error):
+                raise
+            # not trainer.log_dir, which asks the process that is gone
+            first = self.trainer.is_global_zero and bool(self.trainer.loggers)
+            folder = self.trainer.loggers[0].log_dir if first else "RUN"
+            raise TrainingError(
+                f"process {self.trainer.global_rank} of {self.trainer.world_size} stopped, because "
+                "another one ended; what that one said, if it could, is further up. Go on from the "
+                f"last checkpoint, if there is one, with: dislab fit --resume {folder}"
+            ) from error
         if not self._is_rehearsal() and (path := last_checkpoint(self.trainer)) is not None:
             # ModelCheckpoint saves at its interval only
             self.trainer.save_checkpoint(path, weights_only=False)
@@ -240,6 +255,8 @@ def run(command: str, args: Sequence[str]) -> int:
     plugins.load_all()
     for message in _NOT_THE_USERS:
         warnings.filterwarnings("ignore", message)
+    threading.excepthook = _thread_failed
+    Parser.origin = written_elsewhere(args)
     logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
     try:
         TrainingCLI(
@@ -249,8 +266,8 @@ def run(command: str, args: Sequence[str]) -> int:
             subclass_mode_model=True,
             subclass_mode_data=True,
             auto_configure_optimizers=False,
-            save_config_callback=_SaveConfig,
-            args=[command, *_of_run(args)],
+            save_config_callback=SaveConfig,
+            args=[command, *of_run(args)],
         )
     except MisconfigurationException as error:
         raise InputError(_one_line(error)) from error
@@ -270,68 +287,16 @@ def run(command: str, args: Sequence[str]) -> int:
     return 0
 
 
-class _SaveConfig(SaveConfigCallback):
-    """Keeps the complete configuration of a run; scoring a finished one leaves it alone.
-
-    A run that goes on with other settings gets a new `config.yaml`; the old one is kept beside it
-    under the step at which it ended.
-    """
-
-    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        config = self.config.clone()
-        if config.get("run") is not None:
-            return
-        if config.get("resume") is None:
-            super().setup(trainer, pl_module, stage)
-        elif trainer.is_global_zero and not self.already_saved:
-            self.already_saved = True
-            step = int(read_checkpoint(config["ckpt_path"])["global_step"])
-            config["resume"] = config["ckpt_path"] = None
-            self._renew(Path(str(trainer.log_dir), self.config_filename), config, step)
-
-    def _renew(self, path: Path, config: Any, step: int) -> None:
-        text = self.parser.dump(config, skip_none=False)
-        old = path.read_text(encoding="utf-8")
-        if yaml.safe_load(text) == yaml.safe_load(old):
-            return
-        with atomic(path.with_name(f"config_until_step_{step}.yaml")) as temporary:
-            temporary.write_text(old, encoding="utf-8")
-        with atomic(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-
-
-def _of_run(args: Sequence[str]) -> list[str]:
-    """The arguments, preceded by the configuration and checkpoint of the run that they name."""
-    named = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    named.add_argument("--run", "--resume", type=Path, dest="folder")
-    folder = named.parse_known_args(args)[0].folder
-    if folder is None:
-        return list(args)
-    config = folder / "config.yaml"
-    if not config.is_file():
-        raise InputError(f"{folder} is no run: it has no config.yaml; runs lie in runs/")
-    return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder)}", *args]
-
-
-def _flat(settings: Any, prefix: str = "") -> dict[str, Any]:
-    """Settings of a model by their dotted names, without those that come from the data."""
-    flat: dict[str, Any] = {}
-    for key, value in (settings.as_dict() if hasattr(settings, "as_dict") else settings).items():
-        # a checkpoint's settings arrive as keyword arguments of the class
-        name = prefix if key in ("init_args", "dict_kwargs") else f"{prefix}{key}."
-        if isinstance(value, dict) or hasattr(value, "as_dict"):
-            flat |= _flat(value, name)
-        elif key == "class_path":  # the same class may be written by several paths
-            flat[f"{prefix}class"] = value.rpartition(".")[2]
-        elif key not in LINKS:
-            flat[name.rstrip(".")] = tuple(value) if isinstance(value, list) else value
-    return flat
-
-
 def _is_of_lightning(error: ValueError) -> bool:
     """Whether Lightning itself refuses a setting, rather than some code that it calls."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return str(frame.f_globals.get("__name__", "")).startswith("lightning.")
+
+
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    """Prints what a thread raised, unless it is said elsewhere: TensorBoard's writer tells us."""
+    if not cannot_write(failed.exc_value):
+        threading.__excepthook__(failed)
 
 
 def _one_line(error: Exception) -> str:
