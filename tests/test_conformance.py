@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from dislab.base import Draws, Encoder, ImageBatch, Penalty, Posterior, Regularizer
 from dislab.datasets import DSprites
-from dislab.decoders import ConvDecoder64, MLPDecoder
-from dislab.encoders import ConvEncoder64, MLPEncoder
+from dislab.decoders import ConvDecoder64, ConvGenerator, MLPDecoder
+from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
-from dislab.objectives import VAE
+from dislab.objectives import VAE, InfoGAN, InfoWGANGP
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import (
@@ -29,10 +29,12 @@ from dislab.testing import (
 
 ENCODERS: dict[str, Any] = {
     "ConvEncoder64": [partial(ConvEncoder64, preset=p) for p in ("burgess", "locatello", "kim")],
+    "ConvCritic": [partial(ConvCritic, channels=(4, 8), hidden=8)],
     "MLPEncoder": [partial(MLPEncoder, hidden=(8,))],
 }
 DECODERS: dict[str, Any] = {
     "ConvDecoder64": [partial(ConvDecoder64, preset=p) for p in ("burgess", "locatello", "kim")],
+    "ConvGenerator": [partial(ConvGenerator, channels=(8, 4), hidden=8)],
     "MLPDecoder": [partial(MLPDecoder, hidden=(8,))],
 }
 REGULARIZERS: dict[str, Any] = {
@@ -94,6 +96,15 @@ def test_datasets() -> None:
     check_dataset(DSprites())
 
 
+@pytest.mark.parametrize("game", [InfoGAN, InfoWGANGP])
+def test_games(game: Any) -> None:
+    generator = partial(ConvGenerator, channels=(4, 4), hidden=8)
+    critic = partial(ConvCritic, channels=(4, 4), hidden=8)
+    image = torch.rand(6, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    batch = ImageBatch(image, torch.zeros(6, 2, dtype=torch.int64))
+    check_objective(partial(game, (1, 8, 8), generator, critic), batch)
+
+
 @pytest.mark.parametrize("build", cases(REGULARIZERS))
 def test_objectives(build: Any) -> None:
     encoder, decoder = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
@@ -109,7 +120,7 @@ from functools import partial
 from dislab.base import ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.objectives import VAE
+from dislab.objectives import VAE, InfoGAN, InfoWGANGP
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import check_compiles
 
@@ -118,6 +129,8 @@ parts = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 for other in (CapacityKL, partial(DIP, kind="II"), DecomposedKL, TotalCorrelation):
     regularizers = {"kl": partial(KL, warmup_steps=10), "other": other}
     check_compiles(partial(VAE, (1, 8, 8), 100, 3, *parts, regularizers), batch)
+for game in (InfoGAN, InfoWGANGP):
+    check_compiles(partial(game, (1, 8, 8), *reversed(parts)), batch)
 print("compiled")
 """
 

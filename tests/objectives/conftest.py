@@ -1,6 +1,9 @@
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
@@ -71,6 +74,25 @@ class SquareData(DataModule):
 @pytest.fixture
 def data() -> SquareData:
     return SquareData()
+
+
+@pytest.fixture
+def make_trainer(tmp_path: Path) -> Callable[..., pl.Trainer]:
+    """Makes a quiet trainer on the CPU."""
+
+    def make(**settings: Any) -> pl.Trainer:
+        return pl.Trainer(
+            default_root_dir=tmp_path,
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            accelerator="cpu",
+            devices=1,
+            **settings,
+        )
+
+    return make
 
 
 MakeVAE = Callable[[], VAE]

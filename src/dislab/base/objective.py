@@ -212,21 +212,26 @@ class Objective(pl.LightningModule, ABC):
         super().optimizer_step(*args, **kwargs)
         self.steps.add_(1)
 
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Optimiser parameter groups; regularisers with parameters bring settings of their own."""
+        own = [group for part in self._regularizers() for group in part.parameter_groups()]
+        theirs = {id(parameter) for group in own for parameter in group["params"]}
+        rest = [parameter for parameter in self.parameters() if id(parameter) not in theirs]
+        return [{"params": rest}, *own]
+
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """One optimiser; regularisers with parameters bring parameter groups of their own.
+        """One optimiser over the parameter groups.
 
         Raises:
             InputError: The optimiser does not know a setting of such a group.
         """
-        own = [group for part in self._regularizers() for group in part.parameter_groups()]
-        theirs = {id(parameter) for group in own for parameter in group["params"]}
-        rest = [parameter for parameter in self.parameters() if id(parameter) not in theirs]
-        optimizer = self._make_optimizer([{"params": rest}, *own])
-        unknown = {key for group in own for key in group} - {"params", *optimizer.defaults}
+        groups = self.parameter_groups()
+        optimizer = self._make_optimizer(groups)
+        unknown = {key for group in groups for key in group} - {"params", *optimizer.defaults}
         if unknown:
             raise InputError(
                 f"{type(optimizer).__name__} has no {', '.join(sorted(unknown))}, which a "
-                "regulariser's own parameters are trained with; choose an optimiser of Adam's kind"
+                "part's own parameters are trained with; choose an optimiser of Adam's kind"
             )
         if self._make_scheduler is None:
             return optimizer

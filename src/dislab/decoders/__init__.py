@@ -1,6 +1,11 @@
 """Decoders: networks from latents to the parameters of a pixel likelihood."""
 
 from dislab.decoders.conv_decoder64 import ConvDecoder64
+from dislab.decoders.conv_generator import ConvGenerator
 from dislab.decoders.mlp_decoder import MLPDecoder
 
-__all__ = ["ConvDecoder64", "MLPDecoder"]
+__all__ = [
+    "ConvDecoder64",
+    "ConvGenerator",
+    "MLPDecoder",
+]

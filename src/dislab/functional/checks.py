@@ -16,3 +16,22 @@ def check_at_least(name: str, value: int | float, least: int | float) -> None:
     """
     if not least <= value < float("inf"):
         raise InputError(f"{name} is {value}; it must be a finite number of at least {least}")
+
+
+def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> None:
+    """Refuses images whose sides cannot be halved so often.
+
+    Args:
+        image_shape: Channels, height and width.
+        times: How often.
+        name: Who halves them.
+
+    Raises:
+        InputError: They cannot.
+    """
+    _, height, width = image_shape
+    if not times or height % 2**times or width % 2**times:
+        raise InputError(
+            f"{name} halves the sides of an image {times} times, which {height}×{width} pixels do "
+            "not allow; change channels, one number a halving"
+        )

@@ -1,0 +1,69 @@
+"""Convolutional network that judges images."""
+
+from collections.abc import Sequence
+from typing import final
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dislab.base import Encoder, ImageShape
+from dislab.functional.checks import check_at_least, check_halvings
+
+
+@final
+class ConvCritic(Encoder):
+    """Strided convolutions and one fully connected layer, with leaky ReLU: a discriminator's body.
+
+    The defaults are those of InfoGAN for MNIST (Chen et al. 2016,
+    https://arxiv.org/abs/1606.03657, appendix C.1), with layer normalisation in place of batch
+    normalisation: what is said of an image must not depend on the images beside it, because the
+    code of an image is read from here.
+
+    Args:
+        image_shape: Channels, height and width.
+        outputs: Length of the vector that comes out.
+        channels: Of each 4×4 convolution of stride 2.
+        hidden: Units of the fully connected layer.
+        normalize: Whether all layers but the first are normalised.
+
+    Raises:
+        InputError: The images cannot be halved that often, or a size is not positive.
+    """
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        outputs: int,
+        channels: Sequence[int] = (64, 128),
+        hidden: int = 1024,
+        normalize: bool = True,
+    ) -> None:
+        super().__init__()
+        features, height, width = image_shape
+        check_at_least("hidden", hidden, 1)
+        check_halvings(image_shape, len(channels), "ConvCritic")
+        layers: list[nn.Module] = []
+        for number, out in enumerate(channels):
+            check_at_least("channels", out, 1)
+            layers.append(nn.Conv2d(features, out, 4, stride=2, padding=1))
+            if normalize and number:
+                layers.append(nn.GroupNorm(1, out))
+            layers.append(nn.LeakyReLU(0.1))
+            features = out
+        pixels = (height >> len(channels)) * (width >> len(channels))
+        layers += [nn.Flatten(), nn.Linear(features * pixels, hidden)]
+        if normalize:
+            layers.append(nn.LayerNorm(hidden))
+        layers += [nn.LeakyReLU(0.1), nn.Linear(hidden, outputs)]
+        self.network = nn.Sequential(*layers)
+
+    def forward(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch output"]:
+        """The vectors of a batch of images.
+
+        Args:
+            image: Pixels in [0, 1].
+        """
+        vectors: Tensor = self.network(image)
+        return vectors

@@ -1,0 +1,73 @@
+"""What the games with latent codes share: checks of their settings, and images of codes."""
+
+from collections.abc import Mapping, Sequence
+
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Decoder
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.latent_codes import generator_input
+
+
+def check_codes(
+    noise_dim: int,
+    categorical: Sequence[int],
+    continuous: int,
+    at_least_zero: Mapping[str, int | float],
+) -> None:
+    """Refuses settings that leave no code, or a code without information.
+
+    Args:
+        noise_dim: Length of the noise.
+        categorical: Number of values of each categorical code.
+        continuous: Number of continuous codes.
+        at_least_zero: Rates and weights by their names.
+
+    Raises:
+        InputError: A number is too small, or there is no code at all.
+    """
+    check_at_least("noise_dim", noise_dim, 0)
+    check_at_least("continuous", continuous, 0)
+    for size in categorical:
+        check_at_least("each number of values in categorical", size, 2)
+    if not len(categorical) + continuous:
+        raise InputError(
+            "there are no codes: categorical is empty and continuous is 0; give at least one"
+        )
+    for name, value in at_least_zero.items():
+        check_at_least(name, value, 0)
+
+
+def code_outputs(categorical: Sequence[int], continuous: int, learned: bool) -> int:
+    """How many numbers Q(c|x) needs.
+
+    Args:
+        categorical: Number of values of each categorical code.
+        continuous: Number of continuous codes.
+        learned: Whether the standard deviations of these are learned.
+    """
+    return sum(categorical) + continuous * (2 if learned else 1)
+
+
+def images_of_codes(
+    generator: Decoder,
+    z: Float[Tensor, "batch latent"],
+    noise_dim: int,
+    categorical: Sequence[int],
+) -> Float[Tensor, "batch channel height width"]:
+    """Images generated from codes without noise, pixels in [0, 1].
+
+    Args:
+        generator: The generator; it returns logits.
+        z: Value numbers of the categorical codes, rounded and bounded here, then the others.
+        noise_dim: Length of the noise.
+        categorical: Number of values of each categorical code.
+    """
+    first = len(categorical)
+    largest = z.new_tensor([size - 1 for size in categorical])
+    category = z[:, :first].round().clamp(min=0).minimum(largest).long()
+    noise = z.new_zeros(len(z), noise_dim)
+    logits: Tensor = generator(generator_input(noise, category, z[:, first:], categorical))
+    return logits.sigmoid().float()

@@ -1,0 +1,155 @@
+"""Information-maximising generative adversarial network."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
+from torch.func import functional_call
+
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageBatch,
+    ImageShape,
+    Objective,
+    Terms,
+)
+from dislab.functional.games import discriminator_loss, generator_loss
+from dislab.functional.latent_codes import draw_codes, generator_input, read_codes, recovered
+from dislab.objectives._codes_and_noise import check_codes, code_outputs, images_of_codes
+
+
+@final
+class InfoGAN(Objective):
+    """InfoGAN: a generator whose codes can be read back from its images.
+
+    The critic's first output judges images, the others are the parameters of Q(c|x), so that Q
+    shares all layers but the last, as in the paper. The representation of an image is what Q
+    reads: one column a code, the most probable value number of a categorical code and the mean of
+    a continuous one.
+
+    Chen et al. (2016), https://arxiv.org/abs/1606.03657, eq. 6. Departures: generator and critic
+    are updated at once, from the same generated images, instead of in turns, which keeps one
+    optimiser; the generator's loss is the non-saturating one.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        generator: Makes the generator, which reads noise, one-hot codes and continuous codes.
+        critic: Makes the discriminator and Q.
+        noise_dim: Length of the noise.
+        categorical: Number of values of each categorical code.
+        continuous: Number of continuous codes, uniform between −1 and 1.
+        weight_categorical: Weight of the categorical codes' mutual information.
+        weight_continuous: Weight of the continuous codes' mutual information.
+        std: Whether Q's standard deviations are 1 or learned.
+        generator_lr: Learning rate of the generator.
+        critic_lr: Learning rate of discriminator and Q.
+        betas: Adam's coefficients, of both.
+        optimizer: Makes the optimiser, one of Adam's kind; None is Adam.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: There are no codes, one has a single value, a number is negative, or a part
+            refuses its settings.
+    """
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        generator: DecoderBuilder,
+        critic: EncoderBuilder,
+        noise_dim: int = 62,
+        categorical: Sequence[int] = (10,),
+        continuous: int = 2,
+        weight_categorical: float = 1.0,
+        weight_continuous: float = 1.0,
+        std: Literal["fixed", "learned"] = "fixed",
+        generator_lr: float = 1e-3,
+        critic_lr: float = 2e-4,
+        betas: tuple[float, float] = (0.5, 0.999),
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        rates = {"generator_lr": generator_lr, "critic_lr": critic_lr}
+        weights = {
+            "weight_categorical": weight_categorical,
+            "weight_continuous": weight_continuous,
+        }
+        check_codes(noise_dim, categorical, continuous, {**rates, **weights})
+        self.noise_dim = noise_dim
+        self.categorical = tuple(categorical)
+        self.continuous = continuous
+        self.weights = (weight_categorical, weight_continuous)
+        self.rates = (generator_lr, critic_lr)
+        self.betas = betas
+        outputs = code_outputs(categorical, continuous, learned=std == "learned")
+        self.generator = generator(noise_dim + sum(categorical) + continuous, image_shape)
+        self.critic = critic(image_shape, 1 + outputs)
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Standard normal noise, and codes from their prior."""
+        noise = torch.randn(count, self.noise_dim, generator=generator, device=generator.device)
+        return {"noise": noise, **draw_codes(count, self.categorical, self.continuous, generator)}
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """The two players' losses, each with the mutual information it maximises.
+
+        The log holds `generator` and `discriminator` losses in nats, and the lower bounds of the
+        mutual information in nats: `information/categorical`, at most log of the number of values,
+        and `information/continuous`.
+        """
+        category, continuous = draws["category"], draws["continuous"]
+        z = generator_input(draws["noise"], category, continuous, self.categorical)
+        fake = self.generator(z).sigmoid()
+        frozen = {name: one.detach() for name, one in self.critic.named_parameters()}
+        passed = functional_call(self.critic, frozen, (fake,))
+        deceived = generator_loss(passed[:, 0])
+        told = self._information(passed, category, continuous)
+        judged = self.critic(torch.cat([batch.image, fake.detach().to(batch.image.dtype)]))
+        real, made = judged.split([len(batch.image), len(fake)])
+        tells = discriminator_loss(real[:, 0], made[:, 0])
+        loss = deceived + tells - told - self._information(made, category, continuous)
+        bounds = recovered(passed.detach()[:, 1:], category, continuous, self.categorical)
+        log = {
+            "generator": deceived,
+            "discriminator": tells,
+            "information/categorical": bounds.categorical,
+            "information/continuous": bounds.continuous,
+        }
+        return Terms(loss, log)
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """What Q reads: value numbers of the categorical codes, then means of the others."""
+        outputs = self.critic(image)[:, 1:].float()
+        return read_codes(outputs, self.categorical, self.continuous)
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of codes, as `codes` returns them, generated without noise."""
+        return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """The generator's and the critic's parameters with their learning rates."""
+        parts = (self.generator, self.critic)
+        return [
+            {"params": list(part.parameters()), "lr": rate, "betas": self.betas}
+            for part, rate in zip(parts, self.rates, strict=True)
+        ]
+
+    def _information(
+        self,
+        outputs: Float[Tensor, "batch output"],
+        category: Int[Tensor, "batch categorical"],
+        continuous: Float[Tensor, "batch continuous"],
+    ) -> Float[Tensor, ""]:
+        bounds = recovered(outputs[:, 1:], category, continuous, self.categorical)
+        return self.weights[0] * bounds.categorical + self.weights[1] * bounds.continuous

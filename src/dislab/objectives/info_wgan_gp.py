@@ -1,0 +1,161 @@
+"""Information-maximising Wasserstein GAN with gradient penalty."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
+from torch.func import functional_call
+from torch.optim import Optimizer
+
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageBatch,
+    ImageShape,
+    Objective,
+    Terms,
+)
+from dislab.functional.checks import check_at_least
+from dislab.functional.games import gradient_penalty
+from dislab.functional.latent_codes import draw_codes, generator_input, read_codes, recovered
+from dislab.objectives._codes_and_noise import check_codes, code_outputs, images_of_codes
+
+
+@final
+class InfoWGANGP(Objective):
+    """InfoGAN's codes in a Wasserstein game with gradient penalty.
+
+    The critic learns in every step, the generator in each `critic_steps`-th one; optimiser steps
+    are the critic's. The representation of an image is what Q reads, as in `InfoGAN`; Q shares all
+    of the critic's layers but the last.
+
+    Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, appendix (the baseline InfoWGAN-GP);
+    Gulrajani et al. (2017), https://arxiv.org/abs/1704.00028, algorithm 1.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        generator: Makes the generator, which reads noise, one-hot codes and continuous codes.
+        critic: Makes critic and Q.
+        noise_dim: Length of the noise.
+        categorical: Number of values of each categorical code.
+        continuous: Number of continuous codes, uniform between −1 and 1.
+        weight: Weight λ of the mutual information.
+        penalty: Weight of the gradient penalty.
+        critic_steps: Steps of the critic to one of the generator.
+        std: Whether Q's standard deviations are 1 or learned.
+        lr: Learning rate.
+        betas: Adam's coefficients.
+        optimizer: Makes the optimiser, one of Adam's kind; None is Adam.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: There are no codes, one has a single value, a number is negative, or a part
+            refuses its settings.
+    """
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        generator: DecoderBuilder,
+        critic: EncoderBuilder,
+        noise_dim: int = 5,
+        categorical: Sequence[int] = (3,),
+        continuous: int = 4,
+        weight: float = 0.2,
+        penalty: float = 10.0,
+        critic_steps: int = 5,
+        std: Literal["fixed", "learned"] = "fixed",
+        lr: float = 1e-4,
+        betas: tuple[float, float] = (0.0, 0.9),
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        check_codes(
+            noise_dim, categorical, continuous, {"weight": weight, "penalty": penalty, "lr": lr}
+        )
+        check_at_least("critic_steps", critic_steps, 1)
+        self.noise_dim = noise_dim
+        self.categorical = tuple(categorical)
+        self.continuous = continuous
+        self.weight = weight
+        self.penalty = penalty
+        self.critic_steps = critic_steps
+        self.settings = {"lr": lr, "betas": betas}
+        outputs = code_outputs(categorical, continuous, learned=std == "learned")
+        self.generator = generator(noise_dim + sum(categorical) + continuous, image_shape)
+        self.critic = critic(image_shape, 1 + outputs)
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Standard normal noise, codes from their prior, and where gradients are penalised."""
+        device = generator.device
+        return {
+            "noise": torch.randn(count, self.noise_dim, generator=generator, device=device),
+            "mix": torch.rand(count, generator=generator, device=device),
+            **draw_codes(count, self.categorical, self.continuous, generator),
+        }
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """The two players' losses, each with the mutual information it maximises.
+
+        The log holds `generator` and `critic` losses, `distance`, the critic's estimate of the
+        Wasserstein distance, `gradient_penalty` without its weight, and the lower bounds of the
+        mutual information in nats: `information/categorical` and `information/continuous`.
+        """
+        category, continuous = draws["category"], draws["continuous"]
+        z = generator_input(draws["noise"], category, continuous, self.categorical)
+        fake = self.generator(z).sigmoid().to(batch.image.dtype)
+        frozen = {name: one.detach() for name, one in self.critic.named_parameters()}
+        passed = functional_call(self.critic, frozen, (fake,)).float()
+        told = recovered(passed[:, 1:], category, continuous, self.categorical)
+        generates = -passed[:, 0].mean() - self.weight * (told.categorical + told.continuous)
+        judged = self.critic(torch.cat([batch.image, fake.detach()])).float()
+        real, made = judged.split([len(batch.image), len(fake)])
+        distance = real[:, 0].mean() - made[:, 0].mean()
+        steepness = gradient_penalty(self._judge, batch.image, fake.detach(), draws["mix"])
+        read = recovered(made[:, 1:], category, continuous, self.categorical)
+        criticises = (
+            self.penalty * steepness - distance - self.weight * (read.categorical + read.continuous)
+        )
+        log = {
+            "generator": generates,
+            "critic": criticises,
+            "distance": distance,
+            "gradient_penalty": steepness,
+            "information/categorical": told.categorical,
+            "information/continuous": told.continuous,
+        }
+        return Terms(generates + criticises, log)
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """What Q reads: value numbers of the categorical codes, then means of the others."""
+        outputs = self.critic(image)[:, 1:].float()
+        return read_codes(outputs, self.categorical, self.continuous)
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of codes, as `codes` returns them, generated without noise."""
+        return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """The generator's and the critic's parameters, trained alike."""
+        parts = (self.generator, self.critic)
+        return [{"params": list(part.parameters()), **self.settings} for part in parts]
+
+    def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
+        """Leaves the generator as it is in the steps that are the critic's alone."""
+        if (self.trainer.global_step + 1) % self.critic_steps:
+            for parameter in self.generator.parameters():
+                parameter.grad = None  # not zero, which Adam's second moment would remember
+
+    def _judge(self, image: Float[Tensor, "batch channel height width"]) -> Float[Tensor, " batch"]:
+        values: Tensor = self.critic(image)[:, 0]
+        return values
