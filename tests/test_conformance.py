@@ -14,7 +14,7 @@ from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
-from dislab.objectives import VAE
+from dislab.objectives import VAE, BottleneckGenerator, GroundTruthDecoder
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import (
@@ -103,13 +103,40 @@ def test_objectives(build: Any) -> None:
     check_objective(partial(VAE, (1, 8, 8), 100, 3, encoder, decoder, parts), batch)
 
 
+NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
+FACTORS = ("x", "y"), (3, 5)
+IMAGE = torch.rand(6, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+POSITIONS = torch.tensor([[0, 4], [1, 0], [2, 2], [0, 1], [1, 3], [2, 4]])
+OTHERS: dict[str, tuple[Any, Any]] = {
+    "BottleneckGenerator": (
+        partial(BottleneckGenerator, (1, 8, 8), *FACTORS, NETWORKS[1]),
+        ImageBatch(IMAGE, POSITIONS),
+    ),
+    "GroundTruthDecoder": (
+        partial(GroundTruthDecoder, (1, 8, 8), *FACTORS, NETWORKS[1], one_hot=("y",)),
+        ImageBatch(IMAGE, POSITIONS),
+    ),
+}
+"""Objectives other than the VAE, each with a batch."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_objectives(name: str) -> None:
+    check_objective(*OTHERS[name])
+
+
+def test_every_objective_is_checked_here() -> None:
+    own = {plugin.name for plugin in available("objectives") if plugin.distribution == "dislab"}
+    assert own == {"VAE", *OTHERS}
+
+
 COMPILED = """
 import torch
 from functools import partial
 from dislab.base import ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.objectives import VAE
+from dislab.objectives import VAE, BottleneckGenerator, GroundTruthDecoder
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import check_compiles
 
@@ -118,6 +145,12 @@ parts = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 for other in (CapacityKL, partial(DIP, kind="II"), DecomposedKL, TotalCorrelation):
     regularizers = {"kl": partial(KL, warmup_steps=10), "other": other}
     check_compiles(partial(VAE, (1, 8, 8), 100, 3, *parts, regularizers), batch)
+factors = ("x", "y"), (3, 5)
+positions = ImageBatch(torch.rand(6, 1, 8, 8), torch.zeros(6, 2, dtype=torch.int64))
+check_compiles(partial(BottleneckGenerator, (1, 8, 8), *factors, parts[1]), positions)
+check_compiles(
+    partial(GroundTruthDecoder, (1, 8, 8), *factors, parts[1], one_hot=("y",)), positions
+)
 print("compiled")
 """
 

@@ -1,5 +1,11 @@
 """Objectives: what is minimised, and how an image becomes a code."""
 
+from dislab.objectives.bottleneck_generator import BottleneckGenerator
+from dislab.objectives.ground_truth_decoder import GroundTruthDecoder
 from dislab.objectives.vae import VAE
 
-__all__ = ["VAE"]
+__all__ = [
+    "VAE",
+    "BottleneckGenerator",
+    "GroundTruthDecoder",
+]

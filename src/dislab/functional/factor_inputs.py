@@ -1,0 +1,44 @@
+"""True factors as the inputs of a network."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def normalized(
+    factors: Int[Tensor, "batch factor"], last: Float[Tensor, " factor"]
+) -> Float[Tensor, "batch factor"]:
+    """Positions from 0, the first value, to 1, the last one; 0 for a factor of a single value.
+
+    Args:
+        factors: Positions: value numbers.
+        last: Number of each factor's last value, its size less one.
+    """
+    return factors / last.clamp(min=1.0)
+
+
+def factor_inputs(
+    factors: Int[Tensor, "batch factor"],
+    last: Float[Tensor, " factor"],
+    sizes: Sequence[int],
+    one_hot: Sequence[int],
+) -> Float[Tensor, "batch inputs"]:
+    """One number in [0, 1] for each factor, or one number a value for those that are one-hot.
+
+    Args:
+        factors: Positions: value numbers.
+        last: Number of each factor's last value, its size less one.
+        sizes: Number of values of each factor.
+        one_hot: Numbers of the factors that become one-hot vectors, in place.
+    """
+    scaled = normalized(factors, last)
+    columns = []
+    for factor, size in enumerate(sizes):
+        if factor in one_hot:
+            values = torch.arange(size, device=factors.device)
+            columns.append((factors[:, factor, None] == values).to(scaled.dtype))
+        else:
+            columns.append(scaled[:, factor, None])
+    return torch.cat(columns, dim=1)
