@@ -9,12 +9,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dislab.base import Draws, Encoder, ImageBatch, Penalty, Posterior, Regularizer
+from dislab.base import (
+    CompositionBatch,
+    Draws,
+    Encoder,
+    ImageBatch,
+    Penalty,
+    Posterior,
+    Regularizer,
+)
 from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
-from dislab.objectives import VAE, BottleneckGenerator, GroundTruthDecoder
+from dislab.objectives import VAE, BottleneckGenerator, CompositionVAE, GroundTruthDecoder
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import (
@@ -112,6 +120,10 @@ OTHERS: dict[str, tuple[Any, Any]] = {
         partial(BottleneckGenerator, (1, 8, 8), *FACTORS, NETWORKS[1]),
         ImageBatch(IMAGE, POSITIONS),
     ),
+    "CompositionVAE": (
+        partial(CompositionVAE, (1, 8, 8), ("x", "y"), 3, *NETWORKS),
+        CompositionBatch(IMAGE, IMAGE.flip(0), IMAGE.roll(1, 0), POSITIONS, POSITIONS[:, 1] % 2),
+    ),
     "GroundTruthDecoder": (
         partial(GroundTruthDecoder, (1, 8, 8), *FACTORS, NETWORKS[1], one_hot=("y",)),
         ImageBatch(IMAGE, POSITIONS),
@@ -133,10 +145,10 @@ def test_every_objective_is_checked_here() -> None:
 COMPILED = """
 import torch
 from functools import partial
-from dislab.base import ImageBatch
+from dislab.base import CompositionBatch, ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.objectives import VAE, BottleneckGenerator, GroundTruthDecoder
+from dislab.objectives import VAE, BottleneckGenerator, CompositionVAE, GroundTruthDecoder
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import check_compiles
 
@@ -151,6 +163,11 @@ check_compiles(partial(BottleneckGenerator, (1, 8, 8), *factors, parts[1]), posi
 check_compiles(
     partial(GroundTruthDecoder, (1, 8, 8), *factors, parts[1], one_hot=("y",)), positions
 )
+image, action = torch.rand(6, 1, 8, 8), torch.zeros(6, dtype=torch.int64)
+triplets = CompositionBatch(image, image.flip(0), image, positions.factors, action)
+for mixing in ("linear", "interpolation", "mlp"):
+    names = ("x", "y")
+    check_compiles(partial(CompositionVAE, (1, 8, 8), names, 3, *parts, mixing=mixing), triplets)
 print("compiled")
 """
 

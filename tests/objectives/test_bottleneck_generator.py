@@ -85,8 +85,8 @@ def test_position_is_bought_first(toy: Any, train: Any) -> None:
     """The order of Burgess et al. (2018), fig. 3: x and y, then scale, then shape."""
     torch.manual_seed(0)
     decoder = partial(MLPDecoder, hidden=(128, 128))
-    settings = {"gamma": 100.0, "capacity": 10.0, "steps": 6000}
-    model = BottleneckGenerator((1, 32, 32), toy.names, toy.sizes, decoder, **settings)
+    build = partial(BottleneckGenerator, (1, 32, 32), toy.names, toy.sizes, decoder)
+    model = build(gamma=100.0, capacity=10.0, steps=6000)
     logs = train(
         model, lambda i: ImageBatch(toy.image[i], toy.factors[i]), len(toy.image), 6000, 5e-3
     )

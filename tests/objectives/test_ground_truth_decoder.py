@@ -1,10 +1,11 @@
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import lightning.pytorch as pl
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from dislab.base import DataModule, ImageBatch
@@ -37,10 +38,11 @@ def test_the_loss_is_that_of_the_decoded_normalised_factors() -> None:
 
 def test_a_one_hot_factor_reads_one_weight_a_value() -> None:
     model = make(one_hot=("y",)).double()
-    layer = model.decoder.network[0]
+    network = cast("nn.Sequential", model.decoder.network)
+    layer = cast("nn.Linear", network[0])
     assert layer.in_features == 5
     hidden = layer.weight[:, 0] * (2 / 3) + layer.weight[:, 1 + 3] + layer.bias
-    expected = model.decoder.network[1:](hidden[None]).sigmoid()
+    expected = network[1:](hidden[None]).sigmoid()
     torch.testing.assert_close(model.render(torch.tensor([[2, 3]])), expected)
 
 

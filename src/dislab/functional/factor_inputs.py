@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 
@@ -19,11 +19,21 @@ def normalized(
     return factors / last.clamp(min=1.0)
 
 
+def one_hot(numbers: Int[Tensor, " batch"], size: int) -> Bool[Tensor, "batch size"]:
+    """True in the column of each number, without waiting for the device.
+
+    Args:
+        numbers: From 0 to size − 1.
+        size: Number of columns.
+    """
+    return numbers[:, None] == torch.arange(size, device=numbers.device)
+
+
 def factor_inputs(
     factors: Int[Tensor, "batch factor"],
     last: Float[Tensor, " factor"],
     sizes: Sequence[int],
-    one_hot: Sequence[int],
+    as_one_hot: Sequence[int],
 ) -> Float[Tensor, "batch inputs"]:
     """One number in [0, 1] for each factor, or one number a value for those that are one-hot.
 
@@ -31,14 +41,13 @@ def factor_inputs(
         factors: Positions: value numbers.
         last: Number of each factor's last value, its size less one.
         sizes: Number of values of each factor.
-        one_hot: Numbers of the factors that become one-hot vectors, in place.
+        as_one_hot: Numbers of the factors that become one-hot vectors, in place.
     """
     scaled = normalized(factors, last)
     columns = []
     for factor, size in enumerate(sizes):
-        if factor in one_hot:
-            values = torch.arange(size, device=factors.device)
-            columns.append((factors[:, factor, None] == values).to(scaled.dtype))
+        if factor in as_one_hot:
+            columns.append(one_hot(factors[:, factor], size).to(scaled.dtype))
         else:
             columns.append(scaled[:, factor, None])
     return torch.cat(columns, dim=1)

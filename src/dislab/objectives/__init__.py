@@ -1,11 +1,13 @@
 """Objectives: what is minimised, and how an image becomes a code."""
 
 from dislab.objectives.bottleneck_generator import BottleneckGenerator
+from dislab.objectives.composition_vae import CompositionVAE
 from dislab.objectives.ground_truth_decoder import GroundTruthDecoder
 from dislab.objectives.vae import VAE
 
 __all__ = [
     "VAE",
     "BottleneckGenerator",
+    "CompositionVAE",
     "GroundTruthDecoder",
 ]
