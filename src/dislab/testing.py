@@ -178,6 +178,7 @@ def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
         build: Makes the objective.
         batch: A batch of at least two images, as its data module delivers it.
     """
+    torch.compiler.reset()  # what is compiled for one objective counts against the next
     model = build()
     draws = model.draw(len(batch[0]), device_generator(_CPU, 0))
     holder = _Loss(model, batch, draws, torch.tensor(3))
