@@ -3,8 +3,10 @@
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import lightning.pytorch as pl
 import pytest
 import torch
 from torch import Tensor, nn
@@ -14,6 +16,7 @@ from dislab.base import (
     Draws,
     Encoder,
     ImageBatch,
+    Objective,
     Penalty,
     Posterior,
     Regularizer,
@@ -22,7 +25,14 @@ from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
-from dislab.objectives import VAE, BottleneckGenerator, CompositionVAE, GroundTruthDecoder
+from dislab.objectives import (
+    VAE,
+    BetaVAEDAE,
+    BottleneckGenerator,
+    CompositionVAE,
+    DenoisingAutoencoder,
+    GroundTruthDecoder,
+)
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import (
@@ -124,6 +134,10 @@ OTHERS: dict[str, tuple[Any, Any]] = {
         partial(CompositionVAE, (1, 8, 8), ("x", "y"), 3, *NETWORKS),
         CompositionBatch(IMAGE, IMAGE.flip(0), IMAGE.roll(1, 0), POSITIONS, POSITIONS[:, 1] % 2),
     ),
+    "DenoisingAutoencoder": (
+        partial(DenoisingAutoencoder, (1, 8, 8), *NETWORKS, bottleneck=5),
+        ImageBatch(IMAGE, POSITIONS),
+    ),
     "GroundTruthDecoder": (
         partial(GroundTruthDecoder, (1, 8, 8), *FACTORS, NETWORKS[1], one_hot=("y",)),
         ImageBatch(IMAGE, POSITIONS),
@@ -137,9 +151,30 @@ def test_other_objectives(name: str) -> None:
     check_objective(*OTHERS[name])
 
 
+def save(model: Objective, run: Path) -> str:
+    """Writes an untrained objective as a run."""
+    runner = pl.Trainer(logger=False, enable_progress_bar=False, accelerator="cpu")
+    runner.strategy.connect(model)
+    runner.save_checkpoint(run / "last.ckpt")
+    return str(run)
+
+
+@pytest.fixture
+def dae(tmp_path: Path) -> str:
+    return save(DenoisingAutoencoder((1, 8, 8), *NETWORKS, bottleneck=5), tmp_path / "dae")
+
+
+ON_RUNS = ("BetaVAEDAE",)
+
+
+def test_perceptual_vae(dae: str) -> None:
+    batch = ImageBatch(IMAGE, POSITIONS)
+    check_objective(partial(BetaVAEDAE, (1, 8, 8), 3, *NETWORKS, dae), batch)
+
+
 def test_every_objective_is_checked_here() -> None:
     own = {plugin.name for plugin in available("objectives") if plugin.distribution == "dislab"}
-    assert own == {"VAE", *OTHERS}
+    assert own == {"VAE", *OTHERS, *ON_RUNS}
 
 
 COMPILED = """

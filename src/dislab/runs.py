@@ -166,6 +166,28 @@ def rebuild(module: Objective) -> Objective:
     return _build(type(module), module.hparams)
 
 
+def settings_of(module: Objective) -> Record:
+    """What `from_settings` builds the same objective from: plain data, without weights.
+
+    Args:
+        module: An objective that saved its hyperparameters.
+    """
+    return {**module.hparams, "_class_path": f"{type(module).__module__}.{type(module).__name__}"}
+
+
+def from_settings(settings: Mapping[str, Any]) -> Objective:
+    """An objective of given settings, with weights drawn anew.
+
+    Args:
+        settings: What `settings_of` returned.
+
+    Raises:
+        InputError: The class is not installed.
+    """
+    plugins.load_all()
+    return _build(_objective_class(settings.get("_class_path"), Path("the model")), settings)
+
+
 def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
     """Writes a record of scores under its stage in `scores.json`, and returns that file's path.
 

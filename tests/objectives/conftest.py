@@ -1,7 +1,9 @@
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
@@ -72,6 +74,26 @@ class SquareData(DataModule):
 @pytest.fixture
 def data() -> SquareData:
     return SquareData()
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Callable[[Objective, str], str]:
+    """Writes an untrained objective as the checkpoint of a run and returns the run's folder."""
+
+    def write(model: Objective, name: str) -> str:
+        runner = pl.Trainer(
+            default_root_dir=tmp_path,
+            logger=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            accelerator="cpu",
+        )
+        runner.strategy.connect(model)
+        run = tmp_path / name / "version_0"
+        runner.save_checkpoint(run / "checkpoints" / "last.ckpt")
+        return str(run)
+
+    return write
 
 
 class Toy(NamedTuple):
