@@ -9,6 +9,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping
+from contextvars import Context
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -263,8 +264,16 @@ def _build(cls: type[Objective], hparams: Mapping[str, Any]) -> Objective:
     arguments = {name: value for name, value in hparams.items() if not name.startswith("_")}
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(cls, "objective", fail_untyped=False)
-    built: Objective = parser.instantiate(parser.parse_object({"objective": arguments})).objective
-    return built
+
+    def build() -> Objective:
+        built: Objective = parser.instantiate(
+            parser.parse_object({"objective": arguments})
+        ).objective
+        return built
+
+    # In a context of its own: inside the command line's, Lightning would store the settings of the
+    # outer model as those of every model that is built meanwhile.
+    return Context().run(build)
 
 
 def _finite(value: Any) -> Any:

@@ -3,7 +3,8 @@
 import json
 from typing import Any, Final
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from dislab.base import ImageShape, Objective
 from dislab.errors import InputError
@@ -30,16 +31,32 @@ class Frozen(nn.Module):
         InputError: There is no such run, or it is of another image shape.
     """
 
+    trained: Tensor
+
     def __init__(self, source: Source, what: str, image_shape: ImageShape) -> None:
         super().__init__()
         self.model = _loaded(source, what)
         self.model.eval().requires_grad_(False)
+        self.what = what
+        self.register_buffer("trained", torch.tensor(isinstance(source, str)))
         self.stored: Source = {_KEY: json.dumps(settings_of(self.model))}
         shape = tuple(self.model.hparams.get("image_shape", image_shape))
         if shape != tuple(image_shape):
             raise InputError(
                 f"the {what} run was trained on images of {_by(shape)}, and the data have "
                 f"{_by(image_shape)}; use the same data for both, or train {what} again"
+            )
+
+    def check(self) -> None:
+        """Looks whether the weights are those of a run, once a checkpoint has been read.
+
+        Raises:
+            InputError: The model was built from stored settings, and no checkpoint filled it.
+        """
+        if not self.trained:
+            raise InputError(
+                f"{self.what} holds settings without weights, as the configuration of a resumed "
+                f"run does; to train afresh, name the folder of a {self.what} run"
             )
 
     def train(self, mode: bool = True) -> "Frozen":

@@ -81,6 +81,10 @@ class BetaVAEDAE(Objective):
         self.encoder = encoder(image_shape, 2 * latent_dim)
         self.decoder = decoder(latent_dim, image_shape)
 
+    def on_fit_start(self) -> None:
+        """Looks whether the frozen network has its weights."""
+        self.features.check()
+
     def draw(self, count: int, generator: torch.Generator) -> Draws:
         """Standard normal noise."""
         size = count, self.latent_dim
