@@ -3,18 +3,38 @@
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import lightning.pytorch as pl
 import pytest
 import torch
 from torch import Tensor, nn
 
-from dislab.base import Draws, Encoder, ImageBatch, Penalty, Posterior, Regularizer
+from dislab.base import (
+    CompositionBatch,
+    Draws,
+    Encoder,
+    ImageBatch,
+    Objective,
+    Penalty,
+    Posterior,
+    Regularizer,
+)
 from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, ConvGenerator, MLPDecoder
 from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
-from dislab.objectives import VAE, InfoGAN, InfoWGANGP
+from dislab.objectives import (
+    VAE,
+    BetaVAEDAE,
+    BottleneckGenerator,
+    CompositionVAE,
+    DenoisingAutoencoder,
+    GroundTruthDecoder,
+    InfoGAN,
+    InfoWGANGP,
+)
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import (
@@ -114,13 +134,71 @@ def test_objectives(build: Any) -> None:
     check_objective(partial(VAE, (1, 8, 8), 100, 3, encoder, decoder, parts), batch)
 
 
+NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
+FACTORS = ("x", "y"), (3, 5)
+IMAGE = torch.rand(6, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+POSITIONS = torch.tensor([[0, 4], [1, 0], [2, 2], [0, 1], [1, 3], [2, 4]])
+OTHERS: dict[str, tuple[Any, Any]] = {
+    "BottleneckGenerator": (
+        partial(BottleneckGenerator, (1, 8, 8), *FACTORS, NETWORKS[1]),
+        ImageBatch(IMAGE, POSITIONS),
+    ),
+    "CompositionVAE": (
+        partial(CompositionVAE, (1, 8, 8), ("x", "y"), 3, *NETWORKS),
+        CompositionBatch(IMAGE, IMAGE.flip(0), IMAGE.roll(1, 0), POSITIONS, POSITIONS[:, 1] % 2),
+    ),
+    "DenoisingAutoencoder": (
+        partial(DenoisingAutoencoder, (1, 8, 8), *NETWORKS, bottleneck=5),
+        ImageBatch(IMAGE, POSITIONS),
+    ),
+    "GroundTruthDecoder": (
+        partial(GroundTruthDecoder, (1, 8, 8), *FACTORS, NETWORKS[1], one_hot=("y",)),
+        ImageBatch(IMAGE, POSITIONS),
+    ),
+}
+"""Objectives other than the VAE, each with a batch."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_objectives(name: str) -> None:
+    check_objective(*OTHERS[name])
+
+
+def save(model: Objective, run: Path) -> str:
+    """Writes an untrained objective as a run."""
+    runner = pl.Trainer(logger=False, enable_progress_bar=False, accelerator="cpu")
+    runner.strategy.connect(model)
+    runner.save_checkpoint(run / "last.ckpt")
+    return str(run)
+
+
+@pytest.fixture
+def dae(tmp_path: Path) -> str:
+    return save(DenoisingAutoencoder((1, 8, 8), *NETWORKS, bottleneck=5), tmp_path / "dae")
+
+
+ON_RUNS = ("BetaVAEDAE",)
+
+
+def test_perceptual_vae(dae: str) -> None:
+    batch = ImageBatch(IMAGE, POSITIONS)
+    check_objective(partial(BetaVAEDAE, (1, 8, 8), 3, *NETWORKS, dae), batch)
+
+
+def test_every_objective_is_checked_here() -> None:
+    own = {plugin.name for plugin in available("objectives") if plugin.distribution == "dislab"}
+    assert own == {"VAE", "InfoGAN", "InfoWGANGP", *OTHERS, *ON_RUNS}
+
+
 COMPILED = """
 import torch
 from functools import partial
-from dislab.base import ImageBatch
+from dislab.base import CompositionBatch, ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.objectives import VAE, InfoGAN, InfoWGANGP
+from dislab.objectives import (
+    VAE, BottleneckGenerator, CompositionVAE, GroundTruthDecoder, InfoGAN, InfoWGANGP
+)
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import check_compiles
 
@@ -131,6 +209,17 @@ for other in (CapacityKL, partial(DIP, kind="II"), DecomposedKL, TotalCorrelatio
     check_compiles(partial(VAE, (1, 8, 8), 100, 3, *parts, regularizers), batch)
 for game in (InfoGAN, InfoWGANGP):
     check_compiles(partial(game, (1, 8, 8), *reversed(parts)), batch)
+factors = ("x", "y"), (3, 5)
+positions = ImageBatch(torch.rand(6, 1, 8, 8), torch.zeros(6, 2, dtype=torch.int64))
+check_compiles(partial(BottleneckGenerator, (1, 8, 8), *factors, parts[1]), positions)
+check_compiles(
+    partial(GroundTruthDecoder, (1, 8, 8), *factors, parts[1], one_hot=("y",)), positions
+)
+image, action = torch.rand(6, 1, 8, 8), torch.zeros(6, dtype=torch.int64)
+triplets = CompositionBatch(image, image.flip(0), image, positions.factors, action)
+for mixing in ("linear", "interpolation", "mlp"):
+    names = ("x", "y")
+    check_compiles(partial(CompositionVAE, (1, 8, 8), names, 3, *parts, mixing=mixing), triplets)
 print("compiled")
 """
 

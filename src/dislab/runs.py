@@ -9,6 +9,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping
+from contextvars import Context
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -175,6 +176,28 @@ def rebuild(module: Objective) -> Objective:
     return _build(type(module), module.hparams)
 
 
+def settings_of(module: Objective) -> Record:
+    """What `from_settings` builds the same objective from: plain data, without weights.
+
+    Args:
+        module: An objective that saved its hyperparameters.
+    """
+    return {**module.hparams, "_class_path": f"{type(module).__module__}.{type(module).__name__}"}
+
+
+def from_settings(settings: Mapping[str, Any]) -> Objective:
+    """An objective of given settings, with weights drawn anew.
+
+    Args:
+        settings: What `settings_of` returned.
+
+    Raises:
+        InputError: The class is not installed.
+    """
+    plugins.load_all()
+    return _build(_objective_class(settings.get("_class_path"), Path("the model")), settings)
+
+
 def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
     """Writes a record of scores under its stage in `scores.json`, and returns that file's path.
 
@@ -250,8 +273,16 @@ def _build(cls: type[Objective], hparams: Mapping[str, Any]) -> Objective:
     arguments = {name: value for name, value in hparams.items() if not name.startswith("_")}
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(cls, "objective", fail_untyped=False)
-    built: Objective = parser.instantiate(parser.parse_object({"objective": arguments})).objective
-    return built
+
+    def build() -> Objective:
+        built: Objective = parser.instantiate(
+            parser.parse_object({"objective": arguments})
+        ).objective
+        return built
+
+    # In a context of its own: inside the command line's, Lightning would store the settings of the
+    # outer model as those of every model that is built meanwhile.
+    return Context().run(build)
 
 
 def _finite(value: Any) -> Any:

@@ -30,6 +30,7 @@ from dislab.base import (
     Posterior,
     RegularizerBuilder,
 )
+from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.draws import device_generator
 from dislab.plugins import available
@@ -163,9 +164,7 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     separate[0].backward()  # type: ignore[no-untyped-call]
     idle = [name for name, p in first.named_parameters() if p.requires_grad and p.grad is None]
     _must(not idle, f"the loss trains every parameter, but not {', '.join(idle)}")
-    codes = first.codes(batch[0])
-    _must(codes.ndim == 2 and len(codes) == count, "codes has one row an image")
-    _must(codes.dtype == torch.float32, "codes are float32")
+    _check_codes(first, batch[0])
     _must(bool(first.hparams), "save_hyperparameters is called, for checkpoints to rebuild it")
     _check_state_dict(first, build())
 
@@ -179,6 +178,7 @@ def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
         build: Makes the objective.
         batch: A batch of at least two images, as its data module delivers it.
     """
+    torch.compiler.reset()  # what is compiled for one objective counts against the next
     model = build()
     draws = model.draw(len(batch[0]), device_generator(_CPU, 0))
     holder = _Loss(model, batch, draws, torch.tensor(3))
@@ -244,6 +244,17 @@ class _Loss(nn.Module):
 
 def _loss(model: Objective, batch: Any, draws: Draws, step: Tensor) -> Tensor:
     return model.losses(batch, draws, step).loss
+
+
+def _check_codes(model: Objective, image: Tensor) -> None:
+    try:
+        codes = model.codes(image)
+    except InputError:
+        _must(not model.has_codes, "a method whose codes refuses says has_codes = False")
+        return
+    _must(model.has_codes, "a method that says has_codes = False refuses to make codes")
+    _must(codes.ndim == 2 and len(codes) == len(image), "codes has one row an image")
+    _must(codes.dtype == torch.float32, "codes are float32")
 
 
 def _check_network(

@@ -19,6 +19,7 @@ from dislab.cli import main
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.objectives import VAE
+from dislab.plugins import available
 from dislab.regularizers import KL
 from dislab.runs import load_run
 
@@ -235,7 +236,7 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (
             ["--model.encoder=MLPEncodr"],
             "model.encoder: there is no MLPEncodr (did you mean MLPEncoder?); available encoders: "
-            "ConvEncoder64, MLPEncoder",
+            + ", ".join(plugin.name for plugin in available("encoders")),
         ),
         (
             ["--model.regularizers.tc.gama=7"],

@@ -61,10 +61,10 @@ def test_continuous_codes_have_gaussian_densities() -> None:
     nothing = torch.zeros(2, 0, dtype=torch.int64)
     entropy = 2 * math.log(2)
     learned = recovered(torch.cat([means, log_std], 1), nothing, continuous, ()).continuous
-    density = Normal(means, log_std.exp()).log_prob(continuous).sum(1).mean()
+    density = Normal(means, log_std.exp()).log_prob(continuous).sum(1).mean()  # type: ignore[no-untyped-call]
     torch.testing.assert_close(learned, density + entropy)
     fixed = recovered(means, nothing, continuous, ()).continuous
-    density = Normal(means, 1.0).log_prob(continuous).sum(1).mean()
+    density = Normal(means, 1.0).log_prob(continuous).sum(1).mean()  # type: ignore[no-untyped-call]
     torch.testing.assert_close(fixed, density + entropy)
 
 

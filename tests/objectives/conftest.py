@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import lightning.pytorch as pl
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from dislab.base import DataModule, Dataset, ImageBatch, ImageShape
+from dislab.base import DataModule, Dataset, ImageBatch, ImageShape, Objective
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.factors import Factor, FactorSpace, Indices
@@ -93,6 +93,82 @@ def make_trainer(tmp_path: Path) -> Callable[..., pl.Trainer]:
         )
 
     return make
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Callable[[Objective, str], str]:
+    """Writes an untrained objective as the checkpoint of a run and returns the run's folder."""
+
+    def write(model: Objective, name: str) -> str:
+        runner = pl.Trainer(
+            default_root_dir=tmp_path,
+            logger=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            accelerator="cpu",
+        )
+        runner.strategy.connect(model)
+        run = tmp_path / name / "version_0"
+        runner.save_checkpoint(run / "checkpoints" / "last.ckpt")
+        return str(run)
+
+    return write
+
+
+class Toy(NamedTuple):
+    """White shapes on black 32×32 images, every state of the factors once."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    image: Tensor
+    factors: Tensor
+
+
+@pytest.fixture(scope="session")
+def toy() -> Toy:
+    """Squares, discs and triangles of three sizes at 12×12 places."""
+    sizes = (3, 3, 12, 12)
+    factors = torch.cartesian_prod(*map(torch.arange, sizes))
+    shape, scale, column, row = factors.T[:, :, None, None]
+    grid = torch.arange(32.0)
+    x = grid[None, None, :] - (8 + 15 * column / 11)
+    y = grid[None, :, None] - (8 + 15 * row / 11)
+    radius = 3.5 + 1.5 * scale
+    square = torch.maximum(x.abs(), y.abs()) <= 0.88 * radius
+    disc = x.square() + y.square() <= radius.square()
+    triangle = (y.abs() <= radius) & (x.abs() <= (y + radius) / 2)
+    image = torch.where(shape == 0, square, torch.where(shape == 1, disc, triangle))
+    return Toy(("shape", "scale", "x", "y"), sizes, image[:, None].float(), factors)
+
+
+class Train(Protocol):
+    def __call__(
+        self, model: Objective, batch: Callable[[Tensor], Any], states: int, steps: int, lr: float
+    ) -> list[dict[str, float]]: ...
+
+
+@pytest.fixture(scope="session")
+def train() -> Train:
+    """Trains on random batches of 64 states, without Lightning, and returns every 50th log."""
+
+    def run(
+        model: Objective, batch: Callable[[Tensor], Any], states: int, steps: int, lr: float
+    ) -> list[dict[str, float]]:
+        generator = torch.Generator().manual_seed(0)
+        learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.Adam(learned, lr=lr)
+        logs = []
+        for step in range(steps):
+            drawn = batch(torch.randint(states, (64,), generator=generator))
+            loss, log = model.losses(drawn, model.draw(64, generator), torch.tensor(step))
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            if step % 50 == 0:
+                logs.append({name: value.item() for name, value in log.items()})
+        return logs
+
+    return run
 
 
 MakeVAE = Callable[[], VAE]

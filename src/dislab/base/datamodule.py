@@ -18,6 +18,7 @@ Split = Literal["train", "validation", "test", "all"]
 LINKS: Final = (
     "image_shape",
     "train_size",
+    "factor_names",
     "factor_sizes",
     "group_names",
     "action_names",
@@ -153,6 +154,11 @@ class DataModule(pl.LightningDataModule, ABC):
     def train_size(self) -> int:
         """Number of states that training draws from."""
         return len(self.indices("train"))
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """Name of each factor."""
+        return self.factors.names
 
     @property
     def factor_sizes(self) -> tuple[int, ...]:

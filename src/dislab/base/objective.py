@@ -56,6 +56,8 @@ class Objective(pl.LightningModule, ABC):
 
     batch_types: ClassVar[tuple[type, ...]] = (ImageBatch,)
     """The batches that the method learns from."""
+    has_codes: ClassVar[bool] = True
+    """Whether `codes` gives any; a method without an encoder says no, and nothing scores it."""
     steps: Tensor
     draw_seed: Tensor
 
@@ -100,6 +102,9 @@ class Objective(pl.LightningModule, ABC):
 
         Args:
             image: Pixels in [0, 1].
+
+        Raises:
+            InputError: The method makes no codes of images, and its `has_codes` says so.
         """
 
     def check_finite(self) -> None:
@@ -146,6 +151,32 @@ class Objective(pl.LightningModule, ABC):
             InputError: The method has no decoder.
         """
         raise InputError(f"{type(self).__name__} has no decoder")
+
+    def reconstruct(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """What the method makes of images, pixels in [0, 1]: the decoded means of their posteriors.
+
+        Args:
+            image: Pixels in [0, 1].
+
+        Raises:
+            InputError: The method has no posterior or no decoder.
+        """
+        return self.decode(self.encode(image).mean)
+
+    def render(
+        self, factors: Int[Tensor, "batch factor"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of factors, pixels in [0, 1], of a method that draws from true factors.
+
+        Args:
+            factors: Positions: value numbers.
+
+        Raises:
+            InputError: The method does not draw from true factors.
+        """
+        raise InputError(f"{type(self).__name__} does not draw from true factors")
 
     def forward(
         self, image: Float[Tensor, "batch channel height width"]
@@ -213,10 +244,14 @@ class Objective(pl.LightningModule, ABC):
         self.steps.add_(1)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Optimiser parameter groups; regularisers with parameters bring settings of their own."""
-        own = [group for part in self._regularizers() for group in part.parameter_groups()]
+        """Optimiser parameter groups; regularisers with parameters bring settings of their own.
+
+        Frozen parameters, which ask for no gradient, take no part.
+        """
+        groups = [group for part in self._regularizers() for group in part.parameter_groups()]
+        own = [group for group in groups if any(one.requires_grad for one in group["params"])]
         theirs = {id(parameter) for group in own for parameter in group["params"]}
-        rest = [parameter for parameter in self.parameters() if id(parameter) not in theirs]
+        rest = [one for one in self.parameters() if one.requires_grad and id(one) not in theirs]
         return [{"params": rest}, *own]
 
     def configure_optimizers(self) -> OptimizerLRScheduler:

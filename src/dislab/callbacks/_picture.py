@@ -10,7 +10,14 @@ from matplotlib.figure import Figure
 
 from dislab import plots
 from dislab.base import DataModule, Objective
-from dislab.callbacks._trainer import data_of, is_rehearsal, lacks, objective_of, run_folder
+from dislab.callbacks._trainer import (
+    Capability,
+    data_of,
+    is_rehearsal,
+    lacks,
+    objective_of,
+    run_folder,
+)
 
 
 class Picture(pl.Callback, ABC):
@@ -23,6 +30,8 @@ class Picture(pl.Callback, ABC):
     """
 
     name: ClassVar[str]
+    instead: ClassVar[tuple[Capability, ...]]
+    """Any of these does in place of a posterior and a decoder."""
 
     @abstractmethod
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
@@ -31,13 +40,13 @@ class Picture(pl.Callback, ABC):
         Args:
             trainer: The trainer at work.
             data: Where images come from.
-            module: The objective, which has a posterior and a decoder.
+            module: The objective, which has a posterior and a decoder, or what does instead.
         """
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Says once when the method has nothing to draw."""
         module = objective_of(pl_module, type(self).__name__)
-        missing = _missing(module)
+        missing = self._missing(module)
         if missing and stage in ("fit", "validate", "test"):
             owner = type(module).__name__
             rank_zero_info(f"{type(self).__name__}: nothing to draw, as {owner} has no {missing}")
@@ -58,7 +67,7 @@ class Picture(pl.Callback, ABC):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, in_training: bool = False
     ) -> None:
         module = objective_of(pl_module, type(self).__name__)
-        if is_rehearsal(trainer) or _missing(module):
+        if is_rehearsal(trainer) or self._missing(module):
             return
         data, folder = data_of(trainer, type(self).__name__), run_folder(trainer)
         if not trainer.is_global_zero:
@@ -72,8 +81,9 @@ class Picture(pl.Callback, ABC):
                 pixels = plots.pixels(figure)
                 logger.experiment.add_image(f"images/{self.name}", pixels, steps, dataformats="HWC")
 
-
-def _missing(module: Objective) -> str | None:
-    if lacks(module, "encode"):
-        return "posterior"
-    return "decoder" if lacks(module, "decode") else None
+    def _missing(self, module: Objective) -> str | None:
+        if not all(lacks(module, capability) for capability in self.instead):
+            return None
+        if lacks(module, "encode"):
+            return "posterior"
+        return "decoder" if lacks(module, "decode") else None

@@ -61,8 +61,12 @@ def is_rehearsal(trainer: pl.Trainer) -> bool:
     return bool(trainer.sanity_checking or getattr(trainer, "fast_dev_run", False))
 
 
-def lacks(module: Objective, capability: Literal["encode", "decode"]) -> bool:
-    """Whether a method has no posterior, or no decoder.
+Capability = Literal["encode", "decode", "reconstruct", "render"]
+"""A method of an objective that a class may go without."""
+
+
+def lacks(module: Objective, capability: Capability) -> bool:
+    """Whether a class leaves a capability as the base class has it.
 
     Args:
         module: The objective.

@@ -4,6 +4,7 @@ from typing import Any, final
 
 import lightning.pytorch as pl
 import torch
+from lightning.pytorch.utilities import rank_zero_info
 
 from dislab import runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
@@ -24,7 +25,8 @@ class Evaluate(pl.Callback):
     the run folder gets them under `validate` or `test`, together with per-factor parts, settings,
     draw, data, checkpoint, seed and versions. Of a method with posteriors the KL of each latent in
     nats and the number of active units (KL above 0.01 nats, the mean over the points) are
-    recorded as well. Several processes: the first one scores, the others wait.
+    recorded as well. Of a method that makes no codes only the losses are recorded. Several
+    processes: the first one scores, the others wait.
 
     Args:
         metrics: The scores by the name you give each; without any, nothing is scored.
@@ -58,6 +60,12 @@ class Evaluate(pl.Callback):
         self.seed = seed
         self.untrained = untrained
 
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Says once when the method has nothing to score."""
+        module = objective_of(pl_module, "Evaluate")
+        if self.metrics and not module.has_codes and stage in ("fit", "validate", "test"):
+            rank_zero_info(f"Evaluate: nothing to score, as {type(module).__name__} has no codes")
+
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Scores, unless the validation is a part of training."""
         if trainer.state.fn == "validate":
@@ -87,19 +95,23 @@ class Evaluate(pl.Callback):
             record["untrained"] = {"seeds": seeds, "scores": floor}
             path = runs.write_scores(folder, stage, record)
             self._log(trainer, module, scores)
-            print(f"\n{table(scores.values, floor)}\n{path}")
+            if scores.values:
+                print(f"\n{table(scores.values, floor)}\n{path}")
         trainer.strategy.barrier("scores")
 
     def _score(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
     ) -> Scores:
+        if not module.has_codes:
+            return Scores({}, {}, {})
         encoding = encode_states(trainer, data, module, states, self.batch_size)
         return score(self.metrics, data.factors, encoding)
 
     def _score_untrained(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
     ) -> tuple[list[int], list[dict[str, float]]]:
-        seeds = [mix(self.seed, number) for number in range(self.untrained)]
+        untrained = self.untrained if module.has_codes else 0
+        seeds = [mix(self.seed, number) for number in range(untrained)]
         copies = []
         for seed in seeds:
             # The weights are made on the CPU: only its generator is set, and put back after.

@@ -10,13 +10,16 @@ from dislab import plots
 from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._encoding import draw_states, images_of
 from dislab.callbacks._picture import Picture
-from dislab.callbacks._trainer import evaluating
+from dislab.callbacks._trainer import Capability, evaluating, lacks
 from dislab.functional.checks import check_at_least
 
 
 @final
 class Reconstructions(Picture):
-    """Draws some images above the decoded means of their posteriors, as PNG and in TensorBoard.
+    """Draws some images above their reconstructions, as PNG and in TensorBoard.
+
+    A reconstruction is the decoded mean of an image's posterior, unless the method reconstructs in
+    another way; a method that draws from true factors gets those of the image.
 
     Every validation during training writes `images/reconstructions_<steps>.png` into the run
     folder; the end of training, `validate` and `test` write `images/reconstructions.png`. A method
@@ -32,6 +35,7 @@ class Reconstructions(Picture):
     """
 
     name: ClassVar[str] = "reconstructions"
+    instead: ClassVar[tuple[Capability, ...]] = ("reconstruct", "render")
 
     def __init__(self, count: int = 8, split: Split = "test", seed: int = 0) -> None:
         check_at_least("count", count, 1)
@@ -44,7 +48,11 @@ class Reconstructions(Picture):
         states = draw_states(data, self.split, self.count, self.seed)
         with evaluating(trainer, module):
             image = images_of(trainer, data, module, states)
-            decoded = module.decode(module.encode(image).mean)
+            if lacks(module, "render"):
+                decoded = module.reconstruct(image)
+            else:
+                positions = torch.from_numpy(data.factors.positions(states))
+                decoded = module.render(positions.to(image.device))
             rows = torch.stack((image.float(), decoded.float())).cpu()
         title = f"Reconstructions after {int(module.steps):,} steps"
         return plots.image_grid(rows.numpy(), ("image", "reconstruction"), title=title)

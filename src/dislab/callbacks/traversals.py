@@ -15,7 +15,7 @@ from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._encoding import draw_states, images_of, over_images
 from dislab.callbacks._picture import Picture
 from dislab.callbacks._scoring import ACTIVE
-from dislab.callbacks._trainer import evaluating
+from dislab.callbacks._trainer import Capability, evaluating, lacks
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_at_least
@@ -37,6 +37,9 @@ class Traversals(Picture):
     bins, less what shuffled factors give); no factor is named for a latent with a KL of 0.01 nats
     or less.
 
+    A method that draws from true factors gets one row a factor instead, from its first value to
+    its last, in the chosen images' states; span and points play no part then.
+
     Every validation during training writes `images/traversals_<steps>.png` into the run folder;
     the end of training, `validate` and `test` write `images/traversals.png`; TensorBoard gets all
     of them. A method without posterior or decoder is left alone.
@@ -56,6 +59,7 @@ class Traversals(Picture):
     """
 
     name: ClassVar[str] = "traversals"
+    instead: ClassVar[tuple[Capability, ...]] = ("render",)
 
     def __init__(
         self,
@@ -85,7 +89,9 @@ class Traversals(Picture):
         self.seed = seed
 
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
-        """One row a latent, one block of columns an image."""
+        """One row a latent or factor, one block of columns an image."""
+        if not lacks(module, "render"):
+            return self._draw_factors(trainer, data, module)
         states = draw_states(data, self.split, max(self.points, self.images), self.seed)
         latents, labels = self._order(trainer, data, module, states[: self.points])
         chosen = states[: self.images]
@@ -100,6 +106,27 @@ class Traversals(Picture):
             shifts * len(chosen),
             f"Latent traversals after {int(module.steps):,} steps",
             blocks=len(chosen),
+        )
+
+    def _draw_factors(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+        states = draw_states(data, self.split, self.images, self.seed)
+        positions, steps = data.factors.positions(states), len(self.shifts)
+        fractions = np.linspace(0.0, 1.0, steps)
+        varying = [factor for factor, size in enumerate(data.factors.sizes) if size > 1]
+        rows = []
+        for factor in varying[: self.latents]:
+            moved = np.repeat(positions, steps, axis=0)
+            values = np.rint(fractions * (data.factors.sizes[factor] - 1)).astype(np.int64)
+            moved[:, factor] = np.tile(values, len(states))
+            with evaluating(trainer, module):
+                drawn = module.render(torch.from_numpy(moved).to(module.device))
+            rows.append(drawn.float().cpu())
+        return plots.image_grid(
+            torch.stack(rows).numpy(),
+            [data.factors.names[factor] for factor in varying[: self.latents]],
+            [f"{fraction:.0%}" for fraction in fractions] * len(states),
+            f"Factors from first to last value after {int(module.steps):,} steps",
+            blocks=len(states),
         )
 
     def _move(

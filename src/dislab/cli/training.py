@@ -49,6 +49,7 @@ _INTERRUPTED: Final = 130
 _NOT_THE_USERS: Final = (
     "Experiment logs directory .* exists and is not empty",  # the run folder, which is new
     "Precision .* is not supported by the model summary",  # a size in MB, nothing else
+    r"Found .* module\(s\) in eval mode",  # a frozen model inside another one
     "The dirpath has changed from",  # of a run that was moved, or is named from elsewhere
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 beside torch 2.13
 )

@@ -1,11 +1,21 @@
 """Objectives: what is minimised, and how an image becomes a code."""
 
+from dislab.objectives.beta_vae_dae import BetaVAEDAE
+from dislab.objectives.bottleneck_generator import BottleneckGenerator
+from dislab.objectives.composition_vae import CompositionVAE
+from dislab.objectives.denoising_autoencoder import DenoisingAutoencoder
+from dislab.objectives.ground_truth_decoder import GroundTruthDecoder
 from dislab.objectives.info_gan import InfoGAN
 from dislab.objectives.info_wgan_gp import InfoWGANGP
 from dislab.objectives.vae import VAE
 
 __all__ = [
     "VAE",
+    "BetaVAEDAE",
+    "BottleneckGenerator",
+    "CompositionVAE",
+    "DenoisingAutoencoder",
+    "GroundTruthDecoder",
     "InfoGAN",
     "InfoWGANGP",
 ]

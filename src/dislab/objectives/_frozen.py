@@ -1,0 +1,78 @@
+"""A trained model inside another one."""
+
+import json
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+
+from dislab.base import ImageShape, Objective
+from dislab.errors import InputError
+from dislab.runs import from_settings, load_run, settings_of
+
+Source = str | dict[str, str]
+"""A run folder, or what `Frozen.stored` holds."""
+
+_KEY: Final = "settings"
+
+
+class Frozen(nn.Module):
+    """The trained objective of a run, as it is: in evaluation mode, without gradients of its own.
+
+    The weights become a part of the outer model's, and so does how the inner model is built, so
+    that a run of the outer model needs no other folder.
+
+    Args:
+        source: A run folder, or what `stored` held when a checkpoint was written.
+        what: What a message calls the run.
+        image_shape: Channels, height and width that the inner model must be made for.
+
+    Raises:
+        InputError: There is no such run, or it is of another image shape.
+    """
+
+    trained: Tensor
+
+    def __init__(self, source: Source, what: str, image_shape: ImageShape) -> None:
+        super().__init__()
+        self.model = _loaded(source, what)
+        self.model.eval().requires_grad_(False)
+        self.what = what
+        self.register_buffer("trained", torch.tensor(isinstance(source, str)))
+        self.stored: Source = {_KEY: json.dumps(settings_of(self.model))}
+        shape = tuple(self.model.hparams.get("image_shape", image_shape))
+        if shape != tuple(image_shape):
+            raise InputError(
+                f"the {what} run was trained on images of {_by(shape)}, and the data have "
+                f"{_by(image_shape)}; use the same data for both, or train {what} again"
+            )
+
+    def check(self) -> None:
+        """Looks whether the weights are those of a run, once a checkpoint has been read.
+
+        Raises:
+            InputError: The model was built from stored settings, and no checkpoint filled it.
+        """
+        if not self.trained:
+            raise InputError(
+                f"{self.what} holds settings without weights, as the configuration of a resumed "
+                f"run does; to train afresh, name the folder of a {self.what} run"
+            )
+
+    def train(self, mode: bool = True) -> "Frozen":
+        """Stays in evaluation mode."""
+        return super().train(False)
+
+
+def _loaded(source: Source, what: str) -> Objective:
+    if isinstance(source, str):
+        try:
+            return load_run(source)
+        except InputError as error:
+            raise InputError(f"the {what} run cannot be used: {error}") from error
+    settings: dict[str, Any] = json.loads(source[_KEY])
+    return from_settings(settings)
+
+
+def _by(shape: tuple[Any, ...]) -> str:
+    return "×".join(str(size) for size in shape)

@@ -1,0 +1,116 @@
+"""β-VAE that compares images in the features of a denoising autoencoder."""
+
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
+
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageBatch,
+    ImageShape,
+    Objective,
+    Posterior,
+    Terms,
+)
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.feature_distance import feature_distance
+from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.likelihoods import Likelihood, mean_image
+from dislab.objectives._frozen import Frozen
+from dislab.objectives._posterior import posterior_of
+
+
+@final
+class BetaVAEDAE(Objective):
+    """β-VAE whose reconstruction error is a distance in the features of a frozen network.
+
+    The network is trained before, by a run of `DenoisingAutoencoder`; its codes of the image and of
+    the drawn image are compared. Pixels that say little about what is seen count little. The run
+    holds a copy of the network, so the other run is needed at the start only.
+
+    Higgins et al. (2017), DARLA, https://arxiv.org/abs/1707.08475, eq. 2. The features are the
+    autoencoder's bottleneck.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        latent_dim: Number of latents.
+        encoder: Makes the encoder, whose outputs are means and log variances.
+        decoder: Makes the decoder.
+        dae: Folder of a run of the denoising autoencoder, such as runs/dae/version_0; a checkpoint
+            holds the model's settings in its place.
+        beta: Weight of the KL from the prior.
+        likelihood: How the decoder's output is read: `bernoulli` as logits of the pixels.
+        optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: The run is missing, of another image shape or of a method without codes, a
+            number is out of range, or a part refuses its settings.
+    """
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        latent_dim: int,
+        encoder: EncoderBuilder,
+        decoder: DecoderBuilder,
+        dae: str | dict[str, str],
+        beta: float = 1.0,
+        likelihood: Likelihood = "bernoulli",
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        check_at_least("latent_dim", latent_dim, 1)
+        check_at_least("beta", beta, 0)
+        self.latent_dim = latent_dim
+        self.beta = beta
+        self.likelihood: Likelihood = likelihood
+        self.features = Frozen(dae, "dae", image_shape)
+        if not self.features.model.has_codes:
+            name = type(self.features.model).__name__
+            raise InputError(f"the dae run is of {name}, which has no codes to compare images in")
+        self.hparams["dae"] = self.features.stored
+        self.encoder = encoder(image_shape, 2 * latent_dim)
+        self.decoder = decoder(latent_dim, image_shape)
+
+    def on_fit_start(self) -> None:
+        """Looks whether the frozen network has its weights."""
+        self.features.check()
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Standard normal noise."""
+        size = count, self.latent_dim
+        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """½‖J(x̂) − J(x)‖² plus beta times the KL, where J gives the frozen network's codes."""
+        posterior = self.encode(batch.image)
+        drawn = self.decode(sample(*posterior, draws["noise"]))
+        feature = self.features.model.codes
+        reconstruction = feature_distance(feature(drawn), feature(batch.image))
+        kl = kl_per_latent(*posterior).sum(1).mean()
+        return Terms(reconstruction + self.beta * kl, {"reconstruction": reconstruction, "kl": kl})
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x), in float32 or wider."""
+        return posterior_of(self.encoder(image))
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the posteriors."""
+        return self.encode(image).mean
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images, pixels in [0, 1]."""
+        return mean_image(self.decoder(z), self.likelihood)

@@ -1,0 +1,127 @@
+"""Decoder of true factors that pass a bottleneck of controlled capacity."""
+
+from typing import ClassVar, NoReturn, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor, nn
+
+from dislab.base import DecoderBuilder, Draws, ImageBatch, ImageShape, Objective, Posterior, Terms
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.collectives import gather_rows
+from dislab.functional.factor_inputs import normalized
+from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.ramps import linear_ramp
+
+
+@final
+class BottleneckGenerator(Objective):
+    """Decoder of true factors behind noise, which shows the factors that a few nats are spent on.
+
+    Each factor, from 0 to 1, is scaled and shifted and gets Gaussian noise; all three are learned.
+    The KL of this Gaussian from the standard normal is what the factor costs. The sum over factors
+    is held at a capacity that grows linearly in the course of one run.
+
+    Burgess et al. (2018), https://arxiv.org/abs/1804.03599, §4.2 and eq. 7. Departures: the shift,
+    and noise given by its log variance. The absolute value is of the mean KL over the global batch.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        factor_names: Name of each factor; the command line takes them from the data.
+        factor_sizes: Number of values of each factor; the command line takes them from the data.
+        decoder: Makes the decoder.
+        gamma: Weight of the distance of the KL from the capacity.
+        start: Capacity at the first step, in nats.
+        capacity: Final capacity in nats.
+        steps: Optimiser steps over which the capacity rises.
+        likelihood: How pixels are distributed around the decoder's output.
+        optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: A number is negative, or the decoder refuses its settings.
+    """
+
+    has_codes: ClassVar[bool] = False
+    last: Tensor
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        factor_names: tuple[str, ...],
+        factor_sizes: tuple[int, ...],
+        decoder: DecoderBuilder,
+        gamma: float = 1000.0,
+        start: float = 0.5,
+        capacity: float = 25.0,
+        steps: int = 100_000,
+        likelihood: Likelihood = "bernoulli",
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        for name, value in (("gamma", gamma), ("start", start), ("steps", steps)):
+            check_at_least(name, value, 0)
+        check_at_least("capacity", capacity, start)
+        self.names = tuple(factor_names)
+        self.gamma = gamma
+        self.ramp = (start, capacity, steps)
+        self.likelihood: Likelihood = likelihood
+        self.decoder = decoder(len(self.names), image_shape)
+        self.scale = nn.Parameter(torch.ones(len(self.names)))
+        self.shift = nn.Parameter(torch.full((len(self.names),), -0.5))  # inputs around 0
+        self.log_var = nn.Parameter(torch.zeros(len(self.names)))
+        self.register_buffer("last", torch.tensor(factor_sizes) - 1.0, persistent=False)
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Standard normal noise."""
+        size = count, len(self.names)
+        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """Negative log likelihood plus gamma · |mean KL − C(step)|; logs each factor's KL."""
+        posterior = self.bottleneck(batch.factors)
+        output = self.decoder(sample(*posterior, draws["noise"]))
+        reconstruction = negative_log_likelihood(output, batch.image, self.likelihood)
+        per_factor = gather_rows(kl_per_latent(*posterior)).mean(0)
+        kl = per_factor.sum()
+        capacity = linear_ramp(step, *self.ramp)
+        log = {"reconstruction": reconstruction, "kl": kl, "capacity": capacity}
+        log |= {f"kl/{name}": per_factor[number] for number, name in enumerate(self.names)}
+        return Terms(reconstruction + self.gamma * (kl - capacity).abs(), log)
+
+    def bottleneck(self, factors: Int[Tensor, "batch factor"]) -> Posterior:
+        """The Gaussian of each factor of each image.
+
+        Args:
+            factors: Positions: value numbers.
+        """
+        mean = self.scale * normalized(factors, self.last) + self.shift
+        return Posterior(mean, self.log_var.expand_as(mean))
+
+    def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
+        """There are none.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(
+            "BottleneckGenerator has no codes: it draws images from true factors and has no "
+            "encoder, so there is nothing to score or to predict from"
+        )
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of what comes out of the bottleneck, pixels in [0, 1]."""
+        return mean_image(self.decoder(z), self.likelihood)
+
+    def render(
+        self, factors: Int[Tensor, "batch factor"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of factors without noise, pixels in [0, 1]."""
+        return self.decode(self.bottleneck(factors).mean)

@@ -1,0 +1,193 @@
+"""VAE that takes one factor of an image over into another image."""
+
+from typing import ClassVar, Literal, assert_never, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor, nn
+
+from dislab.base import (
+    CompositionBatch,
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageShape,
+    Objective,
+    Posterior,
+    Terms,
+)
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.factor_inputs import one_hot
+from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.objectives._posterior import posterior_of
+
+Mixing = Literal["linear", "interpolation", "mlp"]
+"""How the codes of reference and transform become the code of the result."""
+
+_HIDDEN = 100
+
+
+@final
+class CompositionVAE(Objective):
+    """VAE that makes a reference image match a transform image in the factor that an action names.
+
+    One encoder gives a posterior of either image; a mixer makes one code of the two samples and
+    the one-hot action; the decoder draws the target from it. Codes are the posterior means of
+    single images.
+
+    The mixers: `linear` adds a linear map of (z_reference, action) and one of (z_transform,
+    action), without biases; `interpolation` moves each latent from reference to transform by a
+    fraction that the action decides; `mlp` has three hidden layers of 100.
+
+    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, §2.3 and appendix; their
+    best is `linear`. The paper does not say how the fractions are made, or the activation of the
+    `mlp`: a sigmoid of one number for each action and latent, and ReLU.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        action_names: Names of the actions; the command line takes them from the data.
+        latent_dim: Number of latents.
+        encoder: Makes the encoder, whose outputs are means and log variances.
+        decoder: Makes the decoder.
+        mixing: How the codes are mixed.
+        beta: Weight of the KL of either posterior from the prior; the paper found that above 1
+            the task is not learned.
+        likelihood: How pixels are distributed around the decoder's output.
+        optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: There is no action or no latent, beta is negative, or a part refuses its
+            settings.
+    """
+
+    batch_types: ClassVar[tuple[type, ...]] = (CompositionBatch,)
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        action_names: tuple[str, ...],
+        latent_dim: int,
+        encoder: EncoderBuilder,
+        decoder: DecoderBuilder,
+        mixing: Mixing = "linear",
+        beta: float = 1.0,
+        likelihood: Likelihood = "bernoulli",
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        check_at_least("latent_dim", latent_dim, 1)
+        check_at_least("beta", beta, 0)
+        self.actions = _counted(action_names)
+        self.latent_dim = latent_dim
+        self.mixing: Mixing = mixing
+        self.beta = beta
+        self.likelihood: Likelihood = likelihood
+        self.encoder = encoder(image_shape, 2 * latent_dim)
+        self.decoder = decoder(latent_dim, image_shape)
+        self.mixer = _mixer(mixing, latent_dim, self.actions)
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Standard normal noise for references and transforms."""
+        size = count, self.latent_dim
+        return {
+            name: torch.randn(size, generator=generator, device=generator.device)
+            for name in ("reference", "transform")
+        }
+
+    def losses(self, batch: CompositionBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """Negative log likelihood of the targets plus beta times the KL of both posteriors."""
+        reference, transform = self.encode(batch.image), self.encode(batch.transform)
+        z = self.mix(
+            sample(*reference, draws["reference"]),
+            sample(*transform, draws["transform"]),
+            batch.action,
+        )
+        output = self.decoder(z)
+        reconstruction = negative_log_likelihood(output, batch.target, self.likelihood)
+        kl = kl_per_latent(*reference).sum(1).mean() + kl_per_latent(*transform).sum(1).mean()
+        return Terms(reconstruction + self.beta * kl, {"reconstruction": reconstruction, "kl": kl})
+
+    def mix(
+        self,
+        reference: Float[Tensor, "batch latent"],
+        transform: Float[Tensor, "batch latent"],
+        action: Int[Tensor, " batch"],
+    ) -> Float[Tensor, "batch latent"]:
+        """Codes of the results.
+
+        Args:
+            reference: Codes of the reference images.
+            transform: Codes of the transform images.
+            action: Numbers of the actions.
+        """
+        chosen = one_hot(action, self.actions).to(reference.dtype)
+        if self.mixing == "interpolation":
+            fraction: Tensor = self.mixer(chosen).sigmoid()
+            return reference + fraction * (transform - reference)
+        mixed: Tensor = self.mixer(torch.cat((reference, chosen, transform, chosen), dim=1))
+        return mixed
+
+    def compose(
+        self,
+        reference: Float[Tensor, "batch channel height width"],
+        transform: Float[Tensor, "batch channel height width"],
+        action: Int[Tensor, " batch"],
+    ) -> Float[Tensor, "batch channel height width"]:
+        """The result's mean image, pixels in [0, 1], from posterior means.
+
+        Args:
+            reference: Images to change, pixels in [0, 1].
+            transform: Images to take a factor from, likewise.
+            action: Numbers of the actions.
+        """
+        z = self.mix(self.codes(reference), self.codes(transform), action)
+        return mean_image(self.decoder(z), self.likelihood)
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x), in float32 or wider."""
+        return posterior_of(self.encoder(image))
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the posteriors."""
+        return self.encode(image).mean
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of codes composed with themselves under the first action, pixels in [0, 1].
+
+        Such a composition asks for the reference itself, whatever the action.
+        """
+        first = torch.zeros(len(z), dtype=torch.int64, device=z.device)
+        return mean_image(self.decoder(self.mix(z, z, first)), self.likelihood)
+
+
+def _counted(action_names: tuple[str, ...]) -> int:
+    if not action_names:
+        raise InputError(
+            "CompositionVAE got no action names; use a data module that has some, such as "
+            "CompositionData"
+        )
+    return len(action_names)
+
+
+def _mixer(mixing: Mixing, latents: int, actions: int) -> nn.Module:
+    both = 2 * (latents + actions)
+    if mixing == "linear":
+        return nn.Linear(both, latents, bias=False)
+    if mixing == "interpolation":
+        return nn.Linear(actions, latents, bias=False)
+    if mixing == "mlp":
+        layers: list[nn.Module] = []
+        for features in (both, _HIDDEN, _HIDDEN):
+            layers += [nn.Linear(features, _HIDDEN), nn.ReLU()]
+        return nn.Sequential(*layers, nn.Linear(_HIDDEN, latents))
+    assert_never(mixing)

@@ -1,0 +1,92 @@
+"""Autoencoder that fills in what is hidden."""
+
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
+
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageBatch,
+    ImageShape,
+    Objective,
+    Terms,
+)
+from dislab.functional.checks import check_at_least
+from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.occlusion import occlude
+
+
+@final
+class DenoisingAutoencoder(Objective):
+    """Autoencoder that sees images with a random rectangle hidden and draws the whole ones.
+
+    The sides of the rectangle are drawn uniformly over the image, two for each direction, anew for
+    each image and step. Codes are the bottleneck's outputs; there is no posterior. Frozen, it gives
+    the features in which `BetaVAEDAE` compares images.
+
+    Higgins et al. (2017), DARLA, https://arxiv.org/abs/1707.08475, and Higgins et al. (2018), SCAN,
+    https://arxiv.org/abs/1707.03389, appendix.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        encoder: Makes the encoder.
+        decoder: Makes the decoder.
+        bottleneck: Length of the code.
+        likelihood: How pixels are distributed around the decoder's output.
+        optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: The bottleneck has no unit, or a part refuses its settings.
+    """
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        encoder: EncoderBuilder,
+        decoder: DecoderBuilder,
+        bottleneck: int = 100,
+        likelihood: Likelihood = "bernoulli",
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        check_at_least("bottleneck", bottleneck, 1)
+        self.likelihood: Likelihood = likelihood
+        self.encoder = encoder(image_shape, bottleneck)
+        self.decoder = decoder(bottleneck, image_shape)
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """The sides of the rectangles, as fractions of width (two) and height (two)."""
+        return {"corners": torch.rand(count, 4, generator=generator, device=generator.device)}
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """Negative log likelihood of the whole images given the ones with a part hidden."""
+        output = self.decoder(self.encoder(occlude(batch.image, draws["corners"])))
+        loss = negative_log_likelihood(output, batch.image, self.likelihood)
+        return Terms(loss, {"reconstruction": loss})
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """The bottleneck's outputs for images with nothing hidden, in float32 or wider."""
+        codes: Tensor = self.encoder(image)
+        return codes.float() if codes.dtype in (torch.bfloat16, torch.float16) else codes
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of codes, pixels in [0, 1]."""
+        return mean_image(self.decoder(z), self.likelihood)
+
+    def reconstruct(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """The decoded codes of images with nothing hidden."""
+        return self.decode(self.codes(image))
