@@ -2,6 +2,7 @@
 
 from dislab.objectives.ada_gvae import AdaGVAE
 from dislab.objectives.ada_mlvae import AdaMLVAE
+from dislab.objectives.dcign import DCIGN
 from dislab.objectives.vae import VAE
 
-__all__ = ["VAE", "AdaGVAE", "AdaMLVAE"]
+__all__ = ["DCIGN", "VAE", "AdaGVAE", "AdaMLVAE"]
