@@ -9,10 +9,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dislab.base import Draws, Encoder, ImageBatch, Penalty, Posterior, Regularizer
+from dislab.base import Draws, Encoder, ImageBatch, ImageShape, Penalty, Posterior, Regularizer
 from dislab.datasets import DSprites
-from dislab.decoders import ConvDecoder64, MLPDecoder
-from dislab.encoders import ConvEncoder64, MLPEncoder
+from dislab.decoders import (
+    ConvDecoder64,
+    MLPDecoder,
+    ResidualDecoder128,
+    SpatialBroadcastDecoder,
+)
+from dislab.encoders import ConvEncoder64, MLPEncoder, ResidualEncoder128
 from dislab.metrics import DCI, MIG, FactorVAEScore
 from dislab.objectives import VAE
 from dislab.plugins import GROUPS, available
@@ -30,10 +35,14 @@ from dislab.testing import (
 ENCODERS: dict[str, Any] = {
     "ConvEncoder64": [partial(ConvEncoder64, preset=p) for p in ("burgess", "locatello", "kim")],
     "MLPEncoder": [partial(MLPEncoder, hidden=(8,))],
+    "ResidualEncoder128": [ResidualEncoder128],
+    "TimmEncoder": [],  # tests/timm
 }
 DECODERS: dict[str, Any] = {
     "ConvDecoder64": [partial(ConvDecoder64, preset=p) for p in ("burgess", "locatello", "kim")],
     "MLPDecoder": [partial(MLPDecoder, hidden=(8,))],
+    "ResidualDecoder128": [ResidualDecoder128],
+    "SpatialBroadcastDecoder": [partial(SpatialBroadcastDecoder, channels=(8, 8))],
 }
 REGULARIZERS: dict[str, Any] = {
     "CapacityKL": [CapacityKL],
@@ -43,6 +52,10 @@ REGULARIZERS: dict[str, Any] = {
     "TotalCorrelation": [
         partial(TotalCorrelation, width=8, depth=1, batches=batches) for batches in ("one", "two")
     ],
+}
+SHAPES: dict[Any, ImageShape] = {
+    ResidualEncoder128: (3, 128, 128),
+    ResidualDecoder128: (3, 128, 128),
 }
 METRICS: dict[str, Any] = {"DCI": [DCI], "FactorVAEScore": [FactorVAEScore], "MIG": [MIG]}
 
@@ -72,12 +85,12 @@ def test_every_declared_part_is_checked_here(group: str, parts: dict[str, Any]) 
 
 @pytest.mark.parametrize("build", cases(ENCODERS))
 def test_encoders(build: Any) -> None:
-    check_encoder(build)
+    check_encoder(build, SHAPES.get(build, (1, 64, 64)))
 
 
 @pytest.mark.parametrize("build", cases(DECODERS))
 def test_decoders(build: Any) -> None:
-    check_decoder(build)
+    check_decoder(build, image_shape=SHAPES.get(build, (1, 64, 64)))
 
 
 @pytest.mark.parametrize("build", cases(REGULARIZERS))
@@ -144,6 +157,20 @@ class Forgetful(Encoder):
         return vectors
 
 
+class Shut(Encoder):
+    """Opens a gate that begins at zero, or never, by `opens`."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int, opens: bool) -> None:
+        super().__init__()
+        self.behind = MLPEncoder(image_shape, outputs, hidden=(4,))
+        self.before = MLPEncoder(image_shape, outputs, hidden=(4,))
+        self.gate = nn.Parameter(torch.zeros(()), requires_grad=opens)
+
+    def forward(self, image: Tensor) -> Tensor:
+        vectors: Tensor = self.before(image) + self.gate * self.behind(image)
+        return vectors
+
+
 class Leaky(Regularizer):
     """Lets its auxiliary loss pull at the codes."""
 
@@ -153,6 +180,12 @@ class Leaky(Regularizer):
 
     def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
         return Penalty(z.square().mean(), (z * self.weight).square().mean(), {})
+
+
+def test_a_gate_may_begin_at_zero_but_must_open() -> None:
+    check_encoder(partial(Shut, opens=True))
+    with pytest.raises(AssertionError, match=r"every parameter, but not gate, behind"):
+        check_encoder(partial(Shut, opens=False))
 
 
 def test_the_checks_notice_what_does_not_conform() -> None:

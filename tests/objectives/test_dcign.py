@@ -79,7 +79,7 @@ def test_means_get_the_decoders_gradient_or_the_pull_and_the_divergence_reaches_
 
 @pytest.mark.parametrize("active", range(3))
 def test_conforms(active: int) -> None:
-    regularizers = {"kl": KL, "tc": partial(TotalCorrelation, width=8, depth=1)}
+    regularizers: Any = {"kl": KL, "tc": partial(TotalCorrelation, width=8, depth=1)}
     parts = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
     build = partial(DCIGN, (1, 8, 8), 16, GROUPS, LATENTS, *parts, regularizers)
     check_objective(build, clamped(active))

@@ -2,5 +2,7 @@
 
 from dislab.decoders.conv_decoder64 import ConvDecoder64
 from dislab.decoders.mlp_decoder import MLPDecoder
+from dislab.decoders.residual_decoder128 import ResidualDecoder128
+from dislab.decoders.spatial_broadcast_decoder import SpatialBroadcastDecoder
 
-__all__ = ["ConvDecoder64", "MLPDecoder"]
+__all__ = ["ConvDecoder64", "MLPDecoder", "ResidualDecoder128", "SpatialBroadcastDecoder"]

@@ -2,5 +2,7 @@
 
 from dislab.encoders.conv_encoder64 import ConvEncoder64
 from dislab.encoders.mlp_encoder import MLPEncoder
+from dislab.encoders.residual_encoder128 import ResidualEncoder128
+from dislab.encoders.timm_encoder import TimmEncoder
 
-__all__ = ["ConvEncoder64", "MLPEncoder"]
+__all__ = ["ConvEncoder64", "MLPEncoder", "ResidualEncoder128", "TimmEncoder"]
