@@ -7,10 +7,30 @@ import pytest
 import yaml
 
 from dislab.cli import main
+from dislab.plugins import GROUPS, available
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 OVERLAYS = ("quick",)
 METHODS = sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in OVERLAYS)
+
+
+OWN_RECIPES = (
+    "annealedvae",
+    "dcign_heads",
+    "dittadi_unsupervised",
+    "dittadi_weak",
+)
+"""Methods whose papers have a training recipe of their own."""
+
+
+AWAITED = {
+    "adagvae": "PairedData",
+    "adamlvae": "PairedData",
+    "dcign_heads": "ParametricHeads",
+    "dittadi_unsupervised": "RobotFinger",
+    "dittadi_weak": "RobotFinger",
+}
+"""Configurations that need a part which is not there yet."""
 
 
 def load(name: str) -> dict[str, Any]:
@@ -20,11 +40,16 @@ def load(name: str) -> dict[str, Any]:
 
 def test_the_named_methods_have_configurations() -> None:
     assert METHODS == [
+        "adagvae",
+        "adamlvae",
         "annealedvae",
         "betatcvae",
         "betavae",
+        "dcign_heads",
         "dipvae1",
         "dipvae2",
+        "dittadi_unsupervised",
+        "dittadi_weak",
         "factorvae",
         "vae",
     ]
@@ -35,10 +60,17 @@ def test_the_named_methods_have_configurations() -> None:
 def test_configuration_runs(
     name: str, overlays: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if name in AWAITED:
+        pytest.skip(f"needs {AWAITED[name]}")
     monkeypatch.chdir(tmp_path)
     files = [f"--config={CONFIGS / file}.yaml" for file in (name, *overlays)]
     assert main(["fit", *files, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]) == 0
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_awaited_parts_are_not_there_yet() -> None:
+    declared = {plugin.name for group in GROUPS for plugin in available(group)}
+    assert not declared & set(AWAITED.values()), "drop their lines from AWAITED"
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -47,7 +79,7 @@ def test_the_file_is_named_and_shows_its_command(name: str) -> None:
     assert f"# dislab fit --config configs/{name}.yaml" in (CONFIGS / f"{name}.yaml").read_text()
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "annealedvae"])
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in OWN_RECIPES])
 def test_recipe_of_locatello(name: str) -> None:
     config = load(name)
     model = config["model"]["init_args"]
@@ -66,3 +98,27 @@ def test_recipe_of_burgess() -> None:
     capacity = model["regularizers"]["kl"]["init_args"]
     assert capacity == {"gamma": 1000, "capacity": 25, "steps": 100_000}
     assert config["trainer"]["max_steps"] == 100_000
+
+
+@pytest.mark.parametrize("name", ["dittadi_unsupervised", "dittadi_weak"])
+def test_recipe_of_dittadi(name: str) -> None:
+    config = load(name)
+    model = config["model"]["init_args"]
+    assert (model["encoder"], model["decoder"]) == ("ResidualEncoder128", "ResidualDecoder128")
+    assert model["optimizer"]["init_args"] == {"lr": 1e-4, "betas": [0.9, 0.999]}
+    halved = {"milestones": [150_000, 300_000], "gamma": 0.5}
+    assert model["scheduler"]["init_args"] == halved
+    assert model["input_noise"] == [0.03, 0.15]
+    assert config["data"]["init_args"]["batch_size"] == 64
+    assert config["trainer"] == {"max_steps": 400_000, "gradient_clip_val": 1.0}
+
+
+def test_recipe_of_kulkarni() -> None:
+    config = load("dcign_heads")
+    model, data = config["model"]["init_args"], config["data"]["init_args"]
+    assert model["latents"] == {"azimuth": 1, "elevation": 1, "light": 1, "intrinsic": 197}
+    assert model["strength"] == 0.01
+    assert model["optimizer"]["class_path"] == "torch.optim.RMSprop"
+    assert model["optimizer"]["init_args"]["lr"] == 5e-4
+    assert data["ratios"] == {"azimuth": 1, "elevation": 1, "light": 1, "intrinsic": 10}
+    assert data["groups"].keys() == model["latents"].keys()

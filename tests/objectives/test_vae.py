@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional as F
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import MultiStepLR
 
 from dislab.base import DataModule, ImageBatch, PairBatch, Regularizer
 from dislab.decoders import MLPDecoder
@@ -304,3 +306,20 @@ def test_the_discretized_likelihood_learns_its_scale(data: DataModule) -> None:
     assert scale.grad is not None
     assert scale.grad != 0
     assert "pixels.log_scale" not in noisy_vae().state_dict()
+
+
+def test_a_schedule_halves_the_learning_rate_at_given_optimiser_steps(
+    data: DataModule, tmp_path: Path
+) -> None:
+    vae = noisy_vae(scheduler=partial(MultiStepLR, milestones=[2, 4], gamma=0.5))
+    rates = []
+
+    class Note(pl.Callback):
+        def on_before_optimizer_step(
+            self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Optimizer
+        ) -> None:
+            rates.append(optimizer.param_groups[0]["lr"])
+
+    settings = {"accumulate_grad_batches": 2, "limit_val_batches": 0, "gradient_clip_val": 1.0}
+    trainer(tmp_path, max_steps=6, callbacks=[Note()], **settings).fit(vae, data)
+    assert rates == [1e-4, 1e-4, 5e-5, 5e-5, 2.5e-5, 2.5e-5]

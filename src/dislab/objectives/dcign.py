@@ -1,6 +1,5 @@
 """DC-IGN: latents of factors that do not vary in a batch are clamped to their mean."""
 
-from collections.abc import Sequence
 from typing import ClassVar, final
 
 import torch
@@ -72,7 +71,7 @@ class DCIGN(Objective):
         self,
         image_shape: ImageShape,
         train_size: int,
-        group_names: Sequence[str],
+        group_names: tuple[str, ...],
         latents: dict[str, int],
         encoder: EncoderBuilder,
         decoder: DecoderBuilder,
@@ -92,7 +91,7 @@ class DCIGN(Objective):
         self.decoder = decoder(self.latent_dim, image_shape)
         self.pixels = Pixels(likelihood)
         self.regularizers = build_regularizers(regularizers, self.latent_dim, train_size, "DCIGN")
-        numbers = torch.tensor([tuple(group_names).index(name) for name in latents])
+        numbers = torch.tensor([group_names.index(name) for name in latents])
         sizes = torch.tensor([*latents.values()])
         self.register_buffer("group_of_latent", numbers.repeat_interleave(sizes))
 
@@ -133,7 +132,7 @@ class DCIGN(Objective):
         return self.pixels.mean(self.decoder(z))
 
 
-def _check_groups(group_names: Sequence[str], latents: dict[str, int]) -> None:
+def _check_groups(group_names: tuple[str, ...], latents: dict[str, int]) -> None:
     if not group_names:
         raise InputError(
             "DCIGN needs data whose batches vary one group of factors at a time, and these data "
