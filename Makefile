@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Without an NVIDIA card the CPU build of PyTorch is enough; with one, pip takes its usual wheel.
 CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constraints/cpu.txt)
 
-.PHONY: fit test slow gpu lint docs bench clean
+.PHONY: fit test slow gpu timm lint docs bench clean
 .DEFAULT_GOAL := test
 
 # The overlay raises the model's learning rate; the discriminator has to keep up with it.
@@ -22,6 +22,10 @@ slow: .venv/.dev
 gpu: .venv/.dev
 	$(BIN)/python -m pytest -m gpu
 
+# timm needs torchvision, whose wheel spoils an environment with the CPU build of PyTorch.
+timm: .venv-timm/.made
+	.venv-timm/bin/python -m pytest tests/timm
+
 lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -37,11 +41,16 @@ bench: .venv/.package
 	$(BIN)/python benchmarks/cpu_step.py
 
 clean:
-	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-timm site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 .venv/.made:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"dislab needs Python 3.11 or newer, and $(PYTHON) is {v[0]}.{v[1]}; name another one, such as: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv-timm/.made: pyproject.toml
+	$(PYTHON) -m venv .venv-timm
+	.venv-timm/bin/python -m pip install --quiet $(CONSTRAINT) --editable '.[test,timm]'
 	@touch $@
 
 .venv/.package: .venv/.made pyproject.toml

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
-from dislab.plugins import available
+from dislab.plugins import GROUPS, available
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 OVERLAYS = ("quick",)
@@ -16,26 +16,24 @@ NEEDED = {"betavae_dae": "dae"}
 METHODS = sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in OVERLAYS)
 
 
+AWAITED = {
+    "adagvae": "PairedData",
+    "adamlvae": "PairedData",
+    "dcign_heads": "ParametricHeads",
+    "dittadi_unsupervised": "RobotFinger",
+    "dittadi_weak": "RobotFinger",
+}
+"""Configurations that need a part which is not there yet."""
+
+
 def load(name: str) -> dict[str, Any]:
     content: dict[str, Any] = yaml.safe_load((CONFIGS / f"{name}.yaml").read_text())
     return content
 
 
-def test_the_named_methods_have_configurations() -> None:
-    assert METHODS == [
-        "annealedvae",
-        "betatcvae",
-        "betavae",
-        "betavae_dae",
-        "bottleneck",
-        "composition",
-        "dae",
-        "dipvae1",
-        "dipvae2",
-        "factorvae",
-        "gtdecoder",
-        "vae",
-    ]
+def test_every_configuration_is_on_a_page() -> None:
+    pages = "".join(page.read_text() for page in (CONFIGS.parent / "docs").rglob("*.md"))
+    assert [name for name in METHODS if f"configs/{name}.yaml" not in pages] == []
 
 
 def ready(name: str) -> bool:
@@ -65,6 +63,8 @@ def test_configuration_runs(
 ) -> None:
     if not ready(name):
         pytest.skip("the data module of this configuration is not installed")
+    if name in AWAITED:
+        pytest.skip(f"needs {AWAITED[name]}")
     monkeypatch.chdir(tmp_path)
     if name in NEEDED:
         make_run(NEEDED[name])
@@ -72,6 +72,11 @@ def test_configuration_runs(
     files = [f"--config={CONFIGS / file}.yaml" for file in (name, *overlays)]
     assert main(["fit", *files, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]) == 0
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_awaited_parts_are_not_there_yet() -> None:
+    declared = {plugin.name for group in GROUPS for plugin in available(group)}
+    assert not declared & set(AWAITED.values()), "drop their lines from AWAITED"
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -99,3 +104,27 @@ def test_recipe_of_burgess() -> None:
     capacity = model["regularizers"]["kl"]["init_args"]
     assert capacity == {"gamma": 1000, "capacity": 25, "steps": 100_000}
     assert config["trainer"]["max_steps"] == 100_000
+
+
+@pytest.mark.parametrize("name", ["dittadi_unsupervised", "dittadi_weak"])
+def test_recipe_of_dittadi(name: str) -> None:
+    config = load(name)
+    model = config["model"]["init_args"]
+    assert (model["encoder"], model["decoder"]) == ("ResidualEncoder128", "ResidualDecoder128")
+    assert model["optimizer"]["init_args"] == {"lr": 1e-4, "betas": [0.9, 0.999]}
+    halved = {"milestones": [150_000, 300_000], "gamma": 0.5}
+    assert model["scheduler"]["init_args"] == halved
+    assert model["input_noise"] == [0.03, 0.15]
+    assert config["data"]["init_args"]["batch_size"] == 64
+    assert config["trainer"] == {"max_steps": 400_000, "gradient_clip_val": 1.0}
+
+
+def test_recipe_of_kulkarni() -> None:
+    config = load("dcign_heads")
+    model, data = config["model"]["init_args"], config["data"]["init_args"]
+    assert model["latents"] == {"azimuth": 1, "elevation": 1, "light": 1, "intrinsic": 197}
+    assert model["strength"] == 0.01
+    assert model["optimizer"]["class_path"] == "torch.optim.RMSprop"
+    assert model["optimizer"]["init_args"]["lr"] == 5e-4
+    assert data["ratios"] == {"azimuth": 1, "elevation": 1, "light": 1, "intrinsic": 10}
+    assert data["groups"].keys() == model["latents"].keys()

@@ -16,14 +16,21 @@ from dislab.base import (
     Draws,
     Encoder,
     ImageBatch,
+    ImageShape,
     Objective,
     Penalty,
     Posterior,
     Regularizer,
 )
 from dislab.datasets import DSprites
-from dislab.decoders import ConvDecoder64, ConvGenerator, MLPDecoder
-from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder
+from dislab.decoders import (
+    ConvDecoder64,
+    ConvGenerator,
+    MLPDecoder,
+    ResidualDecoder128,
+    SpatialBroadcastDecoder,
+)
+from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder, ResidualEncoder128
 from dislab.metrics import DCI, MIG, FactorVAEScore
 from dislab.objectives import (
     VAE,
@@ -51,11 +58,15 @@ ENCODERS: dict[str, Any] = {
     "ConvEncoder64": [partial(ConvEncoder64, preset=p) for p in ("burgess", "locatello", "kim")],
     "ConvCritic": [partial(ConvCritic, channels=(4, 8), hidden=8)],
     "MLPEncoder": [partial(MLPEncoder, hidden=(8,))],
+    "ResidualEncoder128": [ResidualEncoder128],
+    "TimmEncoder": [],  # tests/timm
 }
 DECODERS: dict[str, Any] = {
     "ConvDecoder64": [partial(ConvDecoder64, preset=p) for p in ("burgess", "locatello", "kim")],
     "ConvGenerator": [partial(ConvGenerator, channels=(8, 4), hidden=8)],
     "MLPDecoder": [partial(MLPDecoder, hidden=(8,))],
+    "ResidualDecoder128": [ResidualDecoder128],
+    "SpatialBroadcastDecoder": [partial(SpatialBroadcastDecoder, channels=(8, 8))],
 }
 REGULARIZERS: dict[str, Any] = {
     "CapacityKL": [CapacityKL],
@@ -65,6 +76,10 @@ REGULARIZERS: dict[str, Any] = {
     "TotalCorrelation": [
         partial(TotalCorrelation, width=8, depth=1, batches=batches) for batches in ("one", "two")
     ],
+}
+SHAPES: dict[Any, ImageShape] = {
+    ResidualEncoder128: (3, 128, 128),
+    ResidualDecoder128: (3, 128, 128),
 }
 METRICS: dict[str, Any] = {"DCI": [DCI], "FactorVAEScore": [FactorVAEScore], "MIG": [MIG]}
 
@@ -94,12 +109,12 @@ def test_every_declared_part_is_checked_here(group: str, parts: dict[str, Any]) 
 
 @pytest.mark.parametrize("build", cases(ENCODERS))
 def test_encoders(build: Any) -> None:
-    check_encoder(build)
+    check_encoder(build, SHAPES.get(build, (1, 64, 64)))
 
 
 @pytest.mark.parametrize("build", cases(DECODERS))
 def test_decoders(build: Any) -> None:
-    check_decoder(build)
+    check_decoder(build, image_shape=SHAPES.get(build, (1, 64, 64)))
 
 
 @pytest.mark.parametrize("build", cases(REGULARIZERS))
@@ -187,7 +202,16 @@ def test_perceptual_vae(dae: str) -> None:
 
 def test_every_objective_is_checked_here() -> None:
     own = {plugin.name for plugin in available("objectives") if plugin.distribution == "dislab"}
-    assert own == {"VAE", "InfoGAN", "InfoWGANGP", *OTHERS, *ON_RUNS}
+    assert own == {
+        "VAE",
+        "InfoGAN",
+        "InfoWGANGP",
+        "AdaGVAE",
+        "AdaMLVAE",
+        "DCIGN",
+        *OTHERS,
+        *ON_RUNS,
+    }
 
 
 COMPILED = """
@@ -246,6 +270,20 @@ class Forgetful(Encoder):
         return vectors
 
 
+class Shut(Encoder):
+    """Opens a gate that begins at zero, or never, by `opens`."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int, opens: bool) -> None:
+        super().__init__()
+        self.behind = MLPEncoder(image_shape, outputs, hidden=(4,))
+        self.before = MLPEncoder(image_shape, outputs, hidden=(4,))
+        self.gate = nn.Parameter(torch.zeros(()), requires_grad=opens)
+
+    def forward(self, image: Tensor) -> Tensor:
+        vectors: Tensor = self.before(image) + self.gate * self.behind(image)
+        return vectors
+
+
 class Leaky(Regularizer):
     """Lets its auxiliary loss pull at the codes."""
 
@@ -255,6 +293,12 @@ class Leaky(Regularizer):
 
     def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
         return Penalty(z.square().mean(), (z * self.weight).square().mean(), {})
+
+
+def test_a_gate_may_begin_at_zero_but_must_open() -> None:
+    check_encoder(partial(Shut, opens=True))
+    with pytest.raises(AssertionError, match=r"every parameter, but not gate, behind"):
+        check_encoder(partial(Shut, opens=False))
 
 
 def test_the_checks_notice_what_does_not_conform() -> None:

@@ -1,9 +1,18 @@
+import re
+import sys
+
 import pytest
 import torch
+from torch import Tensor, nn
 
-from dislab.encoders import ConvEncoder64, MLPEncoder
+from dislab.base import ImageBatch
+from dislab.decoders import ResidualDecoder128
+from dislab.encoders import ConvEncoder64, MLPEncoder, ResidualEncoder128, TimmEncoder
 from dislab.encoders.conv_encoder64 import Preset64
 from dislab.errors import InputError
+from dislab.functional.residual import GatedBlock
+from dislab.objectives import VAE
+from dislab.regularizers import KL
 
 
 @pytest.mark.parametrize(
@@ -63,3 +72,93 @@ def test_sizes_that_cannot_be() -> None:
         ConvEncoder64((1, 64, 64), 20, hidden=0)
     with pytest.raises(InputError, match="hidden is 0"):
         MLPEncoder((1, 8, 8), 20, hidden=(4, 0))
+
+
+def test_the_residual_encoder_has_the_papers_size() -> None:
+    encoder = ResidualEncoder128((3, 128, 128), 20)
+    assert sum(parameter.numel() for parameter in encoder.parameters()) == 8_204_190
+    gates = [one for one in encoder.modules() if isinstance(one, GatedBlock)]
+    convolutions = [one for one in encoder.modules() if isinstance(one, nn.Conv2d)]
+    assert (len(gates), len(convolutions)) == (10, 23)
+
+
+def test_stages_of_the_residual_encoder_and_blocks_that_begin_as_identity() -> None:
+    encoder = ResidualEncoder128((3, 128, 128), 20)
+    shapes = []
+
+    def note(_: nn.Module, given: tuple[Tensor], out: Tensor) -> None:
+        assert torch.equal(given[0], out)
+        shapes.append(tuple(out.shape[1:]))
+
+    for block in encoder.modules():
+        if isinstance(block, GatedBlock):
+            block.register_forward_hook(note)
+    encoder(torch.rand(2, 3, 128, 128))
+    stages = [(64, 64), (128, 32), (128, 16), (256, 8), (256, 4)]
+    assert shapes == [(width, side, side) for width, side in stages for _ in range(2)]
+
+
+def test_a_1x1_convolution_and_a_pool_change_places() -> None:
+    features = torch.rand(2, 4, 8, 8, dtype=torch.float64)
+    pool, mix = nn.AvgPool2d(2), nn.Conv2d(4, 6, 1).double()
+    torch.testing.assert_close(mix(pool(features)), pool(mix(features)))
+
+
+def test_the_residual_encoders_heads_begin_as_published() -> None:
+    encoder = ResidualEncoder128((1, 128, 128), 20)
+    assert isinstance(encoder.trunk[-1], nn.LayerNorm)
+    bound = 512**-0.5
+    mean, log_var = encoder.head.weight.chunk(2)
+    assert 0.9 * bound < mean.abs().max() <= bound
+    assert 0.09 * bound < log_var.abs().max() <= 0.1 * bound
+    assert encoder.head.bias[:10].abs().max() > 0
+    assert (encoder.head.bias[10:] == -1).all()
+    log_var = encoder(torch.rand(4, 1, 128, 128))[:, 10:]
+    assert (log_var + 1).abs().max() < 0.5
+
+
+def test_a_residual_vae_of_two_128x128_images_takes_a_step() -> None:
+    parts = ResidualEncoder128, ResidualDecoder128
+    vae = VAE((3, 128, 128), 100, 10, *parts, {"kl": KL})
+    batch = ImageBatch(torch.rand(2, 3, 128, 128), torch.zeros(2, 1, dtype=torch.int64))
+    draws = vae.draw(2, torch.Generator().manual_seed(0))
+    loss = vae.losses(batch, draws, torch.tensor(0)).loss
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert loss.isfinite()
+    gates = [block.gate for block in vae.modules() if isinstance(block, GatedBlock)]
+    assert len(gates) == 20
+    assert all(gate.grad is not None and gate.grad != 0 for gate in gates)
+
+
+def test_residual_sizes_that_cannot_be() -> None:
+    with pytest.raises(InputError, match=r"128×128 images, not 64×64"):
+        ResidualEncoder128((1, 64, 64), 20)
+    with pytest.raises(InputError, match=r"an even number, not 7"):
+        ResidualEncoder128((1, 128, 128), 7)
+
+
+def without(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Lets the import of timm fail with the error."""
+
+    class Finder:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "timm":
+                raise error
+
+    monkeypatch.delitem(sys.modules, "timm", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+
+
+def test_timm_that_is_absent_or_does_not_fit_is_one_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without(monkeypatch, ModuleNotFoundError("No module named 'timm'"))
+    with pytest.raises(InputError, match=r"No module named 'timm'.*pip install 'dislab\[timm\]'"):
+        TimmEncoder((1, 64, 64), 6)
+    monkeypatch.undo()
+    without(monkeypatch, RuntimeError("operator torchvision::nms does not exist"))
+    message = (
+        rf"torchvision .* does not fit torch {re.escape(torch.__version__.split('+')[0])}.*nms"
+    )
+    with pytest.raises(InputError, match=message):
+        TimmEncoder((1, 64, 64), 6)

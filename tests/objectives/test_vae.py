@@ -8,12 +8,15 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional as F
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import MultiStepLR
 
 from dislab.base import DataModule, ImageBatch, PairBatch, Regularizer
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError, TrainingError
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.likelihoods import negative_log_likelihood
 from dislab.objectives import VAE
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.runs import load_run
@@ -266,3 +269,57 @@ def test_other_batches_are_refused_before_training(
     message = r"VAE learns from ImageBatch, and SquareData delivers PairBatch; .* SingleData"
     with pytest.raises(InputError, match=message):
         trainer(tmp_path, max_steps=1).fit(make_vae(), datamodule=data)
+
+
+def noisy_vae(**settings: Any) -> VAE:
+    parts = (partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,)))
+    return VAE((1, 8, 8), 16, 3, *parts, {"kl": KL}, **settings)
+
+
+def test_input_noise_reaches_the_encoder_alone_and_in_training_alone(data: DataModule) -> None:
+    vae, batch = noisy_vae(input_noise=(0.1, 0.2)), batch_of(data)
+    draws = vae.draw(8, torch.Generator().manual_seed(0))
+    seen = []
+    vae.encoder.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+    log = vae.losses(batch, draws, STEP).log
+    coarse = F.interpolate(draws["coarse"], (8, 8), mode="bilinear")
+    torch.testing.assert_close(seen[0], batch.image + 0.1 * draws["fine"] + 0.2 * coarse)
+    z = sample(*vae.encode(seen[0]), draws["noise"])
+    pixels = F.binary_cross_entropy_with_logits(vae.decoder(z), batch.image, reduction="sum") / 8
+    torch.testing.assert_close(log["reconstruction"], pixels)
+    clean = noisy_vae().draw(8, torch.Generator().manual_seed(0))
+    assert clean.keys() == {"noise"}
+    assert torch.equal(clean["noise"], draws["noise"])
+    assert vae.eval().draw(8, torch.Generator().manual_seed(0)).keys() == {"noise"}
+
+
+def test_the_discretized_likelihood_learns_its_scale(data: DataModule) -> None:
+    vae, batch = noisy_vae(likelihood="discretized"), batch_of(data)
+    draws = vae.draw(8, torch.Generator().manual_seed(0))
+    loss, log = vae.losses(batch, draws, STEP)
+    z = sample(*vae.encode(batch.image), draws["noise"])
+    scale = vae.pixels.log_scale
+    assert scale is not None
+    expected = negative_log_likelihood(vae.decoder(z), batch.image, "discretized", scale)
+    torch.testing.assert_close(log["reconstruction"], expected)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert scale.grad is not None
+    assert scale.grad != 0
+    assert "pixels.log_scale" not in noisy_vae().state_dict()
+
+
+def test_a_schedule_halves_the_learning_rate_at_given_optimiser_steps(
+    data: DataModule, tmp_path: Path
+) -> None:
+    vae = noisy_vae(scheduler=partial(MultiStepLR, milestones=[2, 4], gamma=0.5))
+    rates = []
+
+    class Note(pl.Callback):
+        def on_before_optimizer_step(
+            self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Optimizer
+        ) -> None:
+            rates.append(optimizer.param_groups[0]["lr"])
+
+    settings = {"accumulate_grad_batches": 2, "limit_val_batches": 0, "gradient_clip_val": 1.0}
+    trainer(tmp_path, max_steps=6, callbacks=[Note()], **settings).fit(vae, data)
+    assert rates == [1e-4, 1e-4, 5e-5, 5e-5, 2.5e-5, 2.5e-5]

@@ -6,4 +6,10 @@ from dislab.callbacks.representations import Representations
 from dislab.callbacks.stop_on_signal import StopOnSignal
 from dislab.callbacks.traversals import Traversals
 
-__all__ = ["Evaluate", "Reconstructions", "Representations", "StopOnSignal", "Traversals"]
+__all__ = [
+    "Evaluate",
+    "Reconstructions",
+    "Representations",
+    "StopOnSignal",
+    "Traversals",
+]

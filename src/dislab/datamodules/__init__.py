@@ -2,4 +2,6 @@
 
 from dislab.datamodules.single_data import SingleData
 
-__all__ = ["SingleData"]
+__all__ = [
+    "SingleData",
+]

@@ -2,4 +2,6 @@
 
 from dislab.datasets.dsprites import DSprites
 
-__all__ = ["DSprites"]
+__all__ = [
+    "DSprites",
+]

@@ -1,16 +1,22 @@
 """Negative log likelihoods of images, in nats per image: pixels summed, batch averaged."""
 
 import math
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from dislab.errors import InputError
 from dislab.functional.precision import full_precision
 
-Likelihood = Literal["bernoulli", "gaussian"]
-"""`bernoulli` reads the decoder's output as logits, `gaussian` as raw means of unit variance."""
+Likelihood = Literal["bernoulli", "gaussian", "discretized"]
+"""`bernoulli` reads the decoder's output as logits, `gaussian` as raw means of unit variance,
+`discretized` as locations of a logistic distribution over the 256 levels of a pixel."""
+
+_GAP: Final = 1 / 255
+"""From one level of a pixel to the next."""
 
 
 @full_precision
@@ -18,24 +24,65 @@ def negative_log_likelihood(
     output: Float[Tensor, "batch channel height width"],
     image: Float[Tensor, "batch channel height width"],
     likelihood: Likelihood,
+    log_scale: Float[Tensor, ""] | None = None,
 ) -> Float[Tensor, ""]:
     """−log p(x|z) in nats per image.
 
-    The Gaussian one keeps its constant, ½·log 2π a pixel, so that it is a density.
+    The Gaussian one keeps its constant, ½·log 2π a pixel, so that it is a density. The discretised
+    one is a probability.
 
     Args:
         output: What the decoder returned.
         image: Pixels in [0, 1].
         likelihood: How the output is read.
+        log_scale: Logarithm of the scale of `discretized`, in pixels of [0, 1].
+
+    Raises:
+        InputError: `discretized` has no scale.
     """
     if likelihood == "bernoulli":
         total = F.binary_cross_entropy_with_logits(output, image, reduction="sum")
     elif likelihood == "gaussian":
         constant = 0.5 * math.log(2 * math.pi) * image.numel()
         total = 0.5 * (output - image).square().sum() + constant
+    elif likelihood == "discretized":
+        if log_scale is None:
+            raise InputError(
+                "likelihood discretized needs a scale, which this method does not learn"
+            )
+        total = -discretized_log_probability(output, image, log_scale).sum()
     else:
         assert_never(likelihood)
     return total / len(image)
+
+
+@full_precision
+def discretized_log_probability(
+    location: Float[Tensor, "*shape"],
+    image: Float[Tensor, "*shape"],
+    log_scale: Float[Tensor, ""],
+) -> Float[Tensor, "*shape"]:
+    """Log probability of each pixel's level under a logistic distribution cut into 256 intervals.
+
+    An interval reaches half a level to either side; those of 0 and of 1 are open to the outside, so
+    that the 256 probabilities sum to one.
+
+    Kingma et al. (2016), https://arxiv.org/abs/1606.04934, appendix: one scale for all pixels.
+
+    Args:
+        location: Where the distributions are centred, pixels in [0, 1].
+        image: Pixels in [0, 1].
+        log_scale: Logarithm of the scale, in pixels of [0, 1].
+    """
+    inverse = torch.exp(-log_scale)
+    upper = (image + 0.5 * _GAP - location) * inverse
+    lower = (image - 0.5 * _GAP - location) * inverse
+    below, above = image < 0.5 * _GAP, image > 1 - 0.5 * _GAP
+    # σ(u) − σ(l) = σ(u)·σ(−l)·(1 − exp(l − u)), which loses no digits far from the location
+    inside = torch.log(-torch.expm1(-_GAP * inverse))
+    from_below = F.logsigmoid(upper).masked_fill(above, 0.0)
+    from_above = F.logsigmoid(-lower).masked_fill(below, 0.0)
+    return from_below + from_above + torch.where(below | above, torch.zeros_like(inside), inside)
 
 
 @full_precision

@@ -2,4 +2,6 @@
 
 from dislab.learners.histogram_boosting import HistogramBoosting
 
-__all__ = ["HistogramBoosting"]
+__all__ = [
+    "HistogramBoosting",
+]

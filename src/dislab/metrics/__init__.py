@@ -4,4 +4,8 @@ from dislab.metrics.dci import DCI
 from dislab.metrics.factor_vae_score import FactorVAEScore
 from dislab.metrics.mig import MIG
 
-__all__ = ["DCI", "MIG", "FactorVAEScore"]
+__all__ = [
+    "DCI",
+    "MIG",
+    "FactorVAEScore",
+]

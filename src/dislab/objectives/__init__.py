@@ -1,8 +1,11 @@
 """Objectives: what is minimised, and how an image becomes a code."""
 
+from dislab.objectives.ada_gvae import AdaGVAE
+from dislab.objectives.ada_mlvae import AdaMLVAE
 from dislab.objectives.beta_vae_dae import BetaVAEDAE
 from dislab.objectives.bottleneck_generator import BottleneckGenerator
 from dislab.objectives.composition_vae import CompositionVAE
+from dislab.objectives.dcign import DCIGN
 from dislab.objectives.denoising_autoencoder import DenoisingAutoencoder
 from dislab.objectives.ground_truth_decoder import GroundTruthDecoder
 from dislab.objectives.info_gan import InfoGAN
@@ -10,7 +13,10 @@ from dislab.objectives.info_wgan_gp import InfoWGANGP
 from dislab.objectives.vae import VAE
 
 __all__ = [
+    "DCIGN",
     "VAE",
+    "AdaGVAE",
+    "AdaMLVAE",
     "BetaVAEDAE",
     "BottleneckGenerator",
     "CompositionVAE",

@@ -1,12 +1,11 @@
 """Variational autoencoder with named regularisers."""
 
-from collections.abc import Iterator
-from typing import cast, final
+from typing import final
 
 import torch
 from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
-from torch import Tensor, nn
+from torch import Tensor
 
 from dislab.base import (
     DecoderBuilder,
@@ -16,14 +15,21 @@ from dislab.base import (
     ImageShape,
     Objective,
     Posterior,
-    Regularizer,
     RegularizerBuilder,
     Terms,
 )
-from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import sample
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.input_noise import InputNoise, check_input_noise, draw_input_noise
+from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._variational import (
+    Pixels,
+    build_regularizers,
+    draw_codes,
+    penalize,
+    posterior_of,
+    seen,
+)
 
 
 @final
@@ -43,6 +49,8 @@ class VAE(Objective):
         decoder: Makes the decoder.
         regularizers: Makes the regularisers, by the name they have in the log.
         likelihood: How pixels are distributed around the decoder's output.
+        input_noise: Standard deviations of the noise that the encoder alone sees in training, in
+            pixels of [0, 1]: of each subpixel, and of a 16 times coarser grid over all channels.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
@@ -60,31 +68,27 @@ class VAE(Objective):
         decoder: DecoderBuilder,
         regularizers: dict[str, RegularizerBuilder],
         likelihood: Likelihood = "bernoulli",
+        input_noise: InputNoise = (0.0, 0.0),
         optimizer: OptimizerCallable | None = None,
         scheduler: LRSchedulerCallable | None = None,
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
         check_at_least("latent_dim", latent_dim, 1)
-        if not regularizers:
-            raise InputError("a VAE needs a regulariser, such as kl: KL; without it codes are free")
-        for name in regularizers:
-            if not name.isidentifier() or hasattr(nn.ModuleDict, name):
-                raise InputError(f"{name!r} cannot name a regulariser; choose another name")
+        check_input_noise(input_noise)
+        self.image_shape = image_shape
         self.latent_dim = latent_dim
-        self.likelihood: Likelihood = likelihood
+        self.input_noise = input_noise
         self.encoder = encoder(image_shape, 2 * latent_dim)
         self.decoder = decoder(latent_dim, image_shape)
-        built = {name: make(latent_dim, train_size) for name, make in regularizers.items()}
-        self.regularizers = nn.ModuleDict(built)
+        self.pixels = Pixels(likelihood)
+        self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "a VAE")
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
-        """Standard normal noise, then what each regulariser needs, under `regulariser.name`."""
-        device = generator.device
-        draws = {"noise": torch.randn(count, self.latent_dim, generator=generator, device=device)}
-        for name, regularizer in self._named_regularizers():
-            for key, drawn in regularizer.draw(count, generator).items():
-                draws[f"{name}.{key}"] = drawn
+        """Noise of the codes, what each regulariser needs, and in training the input noise."""
+        draws = draw_codes(count, self.latent_dim, self.regularizers, generator)
+        if self.training and any(self.input_noise):
+            draws |= draw_input_noise(count, self.image_shape, generator)
         return draws
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
@@ -92,30 +96,17 @@ class VAE(Objective):
 
         The log holds the sum without auxiliary losses as `objective`.
         """
-        posterior = self.encode(batch.image)
+        posterior = self.encode(seen(batch.image, draws, self.input_noise))
         z = sample(*posterior, draws["noise"])
-        objective = negative_log_likelihood(self.decoder(z), batch.image, self.likelihood)
-        own_losses = torch.zeros_like(objective)
-        log = {"reconstruction": objective}
-        for name, regularizer in self.regularizers.items():
-            own = {
-                key.partition(".")[2]: rows
-                for key, rows in draws.items()
-                if key.startswith(f"{name}.")
-            }
-            penalty, auxiliary, terms = regularizer(posterior, z, own, step)
-            objective = objective + penalty
-            own_losses = own_losses if auxiliary is None else own_losses + auxiliary
-            log |= {f"{name}/{key}": value for key, value in terms.items()}
-        return Terms(objective + own_losses, log | {"objective": objective})
+        reconstruction = self.pixels.loss(self.decoder(z), batch.image)
+        penalty, own_losses, terms = penalize(self.regularizers, posterior, z, draws, step)
+        objective = reconstruction + penalty
+        log = {"reconstruction": reconstruction, **terms, "objective": objective}
+        return Terms(objective + own_losses, log)
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""
-        outputs = self.encoder(image)
-        if outputs.dtype in (torch.bfloat16, torch.float16):
-            outputs = outputs.float()
-        mean, log_var = outputs.chunk(2, dim=1)
-        return Posterior(mean, log_var)
+        return posterior_of(self.encoder(image))
 
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
@@ -127,8 +118,4 @@ class VAE(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images, pixels in [0, 1]."""
-        return mean_image(self.decoder(z), self.likelihood)
-
-    def _named_regularizers(self) -> Iterator[tuple[str, Regularizer]]:
-        for name, module in self.regularizers.items():
-            yield name, cast("Regularizer", module)
+        return self.pixels.mean(self.decoder(z))

@@ -3,4 +3,8 @@
 from dislab.plots.image_grid import image_grid
 from dislab.plots.output import pixels, save
 
-__all__ = ["image_grid", "pixels", "save"]
+__all__ = [
+    "image_grid",
+    "pixels",
+    "save",
+]

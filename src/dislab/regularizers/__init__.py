@@ -6,4 +6,10 @@ from dislab.regularizers.dip import DIP
 from dislab.regularizers.kl import KL
 from dislab.regularizers.total_correlation import TotalCorrelation
 
-__all__ = ["DIP", "KL", "CapacityKL", "DecomposedKL", "TotalCorrelation"]
+__all__ = [
+    "DIP",
+    "KL",
+    "CapacityKL",
+    "DecomposedKL",
+    "TotalCorrelation",
+]

@@ -1,0 +1,103 @@
+"""Any backbone of timm as an encoder."""
+
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dislab.base import Encoder, ImageShape
+from dislab.errors import InputError
+
+
+@final
+class TimmEncoder(Encoder):
+    """A backbone of timm, by its name there, with a linear layer of the wanted length on top.
+
+    Needs the extra `dislab[timm]`. Nothing is downloaded unless `pretrained` says so; pretrained
+    backbones then expect timm's own normalisation of images, which is not applied here. Backbones
+    with batch normalisation change with each batch they see, so that several processes do not equal
+    one.
+
+    Wightman (2019), https://github.com/huggingface/pytorch-image-models.
+
+    Args:
+        image_shape: Channels, height and width.
+        outputs: Length of the vector that comes out.
+        backbone: A name that `timm.list_models()` knows.
+        pretrained: Whether to start from published weights, which are downloaded.
+
+    Raises:
+        InputError: timm is not installed or cannot be imported, it has no such backbone, or the
+            backbone refuses the images.
+    """
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        outputs: int,
+        backbone: str = "resnet18",
+        pretrained: bool = False,
+    ) -> None:
+        super().__init__()
+        timm = _timm()
+        if not timm.is_model(backbone):
+            family = timm.list_models(f"*{backbone[:6]}*")[:8] or timm.list_models()[:8]
+            raise InputError(
+                f"timm {timm.__version__} has no backbone {backbone!r}; it has "
+                f"{', '.join(family)} and others: timm.list_models()"
+            )
+        channels, height, width = image_shape
+        settings: dict[str, Any] = {"in_chans": channels, "num_classes": outputs}
+        known = timm.get_pretrained_cfg(backbone)
+        if known is not None and known.fixed_input_size:
+            settings["img_size"] = (height, width)
+        try:
+            self.network: nn.Module = timm.create_model(backbone, pretrained, **settings)
+            with torch.no_grad():  # some backbones refuse a size only when they see an image
+                self.network.eval()(torch.zeros(1, *image_shape))
+        except (AssertionError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{backbone} refuses {channels}×{height}×{width} images: {error}; "
+                "choose another backbone or size"
+            ) from error
+        self.network.train()
+
+    def forward(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch output"]:
+        """The vectors of a batch of images.
+
+        Args:
+            image: Pixels in [0, 1].
+        """
+        vectors: Tensor = self.network(image)
+        return vectors
+
+
+def _timm() -> ModuleType:
+    """The package, imported when an encoder is made, or a message with the remedy."""
+    try:
+        import timm
+    except ImportError as error:
+        raise InputError(
+            f"TimmEncoder needs timm, which cannot be imported ({error}); install it: "
+            "pip install 'dislab[timm]'"
+        ) from error
+    except RuntimeError as error:  # what a torchvision that was built for another torch raises
+        raise InputError(
+            f"timm cannot be imported, for torchvision {_version('torchvision')} does not fit "
+            f"torch {_version('torch')} ({error}); install the torchvision that was built for this "
+            "torch, from the same index: https://pytorch.org/get-started/locally"
+        ) from error
+    module: ModuleType = timm
+    return module
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,68 @@
+"""Steps that objectives over pairs of images share; the two images are one batch for a network."""
+
+from typing import Final, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from dislab.base import Draws, PairBatch, Posterior, TransitionBatch
+from dislab.functional.gaussians import sample
+from dislab.functional.input_noise import InputNoise
+from dislab.objectives._variational import Penalties, penalize, seen, under
+
+PairLabels = Literal["none", "known"]
+"""Whether the changed factors of a pair are unknown, or read from the batch."""
+
+SIDES: Final = ("first", "second")
+"""Under which names the draws of the two images lie."""
+
+
+def seen_pair(
+    batch: PairBatch | TransitionBatch, draws: Draws, noise: InputNoise
+) -> Float[Tensor, "twice channel height width"]:
+    """What the encoder sees: all first images, then all second ones, with their input noise."""
+    images = zip(SIDES, (batch.image, batch.second), strict=True)
+    return torch.cat([seen(image, under(side, draws), noise) for side, image in images])
+
+
+def halves(posterior: Posterior) -> tuple[Posterior, Posterior]:
+    """The posteriors of the first images and of the second ones."""
+    first, second = zip(posterior.mean.chunk(2), posterior.log_var.chunk(2), strict=True)
+    return Posterior(*first), Posterior(*second)
+
+
+def share(
+    posterior: Posterior, common: tuple[Tensor, Tensor], shared: Bool[Tensor, "batch latent"]
+) -> Posterior:
+    """A posterior whose shared latents have the mean and log variance common to the pair."""
+    mean, log_var = common
+    return Posterior(
+        torch.where(shared, mean, posterior.mean), torch.where(shared, log_var, posterior.log_var)
+    )
+
+
+def sample_pair(first: Posterior, second: Posterior, draws: Draws) -> list[Tensor]:
+    """A sample of each posterior, each with noise of its own."""
+    posteriors = zip(SIDES, (first, second), strict=True)
+    return [sample(*posterior, draws[f"{side}.noise"]) for side, posterior in posteriors]
+
+
+def penalize_pair(
+    regularizers: nn.ModuleDict,
+    first: Posterior,
+    second: Posterior,
+    z: list[Tensor],
+    draws: Draws,
+    step: Int[Tensor, ""],
+) -> Penalties:
+    """The mean over the two images of every sum and term."""
+    one, other = (
+        penalize(regularizers, posterior, codes, under(side, draws), step)
+        for side, posterior, codes in zip(SIDES, (first, second), z, strict=True)
+    )
+    return Penalties(
+        0.5 * (one.penalty + other.penalty),
+        0.5 * (one.auxiliary + other.auxiliary),
+        {name: 0.5 * (one.terms[name] + other.terms[name]) for name in one.terms},
+    )

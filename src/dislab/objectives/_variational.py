@@ -1,0 +1,113 @@
+"""Steps that variational objectives share: posteriors, pixel likelihood, regularisers, noise."""
+
+from typing import NamedTuple, cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from dislab.base import Draws, Posterior, Regularizer, RegularizerBuilder
+from dislab.errors import InputError
+from dislab.functional.input_noise import InputNoise, add_input_noise
+from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+
+_LOG_SCALE = -3.0
+
+
+class Penalties(NamedTuple):
+    """The sums over all regularisers of their penalties and of their auxiliary losses."""
+
+    penalty: Tensor
+    auxiliary: Tensor
+    terms: dict[str, Tensor]
+
+
+class Pixels(nn.Module):
+    """The likelihood of pixels around a decoder's output; `discretized` learns its one scale."""
+
+    log_scale: nn.Parameter | None
+
+    def __init__(self, likelihood: Likelihood) -> None:
+        super().__init__()
+        self.likelihood: Likelihood = likelihood
+        learned = nn.Parameter(torch.tensor(_LOG_SCALE)) if likelihood == "discretized" else None
+        self.register_parameter("log_scale", learned)
+
+    def loss(
+        self,
+        output: Float[Tensor, "batch channel height width"],
+        image: Float[Tensor, "batch channel height width"],
+    ) -> Float[Tensor, ""]:
+        """−log p(x|z) in nats per image."""
+        return negative_log_likelihood(output, image, self.likelihood, self.log_scale)
+
+    def mean(
+        self, output: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """The mean of p(x|z), pixels in [0, 1]."""
+        return mean_image(output, self.likelihood)
+
+
+def posterior_of(outputs: Float[Tensor, "batch output"]) -> Posterior:
+    """The posteriors of an encoder's outputs, means first, in float32 or wider."""
+    if outputs.dtype in (torch.bfloat16, torch.float16):
+        outputs = outputs.float()
+    mean, log_var = outputs.chunk(2, dim=1)
+    return Posterior(mean, log_var)
+
+
+def build_regularizers(
+    builders: dict[str, RegularizerBuilder], latent_dim: int, train_size: int, owner: str
+) -> nn.ModuleDict:
+    """The regularisers by name; there must be one, and names must be possible ones."""
+    if not builders:
+        raise InputError(f"{owner} needs a regulariser, such as kl: KL; without it codes are free")
+    for name in builders:
+        if not name.isidentifier() or hasattr(nn.ModuleDict, name):
+            raise InputError(f"{name!r} cannot name a regulariser; choose another name")
+    return nn.ModuleDict({name: make(latent_dim, train_size) for name, make in builders.items()})
+
+
+def draw_codes(
+    count: int, latent_dim: int, regularizers: nn.ModuleDict, generator: torch.Generator
+) -> Draws:
+    """Standard normal `noise`, then what each regulariser needs, under `regulariser.name`."""
+    device = generator.device
+    draws = {"noise": torch.randn(count, latent_dim, generator=generator, device=device)}
+    for name, regularizer in regularizers.items():
+        for key, drawn in cast("Regularizer", regularizer).draw(count, generator).items():
+            draws[f"{name}.{key}"] = drawn
+    return draws
+
+
+def under(name: str, draws: Draws) -> Draws:
+    """The draws whose names begin with `name.`, without it."""
+    prefix = f"{name}."
+    return {key[len(prefix) :]: rows for key, rows in draws.items() if key.startswith(prefix)}
+
+
+def seen(
+    image: Float[Tensor, "batch channel height width"], draws: Draws, noise: InputNoise
+) -> Float[Tensor, "batch channel height width"]:
+    """What the encoder sees: the image, with input noise where the step drew some."""
+    if "fine" not in draws:
+        return image
+    return add_input_noise(image, draws["fine"], draws["coarse"], noise)
+
+
+def penalize(
+    regularizers: nn.ModuleDict,
+    posterior: Posterior,
+    z: Float[Tensor, "batch latent"],
+    draws: Draws,
+    step: Int[Tensor, ""],
+) -> Penalties:
+    """The sums of all penalties and of all auxiliary losses; terms under `regulariser/term`."""
+    total, own_losses = z.new_zeros(()), z.new_zeros(())
+    terms: dict[str, Tensor] = {}
+    for name, regularizer in regularizers.items():
+        penalty, auxiliary, own = regularizer(posterior, z, under(name, draws), step)
+        total = total + penalty
+        own_losses = own_losses if auxiliary is None else own_losses + auxiliary
+        terms |= {f"{name}/{key}": value for key, value in own.items()}
+    return Penalties(total, own_losses, terms)

@@ -1,0 +1,147 @@
+"""DC-IGN: latents of factors that do not vary in a batch are clamped to their mean."""
+
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
+
+from dislab.base import (
+    ClampedBatch,
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageShape,
+    Objective,
+    Posterior,
+    RegularizerBuilder,
+    Terms,
+)
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.clamping import clamp_to_mean
+from dislab.functional.gaussians import sample
+from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._variational import (
+    Pixels,
+    build_regularizers,
+    draw_codes,
+    penalize,
+    posterior_of,
+)
+
+
+@final
+class DCIGN(Objective):
+    """Weak supervision by batches in which one group of factors varies: other latents are clamped.
+
+    Each group of factors has latents of its own. In a batch of a group, the samples of all other
+    latents are replaced by their batch mean before decoding, so that the group's latents alone can
+    explain what varies. The clamped latents learn to stay put: their gradient is `strength` times
+    their distance from the mean. Regularisers apply to all latents.
+
+    Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2. Departure: the
+    gradient of the clamped latents is that of ½ · strength · mean_b ‖z − mean‖², a term of the
+    loss, instead of an edited backward pass; the two are equal, with 1/B because losses are batch
+    means.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        train_size: Size of the training set; the command line takes it from the data.
+        group_names: Names of the groups of factors; the command line takes them from the data.
+        latents: Number of latents of each group, in the order in which they make up the code.
+        encoder: Makes the encoder, whose outputs are means and log variances.
+        decoder: Makes the decoder.
+        regularizers: Makes the regularisers, by the name they have in the log.
+        strength: Weight of the clamped latents' distance from their mean.
+        likelihood: How pixels are distributed around the decoder's output.
+        optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: The groups are not the data's, one has no latent, there is no regulariser or
+            one with a name that cannot be, or a part refuses its settings.
+    """
+
+    batch_types: ClassVar[tuple[type, ...]] = (ClampedBatch,)
+    group_of_latent: Tensor
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        train_size: int,
+        group_names: tuple[str, ...],
+        latents: dict[str, int],
+        encoder: EncoderBuilder,
+        decoder: DecoderBuilder,
+        regularizers: dict[str, RegularizerBuilder],
+        strength: float = 0.01,
+        likelihood: Likelihood = "bernoulli",
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        _check_groups(group_names, latents)
+        check_at_least("strength", strength, 0)
+        self.latent_dim = sum(latents.values())
+        self.strength = strength
+        self.encoder = encoder(image_shape, 2 * self.latent_dim)
+        self.decoder = decoder(self.latent_dim, image_shape)
+        self.pixels = Pixels(likelihood)
+        self.regularizers = build_regularizers(regularizers, self.latent_dim, train_size, "DCIGN")
+        numbers = torch.tensor([group_names.index(name) for name in latents])
+        sizes = torch.tensor([*latents.values()])
+        self.register_buffer("group_of_latent", numbers.repeat_interleave(sizes))
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Noise of the codes, then what each regulariser needs, under `regulariser.name`."""
+        return draw_codes(count, self.latent_dim, self.regularizers, generator)
+
+    def losses(self, batch: ClampedBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """Negative log likelihood with clamped latents, penalties, and the pull towards the mean.
+
+        The log holds the unweighted pull as `invariance`, and the sum without auxiliary losses as
+        `objective`.
+        """
+        posterior = self.encode(batch.image)
+        z = sample(*posterior, draws["noise"])
+        active = batch.active[:, None] == self.group_of_latent
+        clamped, invariance = clamp_to_mean(z, active)
+        reconstruction = self.pixels.loss(self.decoder(clamped), batch.image)
+        penalty, own_losses, terms = penalize(self.regularizers, posterior, z, draws, step)
+        objective = reconstruction + penalty + self.strength * invariance
+        log = {"reconstruction": reconstruction, "invariance": invariance, **terms}
+        return Terms(objective + own_losses, log | {"objective": objective})
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x), in float32 or wider."""
+        return posterior_of(self.encoder(image))
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the posteriors, the groups' latents in the order of `latents`."""
+        return self.encode(image).mean
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images, pixels in [0, 1]."""
+        return self.pixels.mean(self.decoder(z))
+
+
+def _check_groups(group_names: tuple[str, ...], latents: dict[str, int]) -> None:
+    if not group_names:
+        raise InputError(
+            "DCIGN needs data whose batches vary one group of factors at a time, and these data "
+            "have no groups; use a data module that delivers ClampedBatch"
+        )
+    if set(latents) != set(group_names):
+        raise InputError(
+            f"latents names the groups {', '.join(latents) or 'none'}, and the data have "
+            f"{', '.join(group_names)}; give each of these a number of latents"
+        )
+    for name, number in latents.items():
+        check_at_least(f"latents.{name}", number, 1)
