@@ -2,8 +2,9 @@
 
 import gzip
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -66,16 +67,16 @@ def read_blocks(
             raise refusal(path, f"it goes on behind row {shape[0] - 1}", page)
 
 
-def open_packed(path: Path) -> BinaryIO:
+def open_packed(path: Path) -> BufferedReader | gzip.GzipFile:
     """A file, unpacked while it is read if its name ends in `.gz`.
 
     Args:
         path: The file.
     """
-    return cast("BinaryIO", gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
-def _header(stream: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
+def _header(stream: BufferedReader | gzip.GzipFile) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
     """Type and shape of the matrix that begins here; None when there is none."""
     start = np.frombuffer(stream.read(8), dtype="<u4")
     if len(start) < 2 or int(start[0]) not in MAGIC or not 1 <= start[1] <= 8:

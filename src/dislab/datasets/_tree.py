@@ -65,7 +65,7 @@ def _members(packed: tarfile.TarFile) -> Iterator[tuple[str, tuple[int, int]]]:
         if member.isreg():
             yield member.name, (member.offset_data, member.size)
         # a kept member takes a kilobyte, and there may be a million
-        packed.members = []
+        packed.members = []  # type: ignore[attr-defined]  # not in the stubs
 
 
 def _below(folder: Path) -> Iterator[str]:
