@@ -193,3 +193,9 @@ def test_look_up_by_name() -> None:
     assert SPACE.column("orientation") == 2
     with pytest.raises(InputError, match="did you mean scale"):
         SPACE["Scales"]
+
+
+def test_many_names_are_not_all_listed() -> None:
+    many = Factor("object", tuple(map(float, range(183))), "categorical")
+    with pytest.raises(InputError, match=r"no value 200; they are 0, 1, .*, 49 and 133 more$"):
+        many.allowed(200)

@@ -219,6 +219,14 @@ def test_download_refuses_other_bytes(
     assert path.read_bytes() == CONTENT
 
 
+def test_download_knows_an_md5_by_its_length(server: Server, tmp_path: Path) -> None:
+    md5 = hashlib.md5(CONTENT).hexdigest()
+    download(server.url, tmp_path / "file.bin", checksum=md5)
+    server.content = CONTENT[::-1]
+    with pytest.raises(InputError, match=f"not the published file: MD5 .* instead of {md5}"):
+        download(server.url, tmp_path / "other.bin", checksum=md5)
+
+
 def test_download_says_what_to_do_without_a_network(tmp_path: Path) -> None:
     path = tmp_path / "file.bin"
     with pytest.raises(InputError) as caught:

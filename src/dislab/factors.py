@@ -30,6 +30,8 @@ Selection = Mapping[
 `{min: …, max: …}` in the factor's unit, ends included. All named factors must agree; the empty
 selection matches every state."""
 
+_VALUES_SHOWN: Final = 50
+
 TOLERANCE: Final = 1e-6
 """Slack of every comparison with a factor's value, as a fraction of the factor's range."""
 
@@ -45,6 +47,8 @@ class Factor:
         kind: How the values relate.
         unit: What a numeric value counts, such as `rad`; empty for plain numbers.
         period: After how much a circular factor returns to itself, in its unit.
+        nuisance: Whether it only tells apart images whose other factors agree, or says which part
+            of a collection they belong to; scores leave it out.
 
     Raises:
         InputError: No values, a repeated one, names for a factor that is not categorical, or a
@@ -56,6 +60,7 @@ class Factor:
     kind: Kind = "ordinal"
     unit: str = ""
     period: float | None = None
+    nuisance: bool = False
 
     def __post_init__(self) -> None:
         """Checks the values against the kind."""
@@ -111,7 +116,9 @@ class Factor:
     def describe(self) -> str:
         """One phrase that lists the values, for messages and tables."""
         if self.kind == "categorical":
-            return "they are " + ", ".join(map(str, self.values))
+            shown = ", ".join(_plain(value) for value in self.values[:_VALUES_SHOWN])
+            rest = len(self) - _VALUES_SHOWN
+            return f"they are {shown}" + (f" and {rest} more" if rest > 0 else "")
         unit = f" {self.unit}" if self.unit else ""
         shown = ", ".join(f"{value:.6g}" for value in self.numbers)
         if len(self) > 8:
@@ -325,3 +332,7 @@ class FactorSpace:
         keys = self._keys(self.table)
         order = np.argsort(keys)
         return order, keys[order]
+
+
+def _plain(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"

@@ -119,8 +119,7 @@ def sha256(path: Path) -> str:
     Args:
         path: The file.
     """
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return _digest(path, "sha256")
 
 
 def download(
@@ -136,7 +135,8 @@ def download(
         url: Where the file is published.
         path: Where it goes; until it is complete and verified, `.part` is added to the name.
         size: Its published length in bytes, where it is known.
-        checksum: Its published SHA-256 in hexadecimal, where it is known.
+        checksum: Its published SHA-256 or MD5 in hexadecimal, where one is known; their lengths
+            tell them apart.
         timeout: Longest silence of the server, in seconds.
 
     Raises:
@@ -200,11 +200,19 @@ def _copy(
 def _verify(url: str, part: Path, size: int | None, checksum: str | None) -> None:
     got = part.stat().st_size
     wrong = f"{got} bytes instead of {size}" if size not in (None, got) else ""
-    if not wrong and checksum is not None and (found := sha256(part)) != checksum.lower():
-        wrong = f"SHA-256 {found} instead of {checksum.lower()}"
+    if not wrong and checksum is not None:
+        # MD5 is no guard against malice, but the only published checksum of some old sets
+        name, kind = ("MD5", "md5") if len(checksum) == 32 else ("SHA-256", "sha256")
+        if (found := _digest(part, kind)) != checksum.lower():
+            wrong = f"{name} {found} instead of {checksum.lower()}"
     if wrong:
         part.unlink()
         raise InputError(
             f"what {url} sent is not the published file: {wrong}; it was removed; try again, and "
             "if that changes nothing, fetch the file from another place"
         )
+
+
+def _digest(path: Path, kind: str) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, kind).hexdigest()

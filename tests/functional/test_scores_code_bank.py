@@ -42,6 +42,16 @@ def test_a_factor_that_never_varies_is_named() -> None:
     assert bank.varied.tolist() == [True, False]
 
 
+def test_a_nuisance_is_not_scored_and_not_warned_of() -> None:
+    instance = Factor("instance", (0.0, 1.0), "categorical", nuisance=True)
+    space = FactorSpace((*SPACE.factors, instance))
+    factors = torch.tensor([[0, 2, 0], [1, 0, 1], [1, 1, 0]])
+    assert checked([CODES], [factors], space, least=2).varied.tolist() == [True, True, False]
+    constant = torch.tensor([[0, 2, 0], [0, 2, 1], [0, 2, 0]])
+    with pytest.raises(InputError, match="takes more than one value"):
+        checked([CODES], [constant], space, least=2)
+
+
 @pytest.mark.parametrize(
     ("codes", "factors", "message"),
     [

@@ -1,6 +1,7 @@
 """Contract of the data sets."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from jaxtyping import Int, UInt8
@@ -17,6 +18,13 @@ class Dataset(ABC):
     memory on the host, or copied to an accelerator once, so that a batch is gathered where the
     tables are.
     """
+
+    licence: ClassVar[str] = "unstated"
+    """Under what terms the images are published, in a few words."""
+    citation: ClassVar[str] = ""
+    """Whom to cite: authors, year, title and address."""
+    size: ClassVar[int | None] = None
+    """Bytes that the prepared images take in the cache folder, at the default settings."""
 
     @property
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Literal, final
+from typing import Any, ClassVar, Final, Literal, final
 
 import numpy as np
 import torch
@@ -59,6 +59,13 @@ class DSprites(Dataset):
     Raises:
         InputError: `path` or `download` is given for images that are drawn.
     """
+
+    licence: ClassVar[str] = "Apache-2.0"
+    citation: ClassVar[str] = (
+        "Matthey, Higgins, Hassabis and Lerchner (2017), dSprites: Disentanglement testing Sprites "
+        "dataset, https://github.com/google-deepmind/dsprites-dataset"
+    )
+    size: ClassVar[int | None] = 377_487_360
 
     def __init__(
         self,

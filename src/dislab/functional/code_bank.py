@@ -25,7 +25,7 @@ class CodeBank(NamedTuple):
     Attributes:
         codes: Finite codes in float64, shape (image, latent).
         factors: Positions in int64, shape (image, factor), within the space.
-        varied: Which factors take more than one value, shape (factor,).
+        varied: Which factors take more than one value and are no nuisance, shape (factor,).
     """
 
     codes: Tensor
@@ -118,11 +118,14 @@ def _checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tenso
 
 
 def _varied(factors: Int[Tensor, "image factor"], space: FactorSpace) -> Bool[Tensor, " factor"]:
-    varied = (factors != factors[:1]).any(0)
+    scored = torch.tensor([not factor.nuisance for factor in space.factors], device=factors.device)
+    varied = (factors != factors[:1]).any(0) & scored
     constant = [
-        name for name, varies in zip(space.names, varied.tolist(), strict=True) if not varies
+        factor.name
+        for factor, varies in zip(space.factors, varied.tolist(), strict=True)
+        if not varies and not factor.nuisance
     ]
-    if len(constant) == len(space.factors):
+    if not varied.any():
         raise InputError(
             f"none of {', '.join(space.names)} takes more than one value in these "
             f"{len(factors)} images; score images whose factors vary"

@@ -1,0 +1,43 @@
+"""States of collections whose labels do not identify an image."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.factors import Factor, FactorSpace, Indices
+
+INSTANCE: Final = "instance"
+"""Name of the factor that tells images with equal labels apart."""
+
+
+def with_instances(factors: Sequence[Factor], labels: npt.NDArray[np.integer[Any]]) -> FactorSpace:
+    """The states of labelled images, in their order, with a last factor `instance`.
+
+    The states of a factor space differ, and those of images with equal labels would not. So such
+    images are counted: the first one is instance 0, the next one instance 1, and so on. The number
+    means nothing beyond that, and the factor is marked as a nuisance.
+
+    Args:
+        factors: The labelled factors.
+        labels: Value numbers, one row an image and one column a factor.
+    """
+    numbers = _occurrences(labels)
+    names = tuple(map(float, range(int(numbers.max(initial=0)) + 1)))
+    instance = Factor(INSTANCE, names, "categorical", nuisance=True)
+    table = np.column_stack([labels, numbers]).astype(np.int32)
+    return FactorSpace((*factors, instance), table)
+
+
+def _occurrences(labels: npt.NDArray[np.integer[Any]]) -> Indices:
+    """How many earlier rows are equal, for each row."""
+    order = np.lexsort(labels.T[::-1])
+    ordered = labels[order]
+    fresh = np.ones(len(labels), dtype=np.bool_)
+    fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    starts = np.flatnonzero(fresh)
+    ranks = np.arange(len(labels)) - starts[np.cumsum(fresh) - 1]
+    numbers = np.empty(len(labels), dtype=np.int64)
+    numbers[order] = ranks
+    return numbers

@@ -1,0 +1,40 @@
+"""Labels that only their published files tell, kept beside the converted images."""
+
+import zipfile
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.storage import atomic, cache_folder
+
+Labels = dict[str, npt.NDArray[Any]]
+
+
+def kept_labels(name: str) -> Labels | None:
+    """The labels that `keep_labels` wrote; None when there are none, or their file is damaged.
+
+    Args:
+        name: Name of the set in the cache folder, folders included.
+    """
+    path = cache_folder() / f"{name}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return dict(archive)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def keep_labels(name: str, labels: Labels) -> None:
+    """Writes labels to the cache folder.
+
+    Args:
+        name: Name of the set in the cache folder, folders included.
+        labels: Arrays by name, without pickled objects.
+
+    Raises:
+        InputError: They cannot be written.
+    """
+    # savez adds .npz to a path that lacks it, and the temporary name does
+    with atomic(cache_folder() / f"{name}.npz") as temporary, temporary.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **labels)

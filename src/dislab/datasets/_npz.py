@@ -1,0 +1,136 @@
+"""Arrays in npz archives, read from their start to their end without unpickling anything."""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from io import BufferedIOBase
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.errors import InputError
+
+_ROWS_AT_A_TIME: Final = 1024
+
+Refusal = Callable[[str], InputError]
+"""Makes the error for an archive out of what is wrong with it."""
+
+
+class Header(NamedTuple):
+    """What an array says of itself, and its bytes.
+
+    Attributes:
+        shape: Its shape.
+        dtype: Its type.
+        fortran: Whether it is in column-major order.
+        stream: Its elements; closing it is the caller's.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+    stream: BufferedIOBase
+
+
+def open_header(archive: zipfile.ZipFile, name: str, refuse: Refusal) -> Header:
+    """An array of an archive, opened behind its header.
+
+    Args:
+        archive: The archive.
+        name: Name of the array.
+        refuse: Makes the error.
+
+    Raises:
+        InputError: There is no such array, or its header is broken.
+    """
+    file = f"{name}.npy"
+    if file not in archive.namelist():
+        raise refuse(f"it has no array {name}, only {', '.join(archive.namelist())}")
+    stream = cast("BufferedIOBase", archive.open(file))
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+            version, np.lib.format.read_array_header_2_0
+        )
+        shape, fortran, dtype = read(stream)
+    except ValueError as error:
+        stream.close()
+        raise refuse(f"{name} has no valid header: {error}") from error
+    return Header(shape, dtype, fortran, stream)
+
+
+def open_array(
+    archive: zipfile.ZipFile,
+    name: str,
+    dtype: npt.DTypeLike,
+    shape: tuple[int | None, ...],
+    refuse: Refusal,
+) -> Header:
+    """An array of an archive, opened behind its header, which must be as expected.
+
+    Args:
+        archive: The archive.
+        name: Name of the array.
+        dtype: The type that it must have.
+        shape: The shape that it must have; None stands for any length.
+        refuse: Makes the error.
+
+    Raises:
+        InputError: There is no such array, or its header is another one.
+    """
+    header = open_header(archive, name, refuse)
+    fits = len(header.shape) == len(shape) and all(
+        wanted in (None, found) for wanted, found in zip(shape, header.shape, strict=True)
+    )
+    if header.dtype != np.dtype(dtype) or not fits or header.fortran:
+        header.stream.close()
+        found = f"{header.dtype} of shape {header.shape}"
+        what = "pickled objects" if header.dtype.hasobject else found
+        order = " in column-major order" if header.fortran else ""
+        wanted_shape = str(shape).replace("None", "any")
+        raise refuse(
+            f"{name} is {what}{order} instead of {np.dtype(dtype)} of shape {wanted_shape}"
+        )
+    return header
+
+
+def read_array(header: Header, name: str, refuse: Refusal) -> npt.NDArray[Any]:
+    """All elements of an opened array; its stream is closed.
+
+    Args:
+        header: The array.
+        name: Its name, for the message.
+        refuse: Makes the error.
+
+    Raises:
+        InputError: It has more or fewer elements than its header says.
+    """
+    with header.stream as stream:
+        content = stream.read()
+    if len(content) != int(np.prod(header.shape)) * header.dtype.itemsize:
+        raise refuse(f"{name} has {len(content)} bytes behind its header")
+    elements = np.frombuffer(content, dtype=header.dtype)
+    return elements.reshape(header.shape, order="F" if header.fortran else "C")
+
+
+def array_blocks(header: Header, name: str, refuse: Refusal) -> Iterator[npt.NDArray[Any]]:
+    """The rows of an opened array of images, some at a time; its stream is closed at the end.
+
+    Args:
+        header: The array.
+        name: Its name, for the message.
+        refuse: Makes the error.
+
+    Raises:
+        InputError: It has more or fewer rows than its header says.
+    """
+    count, row = header.shape[0], int(np.prod(header.shape[1:])) * header.dtype.itemsize
+    with header.stream as stream:
+        for start in range(0, count, _ROWS_AT_A_TIME):
+            rows = min(_ROWS_AT_A_TIME, count - start)
+            content = stream.read(rows * row)
+            if len(content) != rows * row:
+                raise refuse(f"{name} ends within images {start} to {start + rows - 1}")
+            yield np.frombuffer(content, dtype=header.dtype).reshape(rows, *header.shape[1:])
+        if stream.read(1):
+            raise refuse(f"{name} goes on behind image {count - 1}")

@@ -1,0 +1,115 @@
+"""Published files: where they are looked for, how they are fetched, what is said when they fail."""
+
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from dislab.errors import InputError
+from dislab.storage import cache_folder, download
+
+
+class Published(NamedTuple):
+    """A file or a tree of files that somebody else publishes.
+
+    Attributes:
+        names: What it is called; several names are forms of the same content, such as an archive
+            and the folder that is unpacked from it. The first one is what is downloaded.
+        page: The address where people find it.
+        url: The address of the first form itself; None where only people can fetch it.
+        size: Its length in bytes, where it is known.
+        checksum: Its SHA-256 or MD5 in hexadecimal, where one is known.
+        kind: What a user's path may be. `file`: the file, or a folder that holds it; `tree`: also
+            the unpacked folder itself; `part`: only the folder that holds it beside others.
+    """
+
+    names: tuple[str, ...]
+    page: str
+    url: str | None = None
+    size: int | None = None
+    checksum: str | None = None
+    kind: Literal["file", "tree", "part"] = "file"
+
+    @property
+    def called(self) -> str:
+        """The names, for messages."""
+        return " or ".join(self.names)
+
+
+def find(published: Published, path: str | None, fetch: bool) -> Path:
+    """Where a published file lies; fetched into the cache folder when that is asked for.
+
+    Args:
+        published: The file.
+        path: Where the user says that it lies; None looks in the cache folder.
+        fetch: Whether it may be downloaded when it is not in the cache folder.
+
+    Raises:
+        InputError: It is not there, or cannot be fetched.
+    """
+    if path is not None:
+        return _given(published, Path(path).expanduser())
+    folder = cache_folder()
+    if found := _inside(published, folder):
+        return found
+    if fetch and published.url is not None:
+        download(published.url, folder / published.names[0], published.size, published.checksum)
+        return folder / published.names[0]
+    offer = ", or set download to true" if published.url is not None else ""
+    refused = "; it cannot be downloaded from here" if fetch and published.url is None else ""
+    raise InputError(
+        f"{published.called} is not in {folder}{refused}; put it there (it is published at "
+        f"{published.page}) or give its path{offer}"
+    )
+
+
+@contextmanager
+def reading(path: Path, page: str) -> Iterator[None]:
+    """Turns what a broken file makes its reader raise into one message.
+
+    Args:
+        path: The file that is read.
+        page: Where it is published.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+        raise InputError(
+            f"{path} cannot be read: {error}; it may be cut or altered; fetch it again from {page}"
+        ) from error
+
+
+def refusal(path: Path, what: str, page: str) -> InputError:
+    """The error for a file that can be read, but is not what was published.
+
+    Args:
+        path: The file.
+        what: What is wrong with it.
+        page: Where it is published.
+    """
+    return InputError(f"{path} is not the published file: {what}; fetch it again from {page}")
+
+
+def _given(published: Published, given: Path) -> Path:
+    if given.is_file() and published.kind != "part":
+        return given
+    if found := _inside(published, given):
+        return found
+    if given.is_dir() and published.kind == "tree":
+        return given
+    wanted = "the folder of" if published.kind == "part" else "the path of"
+    raise InputError(
+        f"there is no {published.called} at {given}; give {wanted} the published file (from "
+        f"{published.page}), or leave path out to look in {cache_folder()}"
+    )
+
+
+def _inside(published: Published, folder: Path) -> Path | None:
+    candidates = (folder / name for name in published.names)
+    return next((one for one in candidates if one.exists()), None)

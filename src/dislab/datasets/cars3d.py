@@ -1,0 +1,171 @@
+"""The Cars3D data set."""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Final, final
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets._bank import Rows
+from dislab.datasets._decode import check_side, shrink
+from dislab.datasets._image_bank import ImageBank, Pictures
+from dislab.datasets._published import Published, find, reading, refusal
+from dislab.datasets._tree import open_tree
+from dislab.factors import Factor, FactorSpace
+
+_PAGE: Final = "http://www.scottreed.info"
+SOURCE: Final = Published(
+    ("nips2015-analogy-data.tar.gz", "nips2015-analogy-data"),
+    _PAGE,
+    "http://www.scottreed.info/files/nips2015-analogy-data.tar.gz",
+    checksum="4e866a7919c1beedf53964e6f7a23686",
+    kind="tree",
+)
+_MESH: Final = re.compile(r"(?:^|/)car_(\d+)_mesh\.mat$")
+_SIDE: Final = 128
+
+FACTORS: Final = FactorSpace(
+    (
+        Factor("elevation", (0.0, 1.0, 2.0, 3.0)),
+        Factor(
+            "azimuth", tuple(15.0 * step for step in range(24)), "circular", "deg", period=360.0
+        ),
+        Factor("object", tuple(map(float, range(183))), "categorical"),
+    )
+)
+
+
+@final
+class Cars3D(Dataset):
+    """Cars3D: 17,568 images in colour of 183 car models from 4 elevations and 24 azimuths.
+
+    The elevations are numbered, since their angles are not published. The models are numbered in
+    the order of their file names. The images, published at 128×128, are brought to `side` by
+    Pillow's bilinear filter; `disentanglement_lib` uses a Lanczos filter instead, so its pixels
+    differ slightly.
+
+    The archive also holds other sets, which are not read. Converting needs memory for all images
+    (216 MB at 64 pixels).
+
+    Reed, Zhang, Zhang and Lee (2015), Deep Visual Analogy-Making,
+    https://papers.nips.cc/paper/5845-deep-visual-analogy-making
+
+    Args:
+        side: Height and width of the images in pixels, at most 128.
+        path: The published archive (nips2015-analogy-data.tar.gz), or a folder that holds it or
+            its files car_*_mesh.mat; also looked for in the cache folder.
+        download: Whether the archive may be fetched when it is not found.
+
+    Raises:
+        InputError: The side is not possible.
+    """
+
+    licence: ClassVar[str] = "unstated"
+    citation: ClassVar[str] = (
+        "Reed, Zhang, Zhang and Lee (2015), Deep Visual Analogy-Making, "
+        "https://papers.nips.cc/paper/5845-deep-visual-analogy-making"
+    )
+    size: ClassVar[int | None] = 215_875_584
+
+    def __init__(self, side: int = 64, path: str | None = None, download: bool = False) -> None:
+        check_side(side, _SIDE)
+        self.side = side
+        self.path = path
+        self.download = download
+        self._bank = ImageBank(self._pictures)
+
+    @property
+    def factors(self) -> FactorSpace:
+        """Elevation, azimuth and car model; the last one counts fastest."""
+        return FACTORS
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, `side` rows and columns."""
+        return (3, self.side, self.side)
+
+    def prepare(self) -> None:
+        """Makes sure that the images are in the cache folder.
+
+        Raises:
+            InputError: The published files are not found, cannot be fetched or are not the
+                published ones, or the cache folder cannot be written to.
+        """
+        self._bank.prepare()
+
+    def tables(self) -> dict[str, Tensor]:
+        """The images as `pixels`, a row of bytes a state.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        return self._bank.tables()
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        return self._bank.gather(tables, index)
+
+    def provenance(self) -> dict[str, str]:
+        """The published archive and the checksum of the converted images.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return self._bank.provenance()
+
+    def _pictures(self) -> Pictures:
+        origin = {"source": "published", "file": SOURCE.names[0], "filter": "bilinear"}
+        name = f"cars3d/{self.side}"
+        return Pictures(name, len(FACTORS), self.image_shape, origin, self._rows)
+
+    def _rows(self) -> Iterator[Rows]:
+        path = find(SOURCE, self.path, self.download)
+        *views, cars = FACTORS.sizes
+        with reading(path, _PAGE), open_tree(path) as tree:
+            # a compressed archive is read in its own order: going back starts it anew
+            meshes = [name for name in tree.names if _MESH.search(name)]
+            if len(meshes) != cars:
+                what = f"it holds {len(meshes)} files car_*_mesh.mat instead of {cars}"
+                raise refusal(path, what, _PAGE)
+            order = sorted(meshes, key=_car)
+            images = np.empty((*views, cars, 3, self.side, self.side), dtype=np.uint8)
+            for name in meshes:
+                views_of_car = _mesh(tree.read(name), path, name)
+                for place in np.ndindex(*views):
+                    images[(*place, order.index(name))] = shrink(views_of_car[place], self.side)
+        yield from images.reshape(-1, cars, 3 * self.side**2)
+
+
+def _car(name: str) -> tuple[int, str]:
+    found = _MESH.search(name)
+    return (int(found[1]) if found else 0, name)
+
+
+def _mesh(content: bytes, path: Path, name: str) -> npt.NDArray[np.uint8]:
+    """The views of a car, shape (elevation, azimuth, height, width, channel)."""
+    # only this needs it, and it would slow the start of every command
+    from scipy.io import loadmat
+
+    try:
+        images = loadmat(io.BytesIO(content), variable_names=["im"])["im"]
+    except Exception as error:  # scipy raises almost anything for a broken file
+        raise refusal(path, f"{name} cannot be read: {error!r}", _PAGE) from error
+    elevations, azimuths, _ = FACTORS.sizes
+    shape = (_SIDE, _SIDE, 3, azimuths, elevations)
+    if images.shape != shape or images.dtype != np.uint8:
+        what = f"im in {name} is {images.dtype} of shape {images.shape} instead of uint8 of {shape}"
+        raise refusal(path, what, _PAGE)
+    return np.ascontiguousarray(images.transpose(4, 3, 0, 1, 2))

@@ -1,0 +1,244 @@
+"""The CelebA data set."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets._bank import Rows
+from dislab.datasets._decode import Frame, check_side, pictures
+from dislab.datasets._image_bank import ImageBank, Pictures
+from dislab.datasets._instances import with_instances
+from dislab.datasets._labels import Labels, keep_labels, kept_labels
+from dislab.datasets._published import Published, find, reading, refusal
+from dislab.datasets._tree import open_tree
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
+
+_PAGE: Final = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
+IMAGES: Final = 202_599
+_WIDTH: Final = 178
+_HEIGHT: Final = 218
+
+PICTURES: Final = Published(("img_align_celeba.zip", "img_align_celeba"), _PAGE, kind="part")
+ATTRIBUTES: Final = Published(("list_attr_celeba.txt",), _PAGE, kind="part")
+PARTITION: Final = Published(("list_eval_partition.txt",), _PAGE, kind="part")
+
+NAMES: Final = (
+    "5_o_Clock_Shadow",
+    "Arched_Eyebrows",
+    "Attractive",
+    "Bags_Under_Eyes",
+    "Bald",
+    "Bangs",
+    "Big_Lips",
+    "Big_Nose",
+    "Black_Hair",
+    "Blond_Hair",
+    "Blurry",
+    "Brown_Hair",
+    "Bushy_Eyebrows",
+    "Chubby",
+    "Double_Chin",
+    "Eyeglasses",
+    "Goatee",
+    "Gray_Hair",
+    "Heavy_Makeup",
+    "High_Cheekbones",
+    "Male",
+    "Mouth_Slightly_Open",
+    "Mustache",
+    "Narrow_Eyes",
+    "No_Beard",
+    "Oval_Face",
+    "Pale_Skin",
+    "Pointy_Nose",
+    "Receding_Hairline",
+    "Rosy_Cheeks",
+    "Sideburns",
+    "Smiling",
+    "Straight_Hair",
+    "Wavy_Hair",
+    "Wearing_Earrings",
+    "Wearing_Hat",
+    "Wearing_Lipstick",
+    "Wearing_Necklace",
+    "Wearing_Necktie",
+    "Young",
+)
+FACTORS: Final = (
+    *(Factor(name, (0.0, 1.0), "categorical") for name in NAMES),
+    Factor("part", ("training", "validation", "test"), "categorical", nuisance=True),
+)
+
+
+@final
+class CelebA(Dataset):
+    """CelebA: 202,599 portraits in colour with 40 attributes, each present (1) or absent (0).
+
+    After the attributes come two factors that no score counts: `part`, the published partition, so
+    that `hold_out: {part: test}` makes its test part the test split, and `instance`, which numbers
+    the images that agree in all of this. The states are in the order of the files. The attributes
+    are labels given by people, far from independent, and no generative factors.
+
+    The square of `crop` pixels about the centre of each aligned image (178×218) is brought to
+    `side` by Pillow's bilinear filter. Which attributes an image has is read from the published
+    lists, so the states are known once these are there.
+
+    Liu, Luo, Wang and Tang (2015), https://arxiv.org/abs/1411.7766
+
+    Args:
+        crop: Height and width of the square that is kept, in pixels of the published images, at
+            most 178.
+        side: Height and width of the images in pixels, at most `crop`.
+        path: The folder of img_align_celeba (or its zip archive), list_attr_celeba.txt and
+            list_eval_partition.txt; also looked for in the cache folder. They cannot be fetched
+            from here: the publishers ask for consent to their terms.
+
+    Raises:
+        InputError: The crop or the side is not possible.
+    """
+
+    licence: ClassVar[str] = "non-commercial research only"
+    citation: ClassVar[str] = (
+        "Liu, Luo, Wang and Tang (2015), Deep Learning Face Attributes in the Wild, "
+        "https://arxiv.org/abs/1411.7766"
+    )
+    size: ClassVar[int | None] = 2_489_536_512
+
+    def __init__(self, crop: int = 148, side: int = 64, path: str | None = None) -> None:
+        if not 8 <= crop <= _WIDTH:
+            raise InputError(
+                f"crop {crop} is not possible; the published images are {_WIDTH} pixels wide; "
+                f"choose 8 to {_WIDTH}"
+            )
+        check_side(side, crop)
+        self.crop = crop
+        self.side = side
+        self.path = path
+        self._bank = ImageBank(self._pictures)
+        self._space: FactorSpace | None = None
+
+    @property
+    def factors(self) -> FactorSpace:
+        """The attributes, part and instance; read from the lists when first asked for.
+
+        Raises:
+            InputError: The lists are not found, or are not the published ones.
+        """
+        if self._space is None:
+            labels = kept_labels(_LABELS) or self._read_labels()
+            self._space = with_instances(FACTORS, labels["table"])
+        return self._space
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, `side` rows and columns."""
+        return (3, self.side, self.side)
+
+    def prepare(self) -> None:
+        """Makes sure that the images and their labels are in the cache folder.
+
+        Raises:
+            InputError: The published files are not found or are not the published ones, or the
+                cache folder cannot be written to.
+        """
+        if kept_labels(_LABELS) is None:
+            keep_labels(_LABELS, self._read_labels())
+        self._bank.prepare()
+
+    def tables(self) -> dict[str, Tensor]:
+        """The images as `pixels`, a row of bytes a state.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        return self._bank.tables()
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        return self._bank.gather(tables, index)
+
+    def provenance(self) -> dict[str, str]:
+        """The published files and the checksum of the converted images.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return self._bank.provenance()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the states: another process reads them itself."""
+        return {**self.__dict__, "_space": None}
+
+    def _pictures(self) -> Pictures:
+        origin = {"source": "published", "file": PICTURES.names[0], "filter": "bilinear"}
+        name = f"celeba/{self.crop}-{self.side}"
+        return Pictures(name, IMAGES, self.image_shape, origin, self._rows)
+
+    def _rows(self) -> Iterator[Rows]:
+        path = find(PICTURES, self.path, fetch=False)
+        left, upper = (_WIDTH - self.crop) // 2, (_HEIGHT - self.crop) // 2
+        box = (left, upper, left + self.crop, upper + self.crop)
+        frame = Frame((_WIDTH, _HEIGHT), self.side, box=box)
+        with reading(path, _PAGE), open_tree(path) as tree:
+            by_name = {name.rpartition("/")[2]: name for name in tree.names}
+            wanted = [f"{number:06d}.jpg" for number in range(1, IMAGES + 1)]
+            missing = [name for name in wanted if name not in by_name]
+            if missing:
+                what = f"{len(missing)} of its {IMAGES} images are missing, {missing[0]} first"
+                raise refusal(path, what, _PAGE)
+            yield from pictures(tree, [by_name[name] for name in wanted], frame)
+
+    def _read_labels(self) -> Labels:
+        attributes = _attributes(find(ATTRIBUTES, self.path, fetch=False))
+        part = _table(find(PARTITION, self.path, fetch=False), 0, ("0", "1", "2"), 1)
+        return {"table": np.column_stack([attributes, part])}
+
+
+_LABELS: Final = "celeba/labels"
+
+
+def _attributes(path: Path) -> npt.NDArray[np.uint8]:
+    with reading(path, _PAGE), path.open(encoding="utf-8", errors="replace") as stream:
+        count, names = stream.readline().strip(), stream.readline().split()
+    if count != str(IMAGES):
+        raise refusal(path, f"its first line is {count[:20]!r} instead of {IMAGES}", _PAGE)
+    if tuple(names) != NAMES:
+        raise refusal(path, "its second line does not name the 40 attributes in order", _PAGE)
+    return _table(path, 2, ("-1", "1"), len(NAMES))
+
+
+def _table(path: Path, skip: int, words: tuple[str, ...], columns: int) -> npt.NDArray[np.uint8]:
+    """Which of the words stands in each column behind the file name, one row an image."""
+    with reading(path, _PAGE):
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[skip:]
+    if len(lines) != IMAGES:
+        raise refusal(path, f"it has lines for {len(lines)} images instead of {IMAGES}", _PAGE)
+    known = "|".join(map(re.escape, words))
+    form = re.compile(rf"(\d+)\.jpg((?:\s+(?:{known})){{{columns}}})\s*")
+    number_of = {word: number for number, word in enumerate(words)}
+    rows = np.empty((IMAGES, columns), dtype=np.uint8)
+    for number, line in enumerate(lines):
+        found = form.fullmatch(line)
+        if found is None or int(found[1]) != number + 1:
+            what = (
+                f"line {number + skip + 1} is {line[:40]!r}, not image {number + 1:06d}.jpg with "
+            )
+            what += f"{columns} of {', '.join(words)}"
+            raise refusal(path, what, _PAGE)
+        rows[number] = [number_of[word] for word in found[2].split()]
+    return rows
