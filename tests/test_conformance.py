@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dislab.base import Draws, Encoder, ImageBatch, Penalty, Posterior, Regularizer
-from dislab.datasets import DSprites, Shapes3D
+from dislab.datasets import DSprites, RobotFinger, Shapes3D
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
@@ -92,6 +92,7 @@ def test_metrics(build: Any) -> None:
 
 def test_datasets() -> None:
     check_dataset(DSprites())
+    check_dataset(RobotFinger(states=64))
     check_dataset(Shapes3D())
 
 

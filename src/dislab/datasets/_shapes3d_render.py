@@ -163,4 +163,4 @@ def _pixels(channels: list[Tensor]) -> UInt8[Tensor, "3 height width"]:
 
 def _channel(colour: Tensor) -> UInt8[Tensor, "height width"]:
     # cut rather than rounded, so that the sum of four layers never passes 255
-    return (_CAMERA.mean(colour[None])[0] * 255 + 1e-3).to(torch.uint8)
+    return (_CAMERA.picture(_CAMERA.mean(colour)) * 255 + 1e-3).to(torch.uint8)

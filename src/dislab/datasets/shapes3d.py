@@ -1,6 +1,6 @@
 """The 3D Shapes data set."""
 
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 from jaxtyping import Int, UInt8
@@ -39,6 +39,13 @@ class Shapes3D(Dataset):
 
     Kim & Mnih (2018), https://github.com/google-deepmind/3d-shapes
     """
+
+    licence: ClassVar[str] = "Apache-2.0 (drawn here)"
+    citation: ClassVar[str] = (
+        "Kim and Mnih (2018), Disentangling by Factorising, https://arxiv.org/abs/1802.05983; "
+        "Burgess and Kim (2018), 3D Shapes dataset, https://github.com/google-deepmind/3d-shapes"
+    )
+    size: ClassVar[int | None] = 182_845_568
 
     def __init__(self) -> None:
         self._tables: dict[str, Tensor] = {}

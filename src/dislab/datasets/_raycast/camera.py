@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from dislab.datasets._raycast.casting import Bundle, bundle
@@ -50,28 +50,29 @@ class Camera:
         direction = (forward + right * (across * half) - up * (down * half)).unit()
         return bundle(_single(position, device), _single(direction, device))
 
-    def picture(self, colour: Float[Tensor, "state tile ray"]) -> UInt8[Tensor, "state side side"]:
-        """Pixels from 0 to 255: the mean over their rays, rounded.
-
-        Args:
-            colour: One channel of the colours of all rays, from 0 to 1.
-        """
-        return (self.mean(colour) * 255 + 0.5).to(torch.uint8)
-
-    def mean(self, colour: Float[Tensor, "state tile ray"]) -> Float[Tensor, "state side side"]:
-        """The mean over the rays of each pixel.
+    def mean(self, colour: Float[Tensor, "*rows ray"]) -> Float[Tensor, "*rows pixel"]:
+        """The mean over the rays of each pixel of a tile.
 
         Args:
             colour: One value a ray.
         """
-        samples = colour.reshape(*colour.shape[:2], self.samples**2, self.tile**2).unbind(2)
+        shape = colour.shape[:-1]
+        samples = colour.reshape(*shape, self.samples**2, self.tile**2).unbind(-2)
         # one after the other: the order of a sum decides its last bit
         total = samples[0]
         for sample in samples[1:]:
             total = total + sample
-        count = self.side // self.tile
-        tiles = total.reshape(-1, count, count, self.tile, self.tile).transpose(2, 3)
-        return tiles.reshape(-1, self.side, self.side) / self.samples**2
+        return total / self.samples**2
+
+    def picture(self, pixels: Shaped[Tensor, "*rows tile pixel"]) -> Shaped[Tensor, "*rows y x"]:
+        """Pictures out of their tiles.
+
+        Args:
+            pixels: One value a pixel.
+        """
+        shape, count = pixels.shape[:-2], self.side // self.tile
+        tiles = pixels.reshape(-1, count, count, self.tile, self.tile).transpose(2, 3)
+        return tiles.reshape(*shape, self.side, self.side)
 
     def _places(self) -> tuple[Float[Tensor, "tile ray"], Float[Tensor, "tile ray"]]:
         """Rows and columns of the rays, from -1 to 1."""

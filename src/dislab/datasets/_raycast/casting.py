@@ -4,7 +4,7 @@ The rays of a camera, or of a lamp, start at one point and are bundled in tiles.
 before which a part may lie are looked at, part by part; this leaves a small fraction of the work.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -163,18 +163,33 @@ def take(value: _Value, rows: Int[Tensor, " row"]) -> _Value:
         value: What to take rows of.
         rows: Their numbers.
     """
-    return _take(value, rows)  # type: ignore[no-any-return]
+    return _mapped(value, lambda tensor: tensor if len(tensor) == 1 else tensor[rows])
 
 
-def _take(value: Any, rows: Tensor) -> Any:
+def move(value: _Value, device: torch.device) -> _Value:
+    """A vector, frame, shape or part on another device.
+
+    Args:
+        value: What to move.
+        device: Where to.
+    """
+    return _mapped(value, lambda tensor: tensor.to(device))
+
+
+def _mapped(value: _Value, change: Callable[[Tensor], Tensor]) -> _Value:
+    """The value with every tensor in it changed."""
+    changed: _Value = _rebuilt(value, change)
+    return changed
+
+
+def _rebuilt(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, Tensor):
-        return value if len(value) == 1 else value[rows]
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(
-            value, **{f.name: _take(getattr(value, f.name), rows) for f in fields(value)}
-        )
+        return change(value)
     if isinstance(value, Part):
-        return Part(_take(value.shape, rows), _take(value.frame, rows))
+        return Part(_rebuilt(value.shape, change), _rebuilt(value.frame, change))
+    if is_dataclass(value) and not isinstance(value, type):
+        old = {field.name: getattr(value, field.name) for field in fields(value)}
+        return replace(value, **{name: _rebuilt(part, change) for name, part in old.items()})
     return value
 
 

@@ -75,7 +75,10 @@ class Frame:
         Args:
             angle: In rad.
         """
-        cosine, sine = angle.cos(), angle.sin()
+        # a float of 32 bits is the same for every way in which one of 64 bits was rounded
+        cosine, sine = (
+            turn.to(torch.float32) for turn in (angle.double().cos(), angle.double().sin())
+        )
         y, z = self.y * cosine + self.z * sine, self.z * cosine - self.y * sine
         return Frame(self.x, y, z, self.origin)
 
