@@ -22,7 +22,7 @@ from dislab.base import (
     Posterior,
     Regularizer,
 )
-from dislab.datasets import DSprites
+from dislab.datasets import DSprites, RobotFinger, Shapes3D
 from dislab.decoders import (
     ConvDecoder64,
     ConvGenerator,
@@ -129,6 +129,8 @@ def test_metrics(build: Any) -> None:
 
 def test_datasets() -> None:
     check_dataset(DSprites())
+    check_dataset(RobotFinger(states=64))
+    check_dataset(Shapes3D())
 
 
 @pytest.mark.parametrize("game", [InfoGAN, InfoWGANGP])

@@ -20,3 +20,8 @@ __all__ = [
     "RobotFingerFiles",
     "SmallNORB",
 ]
+from dislab.datasets.robot_finger import RobotFinger
+from dislab.datasets.robot_finger_pseudo_real import RobotFingerPseudoReal
+from dislab.datasets.shapes3d import Shapes3D
+
+__all__ = ["DSprites", "RobotFinger", "RobotFingerPseudoReal", "Shapes3D"]

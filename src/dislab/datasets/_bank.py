@@ -4,24 +4,27 @@ A bank is a `.npy` file with a record beside it (JSON): where its rows come from
 """
 
 import hashlib
+import io
 import json
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from jaxtyping import UInt8
 from torch import Tensor
 from tqdm import tqdm
 
+from dislab.datasets._blocks import Blocks, Rows, journal, write_blocks
 from dislab.errors import InputError
 from dislab.storage import atomic, locked, remove_leftovers, sha256
 
-Rows = npt.NDArray[np.uint8]
+__all__ = ["Blocks", "Plan", "Rows", "bank_record", "open_bank", "prepare_bank"]
 
 _FORMAT: Final = 1
+_CHUNK: Final = 1 << 20
 
 
 class Plan(NamedTuple):
@@ -31,15 +34,18 @@ class Plan(NamedTuple):
         path: The `.npy` file.
         shape: Number of rows and of bytes in a row.
         origin: Where the rows come from: plain strings, which the record must repeat.
-        blocks: Makes the rows in their order, some at a time.
+        blocks: Makes the rows: all in their order, some at a time; or in numbered blocks, by
+            several threads, so that a run that was killed is continued by the next one.
         white: Number of set bits that the rows must have, where it is known.
+        packed: Whether each bit is a pixel; set bits are then counted as white pixels.
     """
 
     path: Path
     shape: tuple[int, int]
     origin: dict[str, str]
-    blocks: Callable[[], Iterable[Rows]]
+    blocks: Callable[[], Iterable[Rows]] | Blocks
     white: int | None = None
+    packed: bool = True
 
 
 def prepare_bank(plan: Plan) -> None:
@@ -83,7 +89,7 @@ def open_bank(plan: Plan) -> UInt8[Tensor, "row byte"]:
 
 
 def bank_record(plan: Plan) -> dict[str, str]:
-    """Where the rows of a bank come from, and the checksum of its file.
+    """Where the rows of a bank come from, the checksum of its file, and its white pixels.
 
     Args:
         plan: What the bank must be.
@@ -94,7 +100,8 @@ def bank_record(plan: Plan) -> dict[str, str]:
     if fault := _fault(plan, thorough=False):
         raise InputError(f"{plan.path} {fault}; prepare the data set first")
     record = _record(plan)
-    return {**plan.origin, "sha256": record["sha256"], "white_pixels": str(record["white"])}
+    white = {"white_pixels": str(record["white"])} if plan.packed else {}
+    return {**plan.origin, "sha256": record["sha256"], **white}
 
 
 def _fault(plan: Plan, thorough: bool) -> str:
@@ -127,8 +134,11 @@ def _record(plan: Plan) -> dict[str, Any]:
 
 def _write(plan: Plan) -> None:
     with atomic(plan.path) as temporary:
-        with temporary.open("wb") as stream:
-            digest, white = _write_rows(plan, stream)
+        if isinstance(plan.blocks, Blocks):
+            digest, white = _write_blocks(plan, plan.blocks, temporary)
+        else:
+            with temporary.open("wb") as stream:
+                digest, white = _write_rows(plan, plan.blocks(), stream)
         status = temporary.stat()
     record = {
         "format": _FORMAT,
@@ -143,33 +153,59 @@ def _write(plan: Plan) -> None:
         temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def _write_rows(plan: Plan, stream: BinaryIO) -> tuple[str, int]:
+def _write_blocks(plan: Plan, blocks: Blocks, temporary: Path) -> tuple[str, int]:
+    """Makes what is missing, and returns the checksum of the file and the number of set bits."""
+    part = plan.path.with_name(f".{plan.path.name}.part")
+    header = _header(plan.shape)
+    write_blocks(blocks, plan.shape, header, part, plan.origin)
+    digest, white = hashlib.sha256(header), 0
+    with part.open("rb") as stream:
+        stream.seek(len(header))
+        while data := stream.read(_CHUNK):
+            digest.update(data)
+            white += _set_bits(plan, np.frombuffer(data, dtype=np.uint8))
+    os.replace(part, temporary)
+    journal(part).unlink()
+    _check(plan, plan.shape[0], white)
+    return digest.hexdigest(), white
+
+
+def _write_rows(plan: Plan, blocks: Iterable[Rows], stream: BinaryIO) -> tuple[str, int]:
     """Writes the array and returns the checksum of the file and the number of set bits."""
     # written in order rather than through a map: a full disk then raises instead of killing
-    header = {"descr": "|u1", "fortran_order": False, "shape": plan.shape}
-    np.lib.format.write_array_header_1_0(stream, header)
-    digest, white, rows = _digest_so_far(stream), 0, 0
+    header = _header(plan.shape)
+    stream.write(header)
+    digest, white, rows = hashlib.sha256(header), 0, 0
     bar = tqdm(desc=plan.path.stem, total=plan.shape[0], unit=" images", leave=False, disable=None)
     with bar:
-        for block in plan.blocks():
+        for block in blocks:
             data = np.ascontiguousarray(block).tobytes()
             stream.write(data)
             digest.update(data)
-            white += int(np.bitwise_count(block).sum(dtype=np.int64))
+            white += _set_bits(plan, block)
             rows += len(block)
             bar.update(len(block))
+    _check(plan, rows, white)
+    return digest.hexdigest(), white
+
+
+def _check(plan: Plan, rows: int, white: int) -> None:
     if rows != plan.shape[0] or plan.white not in (None, white):
         raise InputError(
             f"the images for {plan.path} are not the published ones: {rows} with {white} white "
             f"pixels, instead of {plan.shape[0]} with {plan.white}; fetch their file again"
         )
-    return digest.hexdigest(), white
 
 
-def _digest_so_far(stream: BinaryIO) -> "hashlib._Hash":
-    stream.flush()
-    with open(stream.name, "rb") as written:
-        return hashlib.sha256(written.read())
+def _set_bits(plan: Plan, rows: Rows) -> int:
+    return int(np.bitwise_count(rows).sum(dtype=np.int64)) if plan.packed else 0
+
+
+def _header(shape: tuple[int, int]) -> bytes:
+    stream = io.BytesIO()
+    fields = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, fields)
+    return stream.getvalue()
 
 
 def _beside(path: Path) -> Path:

@@ -5,7 +5,6 @@ frames that are published with the data set (https://github.com/google-deepmind/
 """
 
 import itertools
-from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,9 @@ SIZES: Final = (3, 6, 40, 32, 32)
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
+
+BLOCK: Final = SIZES[3] * SIZES[4]
+"""Number of images of one shape, scale and orientation, which follow each other."""
 
 Mask = npt.NDArray[np.bool_]
 _Reals = npt.NDArray[np.float32]
@@ -80,9 +82,14 @@ def render_block(form: tuple[int, int, int]) -> Mask:
     return images.reshape(-1, SIDE, SIDE)
 
 
-def forms() -> Iterator[tuple[int, int, int]]:
-    """Value numbers of shape, scale and orientation in the published order."""
-    return itertools.product(range(SIZES[0]), range(SIZES[1]), range(SIZES[2]))
+def form(index: int) -> tuple[int, int, int]:
+    """Value numbers of shape, scale and orientation of a state.
+
+    Args:
+        index: The number of the state in the published order.
+    """
+    shape, scale, orientation = np.unravel_index(index // BLOCK, SIZES[:3])
+    return int(shape), int(scale), int(orientation)
 
 
 def _offsets(place: npt.NDArray[Any], scale: int) -> tuple[npt.NDArray[np.int64], _Reals]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets import _dsprites_render as renderer
-from dislab.datasets._bank import Plan, Rows, bank_record, open_bank, prepare_bank
+from dislab.datasets._bank import Blocks, Plan, Rows, bank_record, open_bank, prepare_bank
 from dislab.datasets._dsprites_file import FILE_NAME, URL, official_rows
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
@@ -162,7 +162,7 @@ class DSprites(Dataset):
             return Plan(folder / "official.npy", shape, origin, self._official, WHITE_PIXELS)
         origin = {"source": "rendered", "renderer": str(renderer.VERSION)}
         path = folder / f"rendered-{renderer.VERSION}.npy"
-        return Plan(path, shape, origin, _rendered)
+        return Plan(path, shape, origin, Blocks(renderer.BLOCK, _rendered))
 
     def _is_official(self) -> bool:
         if self.source != "auto":
@@ -200,7 +200,6 @@ def _unpacked(rows: UInt8[Tensor, "batch byte"]) -> UInt8[Tensor, "batch byte 8"
     return ((rows.unsqueeze(-1) >> shifts) & 1) * 255
 
 
-def _rendered() -> Iterator[Rows]:
-    for form in renderer.forms():
-        images = renderer.render_block(form)
-        yield np.packbits(images.reshape(len(images), -1), axis=1)
+def _rendered(start: int, stop: int) -> Rows:
+    images = renderer.render_block(renderer.form(start))
+    return np.packbits(images.reshape(stop - start, -1), axis=1)

@@ -1,0 +1,166 @@
+"""Rows that are made in numbered blocks: by several threads, and again from where a kill stopped.
+
+Blocks are written to their place in a part file. A journal beside it names the finished ones with
+their checksums, so that the next run makes only what is missing.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple, TextIO, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from tqdm import tqdm
+
+Rows = npt.NDArray[np.uint8]
+
+_AHEAD: Final = 2
+"""Blocks in work for each thread: while one is written, the next is being made."""
+
+
+class Blocks(NamedTuple):
+    """How to make rows in blocks, in any order and several at once.
+
+    Attributes:
+        size: Number of rows in a block; the last block has what is left.
+        make: Makes the rows from one number up to another, which is left out. Its result depends
+            on these two numbers alone; it is called from several threads at once.
+        workers: Number of threads; 0 takes as many as torch would use.
+    """
+
+    size: int
+    make: Callable[[int, int], Rows]
+    workers: int = 0
+
+
+def write_blocks(
+    blocks: Blocks, shape: tuple[int, int], header: bytes, part: Path, origin: dict[str, str]
+) -> None:
+    """Writes all rows behind a header into the part file; the caller holds a lock.
+
+    Args:
+        blocks: How to make the rows.
+        shape: Number of rows and of bytes in a row.
+        header: What precedes the rows in the file.
+        part: The part file; it stays, with its journal, when making is cut short.
+        origin: Where the rows come from; blocks of another origin are not taken over.
+
+    Raises:
+        OSError: The file cannot be written.
+        ValueError: `make` returned rows of another shape or type.
+    """
+    part.parent.mkdir(parents=True, exist_ok=True)
+    key = json.dumps({"shape": shape, "size": blocks.size, "origin": origin}, sort_keys=True)
+    done = _finished(blocks, shape, len(header), part, key)
+    with part.open("r+b" if done else "wb") as stream, journal(part).open("w") as log:
+        stream.write(header)
+        log.writelines([f"{key}\n", *(f"{block} {crc}\n" for block, crc in done.items())])
+        log.flush()
+        missing = [block for block in range(_count(blocks, shape)) if block not in done]
+        rows = sum(_length(blocks, shape, block) for block in done)
+        title = part.name.removeprefix(".").partition(".")[0]
+        with tqdm(
+            desc=title, total=shape[0], initial=rows, unit=" images", leave=False, disable=None
+        ) as bar:
+            for block, made in _made(blocks, shape, missing):
+                _put(made, len(header) + block * blocks.size * shape[1], stream)
+                _note(block, zlib.crc32(made.data), log)
+                bar.update(len(made))
+
+
+def journal(part: Path) -> Path:
+    """The file that names the finished blocks of a part file.
+
+    Args:
+        part: The part file.
+    """
+    return part.with_name(f"{part.name}.journal")
+
+
+def _made(blocks: Blocks, shape: tuple[int, int], missing: list[int]) -> Iterator[tuple[int, Rows]]:
+    """The missing blocks, as they are finished."""
+    waiting = iter(missing)
+    with _threads(blocks.workers) as (pool, workers):
+        running: dict[Future[Rows], int] = {}
+        while True:
+            while len(running) < _AHEAD * workers and (block := next(waiting, None)) is not None:
+                running[pool.submit(_make, blocks, shape, block)] = block
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+
+
+@contextmanager
+def _threads(workers: int) -> Iterator[tuple[ThreadPoolExecutor, int]]:
+    """Threads in each of which torch uses one thread only; none is left behind."""
+    before = torch.get_num_threads()
+    workers = workers or before
+    # a setting of torch holds for the thread that makes it and for those that start later
+    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool, workers
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(before)
+
+
+def _make(blocks: Blocks, shape: tuple[int, int], block: int) -> Rows:
+    start = block * blocks.size
+    rows = np.ascontiguousarray(blocks.make(start, min(start + blocks.size, shape[0])))
+    expected = (_length(blocks, shape, block), shape[1])
+    if rows.shape != expected or rows.dtype != np.uint8:
+        raise ValueError(f"a block of uint8 {expected} was made as {rows.dtype} {rows.shape}")
+    return rows
+
+
+def _put(rows: Rows, place: int, stream: BinaryIO) -> None:
+    # written rather than mapped: a full disk then raises instead of killing the process
+    stream.seek(place)
+    stream.write(rows.data)
+    stream.flush()
+
+
+def _note(block: int, crc: int, log: TextIO) -> None:
+    log.write(f"{block} {crc}\n")
+    log.flush()
+
+
+def _finished(
+    blocks: Blocks, shape: tuple[int, int], begin: int, part: Path, key: str
+) -> dict[int, int]:
+    """The blocks that lie whole in the part file, with their checksums."""
+    try:
+        first, *lines = journal(part).read_text().splitlines()
+        found = part.open("rb")
+    except (OSError, ValueError):
+        return {}
+    with found as stream:
+        if first != key:
+            return {}
+        noted = [tuple(map(int, line.split())) for line in lines if _is_note(line)]
+        checked = {}
+        for block, crc in cast("list[tuple[int, int]]", noted):
+            stream.seek(begin + block * blocks.size * shape[1], os.SEEK_SET)
+            if zlib.crc32(stream.read(_length(blocks, shape, block) * shape[1])) == crc:
+                checked[block] = crc
+        return checked
+
+
+def _is_note(line: str) -> bool:
+    words = line.split()
+    return len(words) == 2 and all(word.isdecimal() for word in words)
+
+
+def _count(blocks: Blocks, shape: tuple[int, int]) -> int:
+    return -(-shape[0] // blocks.size)
+
+
+def _length(blocks: Blocks, shape: tuple[int, int], block: int) -> int:
+    return max(0, min(blocks.size, shape[0] - block * blocks.size))

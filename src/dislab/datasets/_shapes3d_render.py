@@ -1,0 +1,166 @@
+"""Renderer of a look-alike of 3D Shapes, as layers that add up to every image.
+
+Each ray meets one material, and a hue changes nothing but the colour of its own material. So an
+image is the sum of four layers: sky, floor, wall and object, each from the geometry and one hue.
+There are 480 geometries: 8 scales, 4 shapes and 15 orientations.
+
+The constants were fitted to frames of the published images
+(https://github.com/google-deepmind/3d-shapes): camera and room to the outlines in 25 frames, light
+and materials to 40 more.
+"""
+
+import colorsys
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from torch import Tensor
+
+from dislab.datasets._blocks import Rows
+from dislab.datasets._raycast import (
+    Box,
+    Camera,
+    Capsule,
+    Cylinder,
+    Frame,
+    Part,
+    Ring,
+    Shape,
+    Sphere,
+    Vector,
+    cast,
+    normals,
+    shaded,
+)
+
+VERSION: Final = 1
+"""Counts the changes of what is rendered; a cached rendering of another version is not used."""
+
+SIDE: Final = 64
+"""Height and width of an image in pixels."""
+
+HUES: Final = 10
+"""Number of hues of floor, wall and object."""
+
+GEOMETRIES: Final = (8, 4, 15)
+"""Number of scales, shapes and orientations."""
+
+LAYERS: Final = 1 + 3 * HUES
+"""Layers of a geometry: the sky, then floor, wall and object in every hue."""
+
+LAYER_BYTES: Final = 3 * SIDE * SIDE
+
+_CAMERA: Final = Camera((0.0, -2.616075, 0.870383), (0.0, 0.0, 0.855236), 53.938493, SIDE, 4, SIDE)
+_LAMP: Final = (-1.092, 0.927, 7.861)
+_ROOM: Final = 3.5
+_WALL: Final = 2.248666
+_CUBE: Final = 0.296516
+_CYLINDER: Final = (0.3125, 0.615)
+_SPHERE: Final = 0.364471
+_CAPSULE: Final = (0.275964, 0.588599)
+_GROWTH: Final = 0.089372
+_SKY: Final = (153, 226, 249)
+_WALL_PART, _FLOOR_PART, _OBJECT_PART = range(3)
+
+
+class _Light(NamedTuple):
+    """Brightness of each material, and the glare on the object, ray by ray."""
+
+    floor: Float[Tensor, "1 ray"]
+    wall: Float[Tensor, "1 ray"]
+    thing: Float[Tensor, "1 ray"]
+    glare: Float[Tensor, "1 ray"]
+
+
+def render_rows(start: int, stop: int) -> Rows:
+    """Layers by number, one a row; whole geometries only.
+
+    Args:
+        start: First number, a multiple of `LAYERS`.
+        stop: Number behind the last one, a multiple of `LAYERS`.
+    """
+    layers = [render(number) for number in range(start // LAYERS, stop // LAYERS)]
+    return np.concatenate([part.numpy().reshape(LAYERS, LAYER_BYTES) for part in layers])
+
+
+@torch.no_grad()
+def render(geometry: int) -> UInt8[Tensor, "layer 3 height width"]:
+    """The layers of a geometry.
+
+    Args:
+        geometry: Its number; the orientation counts fastest, then the shape.
+    """
+    scale, shape, orientation = (int(n) for n in np.unravel_index(geometry, GEOMETRIES))
+    angle = torch.tensor([[math.radians(-30 + 60 * orientation / (GEOMETRIES[2] - 1))]])
+    # the camera stands still, and the room turns the other way
+    room = Frame.at().turned_z(-angle)
+    solid, height = _object(shape, 1 + _GROWTH * scale)
+    thing = Part(solid, room.moved(z=height))
+    # in the order of their numbers: wall, floor, object
+    parts = (Part(Box(_ROOM, _ROOM, 1e3, room=True), room), Part(Ring(0, 1e3), room), thing)
+    rays = _CAMERA.rays()
+    seen = cast(parts, rays, 1)
+    point = rays.apex + rays.direction * seen.distance
+    normal = normals(parts, seen, point)
+    dark = shaded([thing], Vector.of(*_LAMP), seen.state, point + normal * 1e-3)
+    light = _light(point, normal, rays.direction, dark)
+    sky = (seen.part == _WALL_PART) & (point.z >= _WALL)
+    wall = (seen.part == _WALL_PART) & ~sky
+    layers = [
+        _pixels([sky.float() * (value / 255) for value in _SKY])[None],
+        _coloured(light.floor, torch.zeros_like(light.floor), seen.part == _FLOOR_PART),
+        _coloured(light.wall, torch.zeros_like(light.wall), wall),
+        _coloured(light.thing, light.glare, seen.part == _OBJECT_PART),
+    ]
+    return torch.cat(layers)
+
+
+def _object(shape: int, size: float) -> tuple[Shape, float]:
+    """The solid and the height of its origin when it stands on the floor."""
+    if shape == 0:
+        half = _CUBE * size
+        return Box(half, half, half), half
+    if shape == 1:
+        return Cylinder(_CYLINDER[0] * size, 0, _CYLINDER[1] * size), 0.0
+    if shape == 2:
+        return Sphere(_SPHERE * size), _SPHERE * size
+    radius = _CAPSULE[0] * size
+    return Capsule(radius, 0, _CAPSULE[1] * size), radius
+
+
+def _light(point: Vector, normal: Vector, direction: Vector, dark: Tensor) -> _Light:
+    lamp = (Vector.of(*_LAMP) - point).unit()
+    key = normal.dot(lamp).clamp_min(0)
+    head = (-normal.dot(direction)).clamp_min(0)
+    shine = normal.dot((lamp - direction).unit()).clamp_min(0) ** 20
+    x, y = point.x + 1.530733, point.y - 0.658557
+    pool = (-0.108487 * (x * x + y * y)).exp()
+    lit = (~dark).float()
+    return _Light(
+        floor=(0.43575 + 0.682993 * pool + 0.404873 * head) * lit + 0.538165 * (1 - lit),
+        wall=0.097884 - 0.208234 * key + 1.041455 * head,
+        thing=0.645845 + 1.149791 * key * lit + 0.294701 * head,
+        glare=0.214737 * shine * lit,
+    )
+
+
+def _coloured(light: Tensor, glare: Tensor, mask: Tensor) -> UInt8[Tensor, "hue 3 height width"]:
+    """The layers of a material in every hue."""
+    colours = [colorsys.hsv_to_rgb(hue / HUES, 1, 1) for hue in range(HUES)]
+    # of three times ten channels only six differ
+    levels = {round(value, 6) for colour in colours for value in colour}
+    made = {level: _channel(((light * level + glare).clamp(0, 1)) * mask) for level in levels}
+    return torch.stack(
+        [torch.stack([made[round(value, 6)] for value in colour]) for colour in colours]
+    )
+
+
+def _pixels(channels: list[Tensor]) -> UInt8[Tensor, "3 height width"]:
+    return torch.stack([_channel(channel) for channel in channels])
+
+
+def _channel(colour: Tensor) -> UInt8[Tensor, "height width"]:
+    # cut rather than rounded, so that the sum of four layers never passes 255
+    return (_CAMERA.picture(_CAMERA.mean(colour)) * 255 + 1e-3).to(torch.uint8)

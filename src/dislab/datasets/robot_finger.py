@@ -1,0 +1,145 @@
+"""The robot-finger data set, simulated."""
+
+from functools import cached_property, partial
+from typing import Any, ClassVar, Final, Literal, final
+
+import numpy as np
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets import _finger_render as renderer
+from dislab.datasets._bank import Blocks, Plan, Rows, bank_record, open_bank, prepare_bank
+from dislab.datasets._finger_states import Hues, check_states, sample, values
+from dislab.factors import FactorSpace
+from dislab.storage import cache_folder
+
+_BLOCK: Final = 512
+_TOGETHER: Final = 16
+"""Images drawn in one go: enough to keep the processor busy, few enough for its cache."""
+
+
+@final
+class RobotFinger(Dataset):
+    """A robot finger beside a coloured cube on a round stage, RGB, from seven factors.
+
+    The factors are the cube's hue, three joint angles and the cube's place and angle, with the
+    ranges and numbers of values of Dittadi et al. Of the 2.9 billion combinations those are left
+    out in which the finger would enter the cube or the floor, some 46 %, so the factors are
+    correlated; an even sample of the others is drawn. The images are drawn here, not the published
+    ones. One byte a channel is kept in the cache folder, made at first use and mapped into memory.
+
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4
+
+    Args:
+        side: Height and width of an image in pixels.
+        states: Number of images; a smaller number takes the first ones of a larger.
+        hues: Hues of the cube: `train` takes eight of twelve, `heldout` the other four.
+        seed: Decides which states are drawn.
+
+    Raises:
+        InputError: `states` is not from 1 to 10,000,000.
+    """
+
+    licence: ClassVar[str] = "Apache-2.0 (drawn here)"
+    citation: ClassVar[str] = (
+        "Dittadi, Träuble, Locatello, Wüthrich, Agrawal, Winther, Bauer and Schölkopf (2021), On "
+        "the Transfer of Disentangled Representations in Realistic Settings, "
+        "https://arxiv.org/abs/2010.14407"
+    )
+    size: ClassVar[int | None] = 1_228_800_128
+
+    def __init__(
+        self,
+        side: Literal[64, 128] = 64,
+        states: int = 100_000,
+        hues: Hues = "train",
+        seed: int = 0,
+    ) -> None:
+        check_states(states)
+        self.side = side
+        self.states = states
+        self.hues = hues
+        self.seed = seed
+        self._tables: dict[str, Tensor] = {}
+
+    @cached_property
+    def factors(self) -> FactorSpace:
+        """Hue of the cube, three joints, and x, y and angle of the cube; a table of the states."""
+        return sample(self.states, self.hues, self.seed)
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, `side` rows, `side` columns."""
+        return (3, self.side, self.side)
+
+    def prepare(self) -> None:
+        """Makes sure that the images are in the cache folder.
+
+        Raises:
+            InputError: The cache folder cannot be written to.
+        """
+        prepare_bank(self._plan())
+
+    def tables(self) -> dict[str, Tensor]:
+        """The `images`, one row of bytes each.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        if not self._tables:
+            self._tables = {"images": open_bank(self._plan())}
+        return self._tables
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        return tables["images"][index].view(len(index), *self.image_shape)
+
+    def provenance(self) -> dict[str, str]:
+        """Source, renderer version, settings and checksum of the images.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return bank_record(self._plan())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The settings; another process draws the states again and maps the images itself."""
+        kept = {key: value for key, value in self.__dict__.items() if key != "factors"}
+        return {**kept, "_tables": {}}
+
+    def _plan(self) -> Plan:
+        settings = f"{self.side}-{self.states}-{self.hues}-{self.seed}"
+        path = cache_folder() / "robot_finger" / f"simulated-{renderer.VERSION}-{settings}.npy"
+        origin = {
+            "source": "simulated",
+            "renderer": str(renderer.VERSION),
+            "hues": self.hues,
+            "seed": str(self.seed),
+        }
+        return Plan(
+            path,
+            (self.states, int(np.prod(self.image_shape))),
+            origin,
+            Blocks(_BLOCK, partial(_drawn, self)),
+            packed=False,
+        )
+
+
+def _drawn(dataset: RobotFinger, start: int, stop: int) -> Rows:
+    view = renderer.camera(dataset.side)
+    scene = renderer.backdrop(renderer.SIMULATED, view)
+    state = torch.from_numpy(values(dataset.factors.positions(np.arange(start, stop)))).float()
+    images = [
+        renderer.render(renderer.SIMULATED, view, scene, state[first : first + _TOGETHER])
+        for first in range(0, len(state), _TOGETHER)
+    ]
+    return torch.cat(images).flatten(1).numpy()
