@@ -10,6 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from dislab.base import Draws, Encoder, ImageBatch, Penalty, Posterior, Regularizer
+from dislab.datamodules import (
+    ClampedData,
+    CompositionData,
+    PairedData,
+    SingleData,
+    SymbolData,
+    TransitionData,
+)
 from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
@@ -18,6 +26,7 @@ from dislab.objectives import VAE
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import (
+    check_datamodule,
     check_dataset,
     check_declared,
     check_decoder,
@@ -44,6 +53,14 @@ REGULARIZERS: dict[str, Any] = {
         partial(TotalCorrelation, width=8, depth=1, batches=batches) for batches in ("one", "two")
     ],
 }
+DATAMODULES: dict[str, Any] = {
+    "ClampedData": [partial(ClampedData, groups={"place": ["posX", "posY"], "size": ["scale"]})],
+    "CompositionData": [CompositionData],
+    "PairedData": [PairedData, partial(PairedData, scheme="uniform")],
+    "SingleData": [SingleData],
+    "SymbolData": [SymbolData, partial(SymbolData, examples_per_concept=2)],
+    "TransitionData": [TransitionData],
+}
 METRICS: dict[str, Any] = {"DCI": [DCI], "FactorVAEScore": [FactorVAEScore], "MIG": [MIG]}
 
 
@@ -63,6 +80,7 @@ def test_every_part_is_declared_under_its_name(group: str) -> None:
         ("decoders", DECODERS),
         ("regularizers", REGULARIZERS),
         ("metrics", METRICS),
+        ("datamodules", DATAMODULES),
     ],
 )
 def test_every_declared_part_is_checked_here(group: str, parts: dict[str, Any]) -> None:
@@ -88,6 +106,16 @@ def test_regularizers(build: Any) -> None:
 @pytest.mark.parametrize("build", cases(METRICS))
 def test_metrics(build: Any) -> None:
     check_metric(build)
+
+
+SMALL: Any = {"orientation": {"max": 1.0}, "posX": {"max": 0.3}, "posY": {"min": 0.8}}
+
+
+@pytest.mark.parametrize("hold_out", [None, {"shape": "heart", "scale": {"max": 0.75}}])
+@pytest.mark.parametrize("build", cases(DATAMODULES))
+def test_datamodules(build: Any, hold_out: Any) -> None:
+    settings = {"include": SMALL, "hold_out": hold_out, "validation": 0.1, "test": 0.2}
+    check_datamodule(partial(build, DSprites(), batch_size=16, **settings))
 
 
 def test_datasets() -> None:
@@ -155,10 +183,19 @@ class Leaky(Regularizer):
         return Penalty(z.square().mean(), (z * self.weight).square().mean(), {})
 
 
+class Restarting(SingleData):  # type: ignore[misc]
+    """Forgets how far training has come."""
+
+    def state_dict(self) -> dict[str, int]:
+        return {**super().state_dict(), "step": 0}
+
+
 def test_the_checks_notice_what_does_not_conform() -> None:
     with pytest.raises(AssertionError, match=r"every parameter, but not idle\.weight, idle\.bias"):
         check_encoder(Forgetful)
     with pytest.raises(AssertionError, match="the auxiliary loss gives z no gradient"):
         check_regularizer(Leaky)
+    with pytest.raises(AssertionError, match="a resumed run continues the draws"):
+        check_datamodule(lambda: Restarting(DSprites(), batch_size=8, include=SMALL))
     with pytest.raises(AssertionError, match=r"Nothing is no entry point of dislab\.encoders"):
         check_declared("encoders", ["Nothing"])

@@ -16,6 +16,8 @@ Mask = npt.NDArray[np.bool_]
 _MOST_SETS: Final = 4096
 _PROPOSALS: Final = (1, 16)
 """Drawn at once for every row, and for those rows that the first did not serve."""
+_FIRSTS: Final = 10
+"""How often another first image is drawn for one that no state is a partner of."""
 
 
 class Pairs(NamedTuple):
@@ -35,7 +37,7 @@ class Partners(Protocol):
     """Draws first and second images."""
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
-        """Pairs; one fails only where no state is a partner of its first image.
+        """Pairs; one fails only where no state is a partner of any of several first images.
 
         Args:
             generator: Where every random number comes from.
@@ -81,7 +83,7 @@ class GridPartners:
             self._rank[column, values] = np.arange(len(values))
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
-        """Pairs; one fails only where no state is a partner of its first image.
+        """Pairs; one fails only where no state is a partner of any of several first images.
 
         Args:
             generator: Where every random number comes from.
@@ -91,8 +93,18 @@ class GridPartners:
         lots = generator.random((count, len(self._factors))).argsort(axis=1).argsort(axis=1)
         changed = np.zeros((count, len(self._sizes)), dtype=np.bool_)
         changed[:, self._factors] = lots < changes[:, None]
-        first = generator.integers(len(self._states), size=count)
+        first = np.zeros(count, dtype=np.int64)
         second = np.full(count, -1, dtype=np.int64)
+        for _ in range(_FIRSTS):
+            rows = np.flatnonzero(second < 0)
+            if not len(rows):
+                break
+            first[rows] = generator.integers(len(self._states), size=len(rows))
+            second[rows] = self._seconds(generator, first[rows], changed[rows])
+        return Pairs(first, second)
+
+    def _seconds(self, generator: np.random.Generator, first: Indices, changed: Mask) -> Indices:
+        second = np.full(len(first), -1, dtype=np.int64)
         for proposals in _PROPOSALS:
             missing = np.flatnonzero(second < 0)
             if len(missing):
@@ -100,7 +112,7 @@ class GridPartners:
                 second[missing] = proposed
         for row in np.flatnonzero(second < 0):
             second[row] = self._search(generator, int(first[row]), changed[row])
-        return Pairs(first, second)
+        return second
 
     def _propose(
         self, generator: np.random.Generator, first: Indices, changed: Mask, proposals: int
@@ -175,7 +187,7 @@ class RunPartners:
         self.impossible = [chosen for chosen, one in zip(sets, usable, strict=True) if not one]
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
-        """Pairs; one fails only where no state is a partner of its first image.
+        """Pairs; one fails only where no state is a partner of any of several first images.
 
         Args:
             generator: Where every random number comes from.
@@ -187,9 +199,19 @@ class RunPartners:
         ends = np.append(0, np.cumsum([len(choice) for choice in self._choices]))
         size = generator.integers(len(self._choices), size=count)
         which = flat[generator.integers(ends[size], ends[size + 1])]
-        low, high = self._ends[which], self._ends[which + 1]
-        first = self._firsts[self._lottery.between(generator, low, high)]
+        first = np.zeros(count, dtype=np.int64)
         second = np.full(count, -1, dtype=np.int64)
+        for _ in range(_FIRSTS):
+            rows = np.flatnonzero(second < 0)
+            if not len(rows):
+                break
+            low, high = self._ends[which[rows]], self._ends[which[rows] + 1]
+            first[rows] = self._firsts[self._lottery.between(generator, low, high)]
+            second[rows] = self._seconds(generator, which[rows], first[rows])
+        return Pairs(first, second)
+
+    def _seconds(self, generator: np.random.Generator, which: Indices, first: Indices) -> Indices:
+        second = np.full(len(first), -1, dtype=np.int64)
         for proposals in _PROPOSALS:
             missing = np.flatnonzero(second < 0)
             if len(missing):
@@ -198,7 +220,7 @@ class RunPartners:
                 second[missing] = _first_fitting(self._fitting(proposed, some, among))
         for row in np.flatnonzero(second < 0):
             second[row] = self._search(generator, int(which[row]), int(first[row]))
-        return Pairs(first, second)
+        return second
 
     def _search(self, generator: np.random.Generator, which: int, first: int) -> int:
         members = self._runs.members(which, first)

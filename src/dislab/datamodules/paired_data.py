@@ -19,8 +19,8 @@ from dislab.functional.draws import host_generator
 Scheme = Literal["changed", "shared", "uniform", "reference"]
 
 _DENSE: Final = 0.25
-_ROUNDS: Final = 100
-_PROBES: Final = 1000
+_ROUNDS: Final = 20
+_PROBES: Final = 200
 
 
 @final
@@ -28,8 +28,8 @@ class PairedData(PlannedData):
     """Pairs of images that differ in some of their factors and share the others.
 
     Which factors change is drawn first, then a first image, then a second one among those that
-    differ from it in exactly these factors; where none does, the draw is made again. Both images
-    of a pair are of the same split, and images that look alike count as having equal factors.
+    differ from it in exactly these factors; where none does, another first one is drawn. Both
+    images of a pair are of one split, and images that look alike count as having equal factors.
     Validation and test draw as many pairs as they have states, the same every time.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 5: with `reference`, their
@@ -121,17 +121,25 @@ class PairedData(PlannedData):
         """
         states, weights = self.indices(split), self.weights(split)
         look = looks(self.dataset, states)
-        columns, sizes = self._columns(), self._sizes
+        values = present_values(self.factors, states)
+        columns = [column for column in self._columns() if len(values[column]) > 1]
+        sizes = tuple(size for size in self._sizes if size <= len(columns))
+        if not sizes:
+            raise InputError(
+                f"only {len(columns)} factors vary among the {len(states)} states of the {split} "
+                f"split, too few for pairs ({self.scheme}, k {self.k}); enlarge the split"
+            )
+        density = len(states) / np.prod([float(len(one)) for one in values])
         partners: Partners
-        if self.factors.table is None and weights is None and self._density(states) >= _DENSE:
+        if self.factors.table is None and weights is None and density >= _DENSE:
             everything = looks(self.dataset, np.arange(len(self.factors)))
             partners = GridPartners(self.factors, states, everything, columns, sizes)
         else:
             partners = RunPartners(look, columns, sizes, weights)
         if split == "train" and 1 in sizes:
             self._check_partners(look, partners, columns)
-        names = [self.factors.names[column] for column in columns]
-        return PairPlan(states, look, partners, f"{self.scheme} of {', '.join(names)}", split)
+        names = ", ".join(self.factors.names[column] for column in columns)
+        return PairPlan(states, look, partners, split, names)
 
     def delivered(
         self,
@@ -164,11 +172,6 @@ class PairedData(PlannedData):
             raise InputError(f"change names factors, each once, not {self.change}")
         return sorted(self.factors.column(name) for name in self.change or names)
 
-    def _density(self, states: Indices) -> float:
-        """Which part of the combinations of the values that occur is there."""
-        values = present_values(self.factors, states)
-        return float(len(states) / np.prod([float(len(one)) for one in values]))
-
     def _check_partners(self, look: Indices, partners: Partners, columns: list[int]) -> None:
         """Each factor changes alone in some pairs: seen in a few, or found in all."""
         first, second = partners.attempt(host_generator(self.split_seed), _PROBES)
@@ -195,18 +198,18 @@ class PairPlan:
         states: The states to draw from.
         look: What tells their images apart, one row a state.
         partners: Draws their rows.
-        wish: What is drawn, for messages.
         split: Where from, for messages.
+        names: The factors that change, for messages.
     """
 
     def __init__(
-        self, states: Indices, look: Indices, partners: Partners, wish: str, split: str
+        self, states: Indices, look: Indices, partners: Partners, split: str, names: str
     ) -> None:
         self.states = states
         self.look = look
         self.partners = partners
-        self.wish = wish
         self.split = split
+        self.names = names
 
     def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
         """One batch.
@@ -230,7 +233,8 @@ class PairPlan:
         else:
             raise InputError(
                 f"the {len(self.states)} states of the {self.split} split hold hardly any pairs "
-                f"({self.wish}); enlarge the split (0 goes without), or change other factors"
+                f"that differ in {self.names} as asked for; enlarge the split (0 goes without), or "
+                "change other factors"
             )
         rows = np.concatenate(kept, axis=1)
         changed = self.look[rows[0]] != self.look[rows[1]]
