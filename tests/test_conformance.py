@@ -22,6 +22,14 @@ from dislab.base import (
     Posterior,
     Regularizer,
 )
+from dislab.datamodules import (
+    ClampedData,
+    CompositionData,
+    PairedData,
+    SingleData,
+    SymbolData,
+    TransitionData,
+)
 from dislab.datasets import DSprites, RobotFinger, Shapes3D
 from dislab.decoders import (
     ConvDecoder64,
@@ -45,6 +53,7 @@ from dislab.objectives import (
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import (
+    check_datamodule,
     check_dataset,
     check_declared,
     check_decoder,
@@ -81,6 +90,14 @@ SHAPES: dict[Any, ImageShape] = {
     ResidualEncoder128: (3, 128, 128),
     ResidualDecoder128: (3, 128, 128),
 }
+DATAMODULES: dict[str, Any] = {
+    "ClampedData": [partial(ClampedData, groups={"place": ["posX", "posY"], "size": ["scale"]})],
+    "CompositionData": [CompositionData],
+    "PairedData": [PairedData, partial(PairedData, scheme="uniform")],
+    "SingleData": [SingleData],
+    "SymbolData": [SymbolData, partial(SymbolData, examples_per_concept=2)],
+    "TransitionData": [TransitionData],
+}
 METRICS: dict[str, Any] = {"DCI": [DCI], "FactorVAEScore": [FactorVAEScore], "MIG": [MIG]}
 
 
@@ -100,6 +117,7 @@ def test_every_part_is_declared_under_its_name(group: str) -> None:
         ("decoders", DECODERS),
         ("regularizers", REGULARIZERS),
         ("metrics", METRICS),
+        ("datamodules", DATAMODULES),
     ],
 )
 def test_every_declared_part_is_checked_here(group: str, parts: dict[str, Any]) -> None:
@@ -125,6 +143,16 @@ def test_regularizers(build: Any) -> None:
 @pytest.mark.parametrize("build", cases(METRICS))
 def test_metrics(build: Any) -> None:
     check_metric(build)
+
+
+SMALL: Any = {"orientation": {"max": 1.0}, "posX": {"max": 0.3}, "posY": {"min": 0.8}}
+
+
+@pytest.mark.parametrize("hold_out", [None, {"shape": "heart", "scale": {"max": 0.75}}])
+@pytest.mark.parametrize("build", cases(DATAMODULES))
+def test_datamodules(build: Any, hold_out: Any) -> None:
+    settings = {"include": SMALL, "hold_out": hold_out, "validation": 0.1, "test": 0.2}
+    check_datamodule(partial(build, DSprites(), batch_size=16, **settings))
 
 
 def test_datasets() -> None:
@@ -303,10 +331,19 @@ def test_a_gate_may_begin_at_zero_but_must_open() -> None:
         check_encoder(partial(Shut, opens=False))
 
 
+class Restarting(SingleData):  # type: ignore[misc]
+    """Forgets how far training has come."""
+
+    def state_dict(self) -> dict[str, int]:
+        return {**super().state_dict(), "step": 0}
+
+
 def test_the_checks_notice_what_does_not_conform() -> None:
     with pytest.raises(AssertionError, match=r"every parameter, but not idle\.weight, idle\.bias"):
         check_encoder(Forgetful)
     with pytest.raises(AssertionError, match="the auxiliary loss gives z no gradient"):
         check_regularizer(Leaky)
+    with pytest.raises(AssertionError, match="a resumed run continues the draws"):
+        check_datamodule(lambda: Restarting(DSprites(), batch_size=8, include=SMALL))
     with pytest.raises(AssertionError, match=r"Nothing is no entry point of dislab\.encoders"):
         check_declared("encoders", ["Nothing"])

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,20 @@ Selection = Mapping[
 selection matches every state."""
 
 _VALUES_SHOWN: Final = 50
+
+
+class Correlation(TypedDict):
+    """Two factors that are drawn together rather than independently.
+
+    Attributes:
+        factors: Names of the two.
+        strength: Standard deviation of the band around the diagonal, as a fraction of a factor's
+            range; the smaller, the stronger is the correlation.
+    """
+
+    factors: list[str]
+    strength: float
+
 
 TOLERANCE: Final = 1e-6
 """Slack of every comparison with a factor's value, as a fraction of the factor's range."""
@@ -271,14 +285,23 @@ class FactorSpace:
             )
         if (positions < 0).any() or (positions >= self.sizes).any():
             raise InputError(f"value numbers must lie below {self.sizes}")
-        wanted = self._keys(positions)
+        states = self.find(positions)
+        if (states < 0).any():
+            raise InputError("this combination of factor values is not in the data set")
+        return states
+
+    def find(self, positions: npt.ArrayLike) -> Indices:
+        """State numbers of positions, -1 for those that are not in the table.
+
+        Args:
+            positions: Value numbers in range, one column a factor.
+        """
+        wanted = self._keys(np.asarray(positions, dtype=np.int64))
         if self.table is None:
-            return wanted
+            return np.asarray(wanted, dtype=np.int64)
         order, keys = self._lookup
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        if (keys[place] != wanted).any():
-            raise InputError("this combination of factor values is not in the data set")
-        return np.asarray(order[place])
+        return np.where(keys[place] == wanted, order[place], -1)
 
     def values(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Factor values in their units, shape of `positions`; categorical ones as value numbers.

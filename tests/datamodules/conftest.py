@@ -1,9 +1,13 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import DataModule, Dataset, ImageShape, Split
 from dislab.factors import Factor, FactorSpace, Indices
 
 SPACE = FactorSpace(
@@ -35,7 +39,7 @@ class Tiny(Dataset):
 
     def tables(self) -> dict[str, Tensor]:
         self.asked.append("tables")
-        number = torch.arange(len(SPACE))
+        number = torch.arange(len(self.factors))
         return {"high": (number // 256).byte(), "low": (number % 256).byte()}
 
     def gather(
@@ -58,3 +62,54 @@ class Tiny(Dataset):
 @pytest.fixture
 def tiny() -> Tiny:
     return Tiny()
+
+
+class Partial(Tiny):
+    """The tiny set with some of its combinations only, the angle without its twin."""
+
+    def __init__(self, keep: float = 0.3, seed: int = 0) -> None:
+        super().__init__()
+        factors = (SPACE["shape"], Factor("angle", (0.0, 1.0, 2.0)), SPACE["place"])
+        full = FactorSpace(factors)
+        kept = np.random.default_rng(seed).random(len(full)) < keep
+        self.space = FactorSpace(factors, full.positions(np.flatnonzero(kept)))
+
+    @property
+    def factors(self) -> FactorSpace:
+        return self.space
+
+    def canonical(self, index: Indices) -> Indices:
+        return index
+
+
+@pytest.fixture
+def partial_set() -> Partial:
+    return Partial()
+
+
+def shown(image: Tensor) -> Indices:
+    """The state numbers that images show."""
+    numbers = (image[..., 0, 0, :2].double() * 255).round() @ torch.tensor([256.0, 1.0]).double()
+    return np.asarray(numbers.long())
+
+
+@pytest.fixture(name="shown")
+def shown_fixture() -> Callable[[Tensor], Indices]:
+    return shown
+
+
+def batches(data: DataModule, split: Split = "train", count: int = 50, seed: int = 5) -> list[Any]:
+    """What an objective receives."""
+    torch.manual_seed(seed)
+    data.prepare_data()
+    data.setup("fit")
+    loaders = {"train": "train_dataloader", "validation": "val_dataloader"}
+    loader = getattr(data, loaders.get(split, f"{split}_dataloader"))()
+    return [
+        data.on_after_batch_transfer(one, 0) for _, one in zip(range(count), loader, strict=False)
+    ]
+
+
+@pytest.fixture(name="batches")
+def batches_fixture() -> Callable[..., list[Any]]:
+    return batches

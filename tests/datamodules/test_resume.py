@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dislab.base import Dataset, ImageBatch
 from dislab.datamodules import SingleData
-from dislab.datamodules._batches import TrainPlan
+from dislab.datamodules._batches import Progress, TrainPlan
 from dislab.factors import FactorSpace
 
 BATCH, EPOCH = 8, 6
@@ -87,8 +87,8 @@ def fit(tiny: Dataset, tmp_path: Path) -> Fit:
 
 
 def expected(tiny: Dataset, seed: int, steps: int) -> list[list[int]]:
-    plan = TrainPlan(SingleData(tiny).indices("train"), BATCH, seed=seed)
-    return [plan.draw(step).tolist() for step in range(steps)]
+    plan = TrainPlan(SingleData(tiny).plan("train"), BATCH, progress=Progress(seed))
+    return [plan.draw(step).states.tolist() for step in range(steps)]
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

@@ -8,14 +8,30 @@ import torch
 
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.datamodules import SingleData
-from dislab.datamodules._batches import EvalLoader, Numbers, Source, TrainPlan
+from dislab.datamodules._batches import (
+    EvalLoader,
+    Numbers,
+    OrderedPlan,
+    Progress,
+    Source,
+    TrainPlan,
+    in_order,
+)
+from dislab.datamodules.single_data import SinglePlan
 from dislab.datasets import DSprites
 from dislab.errors import InputError
 
 
-def draws(count: int, steps: int, **changes: Any) -> list[np.ndarray]:
-    plan = TrainPlan(np.arange(100, 100 + count), **{"batch_size": 64, "seed": 5, **changes})
-    return [plan.draw(step) for step in range(steps)]
+def draws(count: int, steps: int, seed: int = 5, rank: int = 0, world: int = 1) -> list[np.ndarray]:
+    states = SinglePlan(np.arange(100, 100 + count))
+    plan = TrainPlan(states, 64, rank, world, Progress(seed))
+    return [plan.draw(step).states for step in range(steps)]
+
+
+def test_draws_are_those_of_earlier_releases() -> None:
+    first, second = draws(200, 2)
+    assert first[:8].tolist() == [167, 126, 294, 215, 198, 207, 287, 229]
+    assert second[:4].tolist() == [281, 136, 104, 165]
 
 
 def test_draws_are_uniform_and_with_replacement() -> None:
@@ -45,7 +61,11 @@ def test_ranks_share_the_batch_of_one(world: int) -> None:
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_eval_loaders_share_the_states(world: int, tiny: Dataset) -> None:
     states = np.arange(3, 26)
-    loaders = [EvalLoader(tiny, states, 4, 0, False, rank, world) for rank in range(world)]
+    loaders = []
+    for rank in range(world):
+        plan = OrderedPlan(in_order(states, rank, world, repeat=False), 4)
+        numbers = range(-(-len(plan.states) // 4))
+        loaders.append(EvalLoader(Source(tiny, plan.draw, False), numbers, 0))
     batches = [list(loader) for loader in loaders]
     assert [len(loader) for loader in loaders] == [len(some) for some in batches]
     seen = torch.cat([batch.states for some in batches for batch in some])
@@ -54,13 +74,13 @@ def test_eval_loaders_share_the_states(world: int, tiny: Dataset) -> None:
 
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_batches_carry_states_positions_and_images(num_workers: int, tiny: Dataset) -> None:
-    plan = TrainPlan(np.arange(300), 8)
+    plan = TrainPlan(SinglePlan(np.arange(300)), 8)
     before = torch.get_rng_state()
     batches = list(Source(tiny, plan.draw, True).batches(range(2, 5), num_workers))
     assert torch.equal(torch.get_rng_state(), before)
     for step, batch in zip(range(2, 5), batches, strict=True):
-        assert np.array_equal(batch.states.numpy(), plan.draw(step))
-        assert np.array_equal(batch.positions.numpy(), tiny.factors.positions(plan.draw(step)))
+        assert np.array_equal(batch.states.numpy(), plan.draw(step).states)
+        assert np.array_equal(batch.positions.numpy(), tiny.factors.positions(batch.states.numpy()))
         assert batch.image is not None
         assert torch.equal(batch.image, tiny.images(batch.states))
 
@@ -121,8 +141,8 @@ def test_epochs_continue_the_draws(tiny: Dataset) -> None:
     data.setup("fit")
     loader = data.train_dataloader()
     seen = [batch.states.numpy() for _ in range(2) for batch in loader]
-    plan = TrainPlan(data.indices("train"), 8, seed=11)
-    assert np.array_equal(seen, [plan.draw(step) for step in range(6)])
+    plan = TrainPlan(data.plan("train"), 8, progress=Progress(11))
+    assert np.array_equal(seen, [plan.draw(step).states for step in range(6)])
     assert loader.state_dict() == data.state_dict() == {"seed": 11, "step": 6}
 
 
@@ -169,7 +189,7 @@ def test_refuses_more_processes_than_the_batch_or_a_split_has(
 ) -> None:
     data = SingleData(tiny, batch_size=9, validation=0.01, split_seed=1)
     count = len(data.indices("validation"))
-    monkeypatch.setattr("dislab.datamodules.single_data.world", lambda: (0, 3 * count + 1))
+    monkeypatch.setattr("dislab.datamodules._planned.world", lambda: (0, 3 * count + 1))
     with pytest.raises(InputError, match="batch_size 9 counts the images of all processes"):
         data.setup("fit")
     with pytest.raises(InputError, match=f"validation split has {count} states for"):

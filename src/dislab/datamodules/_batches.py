@@ -1,10 +1,11 @@
 """Batches of state numbers, and the loaders that hand them out."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
@@ -14,55 +15,149 @@ from dislab.base import Dataset
 from dislab.factors import Indices
 from dislab.functional.draws import host_generator
 
-_STREAM: Final = 0x1D15
-"""Tells the draws of states from other draws with the seed of the run."""
+_TRAINING: Final = 0x1D15
+_FIXED: Final = 0xF1ED
+"""Tell the draws of states, of training and of evaluation, from other draws with the same seed."""
+
+
+class Drawn(NamedTuple):
+    """What an index plan draws for one batch.
+
+    Attributes:
+        states: State numbers, shape (*roles, batch): one row for each role that an image plays.
+        labels: What else the batch tells, one row an example, by name.
+    """
+
+    states: Indices
+    labels: Mapping[str, npt.NDArray[Any]] = {}
+
+    def rows(self, start: int, stop: int) -> "Drawn":
+        """A slice of the batch.
+
+        Args:
+            start: First example.
+            stop: The one after the last.
+        """
+        labels = {name: label[start:stop] for name, label in self.labels.items()}
+        return Drawn(self.states[..., start:stop], labels)
+
+
+@runtime_checkable
+class IndexPlan(Protocol):
+    """Draws batches of state numbers; it travels to worker processes."""
+
+    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
+        """One batch.
+
+        Args:
+            generator: Where every random number comes from.
+            count: Examples in the batch.
+            number: Which batch it is, for plans that take turns.
+        """
 
 
 class Numbers(NamedTuple):
     """What travels from a loader to the device.
 
     Attributes:
-        states: State numbers, shape (batch,).
-        positions: Their value numbers, shape (batch, factor).
-        image: Their pixels 0 to 255, shape (batch, channel, height, width); None when the images
-            are gathered on the device.
+        states: State numbers, shape (*roles, batch).
+        positions: Their value numbers, shape (*roles, batch, factor).
+        image: Their pixels 0 to 255, shape (*roles, batch, channel, height, width); None when the
+            images are gathered on the device.
+        labels: What else the batch tells, by name; empty for single images.
     """
 
     states: Tensor
     positions: Tensor
     image: Tensor | None
+    labels: Mapping[str, Tensor] = {}
 
 
 @dataclass
-class TrainPlan:
-    """The training batches of one process, as a function of seed and step.
+class Progress:
+    """How far training has come.
 
     Args:
-        states: The states of the training split.
-        batch_size: Images of all processes in one step.
-        rank: Number of this process.
-        world: Number of processes.
         seed: Seed of the run, the same in every process.
         step: Batches handed out so far.
     """
 
-    states: Indices
-    batch_size: int
-    rank: int = 0
-    world: int = 1
     seed: int = 0
     step: int = 0
 
-    def draw(self, step: int) -> Indices:
-        """This process's part of a batch that is drawn with replacement.
+
+@dataclass(frozen=True)
+class TrainPlan:
+    """The training batches of one process, as a function of seed and step.
+
+    Args:
+        plan: Draws a batch of all processes.
+        batch_size: Examples of all processes in one step.
+        rank: Number of this process.
+        world: Number of processes.
+        progress: Seed of the run, and batches handed out.
+    """
+
+    plan: IndexPlan
+    batch_size: int
+    rank: int = 0
+    world: int = 1
+    progress: Progress = field(default_factory=Progress)
+
+    def draw(self, step: int) -> Drawn:
+        """This process's part of a batch.
 
         Args:
             step: Number of the batch, from 0.
         """
-        generator = host_generator(self.seed, _STREAM, step)
-        chosen = generator.integers(len(self.states), size=self.batch_size)
+        generator = host_generator(self.progress.seed, _TRAINING, step)
         share = self.batch_size // self.world
-        return self.states[chosen[self.rank * share : (self.rank + 1) * share]]
+        drawn = self.plan.draw(generator, self.batch_size, step)
+        return drawn.rows(self.rank * share, (self.rank + 1) * share)
+
+
+@dataclass(frozen=True)
+class FixedPlan:
+    """Batches of evaluation that are the same in every run.
+
+    Args:
+        plan: Draws a batch.
+        batch_size: Examples in a batch.
+        seed: Decides them.
+    """
+
+    plan: IndexPlan
+    batch_size: int
+    seed: int
+
+    def draw(self, number: int) -> Drawn:
+        """A whole batch.
+
+        Args:
+            number: Number of the batch, from 0.
+        """
+        return self.plan.draw(host_generator(self.seed, _FIXED, number), self.batch_size, number)
+
+
+@dataclass(frozen=True)
+class OrderedPlan:
+    """This process's share of some states, in their order.
+
+    Args:
+        states: The states of this process.
+        batch_size: Images in a batch.
+    """
+
+    states: Indices
+    batch_size: int
+
+    def draw(self, number: int) -> Drawn:
+        """A whole batch, or the shorter last one.
+
+        Args:
+            number: Number of the batch, from 0.
+        """
+        return Drawn(self.states[number * self.batch_size : (number + 1) * self.batch_size])
 
 
 class Source(TorchDataset[Numbers]):
@@ -70,27 +165,34 @@ class Source(TorchDataset[Numbers]):
 
     Args:
         dataset: The images.
-        states: The states of a batch by its number.
+        draw: The states of a batch by its number.
         with_images: Whether images are gathered here, on the host.
     """
 
-    def __init__(
-        self, dataset: Dataset, states: Callable[[int], Indices], with_images: bool
-    ) -> None:
+    def __init__(self, dataset: Dataset, draw: Callable[[int], Drawn], with_images: bool) -> None:
         self.dataset = dataset
-        self.states = states
+        self.draw = draw
         self.with_images = with_images
 
     def __getitem__(self, number: int) -> Numbers:
         """The batch of that number."""
-        states = self.states(number)
-        index = torch.from_numpy(np.ascontiguousarray(states))
+        drawn = self.draw(number)
+        states = np.ascontiguousarray(drawn.states)
+        index = torch.from_numpy(states)
         positions = torch.from_numpy(self.dataset.factors.positions(states))
-        image = self.dataset.images(index) if self.with_images else None
-        return Numbers(index, positions, image)
+        labels = {
+            name: torch.from_numpy(np.ascontiguousarray(label))
+            for name, label in drawn.labels.items()
+        }
+        image = None
+        if self.with_images:
+            image = self.dataset.images(index.flatten()).view(
+                *index.shape, *self.dataset.image_shape
+            )
+        return Numbers(index, positions, image, labels)
 
-    def batches(self, numbers: range, num_workers: int) -> Iterator[Numbers]:
-        """The batches of a range of numbers in their order.
+    def batches(self, numbers: Sequence[int], num_workers: int) -> Iterator[Numbers]:
+        """Some batches, in the order of their numbers.
 
         Args:
             numbers: Which batches.
@@ -112,12 +214,12 @@ class Source(TorchDataset[Numbers]):
 class TrainLoader:
     """An epoch of training batches each time it is iterated; the draws go on from epoch to epoch.
 
-    Its state is that of the plan, so Lightning can resume it in the middle of an epoch: it hands
+    Its state is that of the run, so Lightning can resume it in the middle of an epoch: it hands
     out batches from the step that was reached, and Lightning counts how many the epoch still has.
 
     Args:
         source: Gathers a batch by its step.
-        plan: Draws the states, and counts the batches that were handed out.
+        progress: Seed of the run, and batches handed out; counted here.
         steps: Batches in an epoch.
         num_workers: Processes that gather images ahead.
         unfinished: Counts the batches that were handed out and not trained on.
@@ -126,13 +228,13 @@ class TrainLoader:
     def __init__(
         self,
         source: Source,
-        plan: TrainPlan,
+        progress: Progress,
         steps: int,
         num_workers: int,
         unfinished: Callable[[], int],
     ) -> None:
         self._source = source
-        self._plan = plan
+        self._progress = progress
         self._steps = steps
         self._num_workers = num_workers
         self._unfinished = unfinished
@@ -143,14 +245,14 @@ class TrainLoader:
 
     def __iter__(self) -> Iterator[Numbers]:
         """The batches of the next epoch."""
-        start = self._plan.step
+        start = self._progress.step
         for batch in self._source.batches(range(start, start + self._steps), self._num_workers):
-            self._plan.step += 1
+            self._progress.step += 1
             yield batch
 
     def state_dict(self) -> dict[str, int]:
         """Seed, and number of the next batch to train on."""
-        return {"seed": self._plan.seed, "step": self._plan.step - self._unfinished()}
+        return {"seed": self._progress.seed, "step": self._progress.step - self._unfinished()}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Continues from a state.
@@ -158,49 +260,53 @@ class TrainLoader:
         Args:
             state: What `state_dict` returned.
         """
-        self._plan.seed, self._plan.step = state["seed"], state["step"]
+        self._progress.seed, self._progress.step = state["seed"], state["step"]
 
 
 class EvalLoader:
-    """This process's share of some states, in their order.
+    """Some batches by their numbers, the same every time.
 
     Args:
-        dataset: The images.
-        states: The states of all processes.
-        batch_size: Images in a batch of this process.
+        source: Gathers a batch by its number.
+        numbers: This process's batches.
         num_workers: Processes that gather images ahead.
-        with_images: Whether images are gathered on the host.
+    """
+
+    def __init__(self, source: Source, numbers: Sequence[int], num_workers: int) -> None:
+        self._source = source
+        self._numbers = numbers
+        self._num_workers = num_workers
+
+    def __len__(self) -> int:
+        """Number of batches; the last one may be smaller."""
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[Numbers]:
+        """The batches in order."""
+        return self._source.batches(self._numbers, self._num_workers)
+
+
+def in_order(states: Indices, rank: int, world: int, repeat: bool) -> Indices:
+    """A process's share of some states.
+
+    Args:
+        states: The states of all processes.
         rank: Number of this process.
         world: Number of processes.
         repeat: Whether the first states are repeated until every process has as many, as losses
             over the global batch need.
     """
+    if repeat and len(states):
+        states = np.resize(states, -(-len(states) // world) * world)
+    return np.array_split(states, world)[rank]
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        states: Indices,
-        batch_size: int,
-        num_workers: int,
-        with_images: bool,
-        rank: int = 0,
-        world: int = 1,
-        repeat: bool = False,
-    ) -> None:
-        if repeat and len(states):
-            states = np.resize(states, -(-len(states) // world) * world)
-        self._states = np.array_split(states, world)[rank]
-        self._batch_size = batch_size
-        self._num_workers = num_workers
-        self._source = Source(dataset, self._chunk, with_images)
 
-    def __len__(self) -> int:
-        """Number of batches; the last one may be smaller."""
-        return -(-len(self._states) // self._batch_size)
+def in_turn(batches: int, rank: int, world: int) -> list[int]:
+    """A process's numbers of some batches; the first are repeated until all have as many.
 
-    def __iter__(self) -> Iterator[Numbers]:
-        """The batches in order."""
-        return self._source.batches(range(len(self)), self._num_workers)
-
-    def _chunk(self, number: int) -> Indices:
-        return self._states[number * self._batch_size : (number + 1) * self._batch_size]
+    Args:
+        batches: Batches of all processes.
+        rank: Number of this process.
+        world: Number of processes.
+    """
+    return [number % batches for number in range(rank, -(-batches // world) * world, world)]

@@ -1,0 +1,116 @@
+"""Attributes: named parts of the values of a factor, such as `shape=heart` or `posX=low`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.errors import InputError, nearest
+from dislab.factors import Factor, FactorSpace, Indices, Selection
+
+_PARTS: Final = {1: ("any",), 2: ("low", "high"), 3: ("low", "middle", "high")}
+
+
+class Attributes:
+    """Which attribute each value of each factor has.
+
+    Args:
+        space: The factors.
+        given: For each factor that is described, its attributes as conditions on its values; None
+            makes them by `parts`. Every factor that varies by `parts` unless given.
+        parts: Number of attributes that an ordinal or circular factor is cut into; categorical
+            factors have one for each value.
+
+    Raises:
+        InputError: A factor or value does not exist, attributes of a factor overlap, there are
+            none, or the number of parts is not positive.
+    """
+
+    def __init__(
+        self, space: FactorSpace, given: Mapping[str, Selection | None] | None, parts: int
+    ) -> None:
+        if parts < 1:
+            raise InputError(f"an ordinal factor is cut into at least 1 part, not {parts}")
+        if given is None:
+            given = dict.fromkeys(factor.name for factor in space.factors if len(factor) > 1)
+        if not given:
+            raise InputError("attributes is empty; name at least one factor to describe")
+        self.columns = [space.column(name) for name in given]
+        self.names: list[str] = []
+        self.of_value = np.full((len(given), max(space.sizes)), -1, dtype=np.int64)
+        """Number of the attribute by factor described and value number; -1 for none."""
+        for row, (name, conditions) in enumerate(given.items()):
+            for label, admitted in _labelled(space[name], conditions, parts):
+                values = self.of_value[row, : len(admitted)]
+                if (values[admitted] >= 0).any():
+                    raise InputError(
+                        f"attributes of factor {name} overlap: {label} and another one share "
+                        "values; a value has one attribute at most"
+                    )
+                values[admitted] = len(self.names)
+                self.names.append(f"{name}={label}")
+
+    def of(self, positions: Indices) -> Indices:
+        """Attributes of states, -1 for none, one column a factor described.
+
+        Args:
+            positions: Value numbers, one row a state.
+        """
+        return self.of_value[np.arange(len(self.columns)), positions[:, self.columns]]
+
+    def symbols(self, attributes: Indices) -> npt.NDArray[np.float32]:
+        """k-hot vectors, one row a state.
+
+        Args:
+            attributes: What the symbols name, -1 for nothing, one column a factor described.
+        """
+        symbols = np.zeros((len(attributes), len(self.names)), dtype=np.float32)
+        row, column = np.nonzero(attributes >= 0)
+        symbols[row, attributes[row, column]] = 1
+        return symbols
+
+    def concepts(self, given: Sequence[Sequence[str]]) -> Indices:
+        """Combinations of attributes, one row each, laid out as `of` returns them.
+
+        Args:
+            given: Combinations of names such as `shape=heart`.
+
+        Raises:
+            InputError: A name does not exist, or a combination is not of attributes of at least
+                two factors, each once.
+        """
+        owner = {number: row for row in range(len(self.columns)) for number in self.of_value[row]}
+        concepts = np.full((len(given), len(self.columns)), -1, dtype=np.int64)
+        for concept, names in zip(concepts, given, strict=True):
+            for name in names:
+                if name not in self.names:
+                    close = nearest(name, self.names)
+                    hint = f" (did you mean {close}?)" if close else ""
+                    raise InputError(
+                        f"there is no attribute {name!r}{hint}; they are {', '.join(self.names)}"
+                    )
+                number = self.names.index(name)
+                concept[owner[number]] = number
+            if len(names) < 2 or (concept >= 0).sum() < len(names):
+                raise InputError(
+                    f"{list(names)} is no combination; give attributes of two factors or more, "
+                    "one of each"
+                )
+        return concepts
+
+
+def _labelled(
+    factor: Factor, conditions: Selection | None, parts: int
+) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+    if conditions:
+        for label, condition in conditions.items():
+            yield label, factor.allowed(condition)
+    elif factor.kind == "categorical":
+        for number, value in enumerate(factor.values):
+            yield str(value), np.arange(len(factor)) == number
+    else:
+        parts = min(parts, len(factor))
+        part = np.arange(len(factor)) * parts // len(factor)
+        for number, label in enumerate(_PARTS.get(parts, map(str, range(1, parts + 1)))):
+            yield label, part == number

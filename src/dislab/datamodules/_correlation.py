@@ -1,0 +1,58 @@
+"""Correlated factors: how often a state is drawn."""
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.errors import InputError
+from dislab.factors import Correlation, FactorSpace, Indices
+
+
+def check_correlation(space: FactorSpace, correlation: Correlation) -> None:
+    """Looks whether a correlation can be drawn.
+
+    Args:
+        space: The factors.
+        correlation: Which two, and how strongly.
+
+    Raises:
+        InputError: It does not name two different factors that vary, or the strength is not
+            positive.
+    """
+    names = correlation["factors"]
+    if len(names) != 2 or names[0] == names[1]:
+        raise InputError(
+            f"a correlation is one of two different factors, not of {names}; give two of "
+            f"{', '.join(space.names)}"
+        )
+    for name in names:
+        if len(space[name]) < 2:
+            raise InputError(f"factor {name} has one value alone and correlates with nothing")
+    if not correlation["strength"] > 0:
+        raise InputError(
+            f"the strength of a correlation is the width of its band, as a fraction of the "
+            f"factor's range, and must be above 0, not {correlation['strength']}"
+        )
+
+
+def likelihoods(
+    space: FactorSpace, states: Indices, correlation: Correlation | None
+) -> npt.NDArray[np.float64] | None:
+    """How likely each state is drawn, up to a common factor; None where all are alike.
+
+    p ∝ exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0, α = c₁max / c₂max, and σ the
+    strength times c₁max. Träuble et al. (2021), https://arxiv.org/abs/2006.07886, section 3.
+
+    Args:
+        space: The factors.
+        states: State numbers.
+        correlation: Which two factors, and how strongly.
+    """
+    if correlation is None:
+        return None
+    columns = [space.column(name) for name in correlation["factors"]]
+    highest = np.array(space.sizes)[columns] - 1
+    first, second = (space.positions(states)[:, columns] / highest).T
+    weights: npt.NDArray[np.float64] = np.exp(
+        -((first - second) ** 2) / (2 * correlation["strength"] ** 2)
+    )
+    return weights

@@ -1,0 +1,257 @@
+"""Second images of pairs: states that differ from given ones in some factors and no other."""
+
+import math
+from itertools import combinations
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.datamodules._runs import Lottery, Runs, Weights
+from dislab.errors import InputError
+from dislab.factors import FactorSpace, Indices
+
+Mask = npt.NDArray[np.bool_]
+
+_MOST_SETS: Final = 4096
+_PROPOSALS: Final = (1, 16)
+"""Drawn at once for every row, and for those rows that the first did not serve."""
+_FIRSTS: Final = 10
+"""How often another first image is drawn for one that no state is a partner of."""
+
+
+class Pairs(NamedTuple):
+    """What was tried at drawing pairs.
+
+    Attributes:
+        first: Rows of the first images.
+        second: Rows of the second ones; -1 where no state is a partner.
+    """
+
+    first: Indices
+    second: Indices
+
+
+@runtime_checkable
+class Partners(Protocol):
+    """Draws first and second images."""
+
+    def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
+        """Pairs; one fails only where no state is a partner of any of several first images.
+
+        Args:
+            generator: Where every random number comes from.
+            count: How many.
+        """
+
+
+class GridPartners:
+    """Partners by index arithmetic, for states that fill much of a complete grid.
+
+    A second image has other values of the wanted factors, each as likely; proposals that are not
+    among the states are passed over, and where a few were, all candidates are looked through.
+
+    Args:
+        space: The factors; a complete grid.
+        states: The states to draw from.
+        looks: What tells the images of all states of the grid apart, one row a state.
+        factors: Columns of the factors that may differ.
+        sizes: How many of them differ at once, each as likely.
+    """
+
+    def __init__(
+        self,
+        space: FactorSpace,
+        states: Indices,
+        looks: Indices,
+        factors: list[int],
+        sizes: tuple[int, ...],
+    ) -> None:
+        self._space = space
+        self._states = states
+        self._looks = looks
+        self._factors = factors
+        self._changes = np.array(sizes)
+        self._number = np.full(len(space), -1, dtype=np.int64)
+        self._number[states] = np.arange(len(states))
+        self._present = present_values(space, states)
+        self._sizes = np.array([len(values) for values in self._present])
+        self._value = np.zeros((len(self._sizes), max(space.sizes)), dtype=np.int64)
+        self._rank = np.zeros_like(self._value)
+        for column, values in enumerate(self._present):
+            self._value[column, : len(values)] = values
+            self._rank[column, values] = np.arange(len(values))
+
+    def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
+        """Pairs; one fails only where no state is a partner of any of several first images.
+
+        Args:
+            generator: Where every random number comes from.
+            count: How many.
+        """
+        changes = self._changes[generator.integers(len(self._changes), size=count)]
+        lots = generator.random((count, len(self._factors))).argsort(axis=1).argsort(axis=1)
+        changed = np.zeros((count, len(self._sizes)), dtype=np.bool_)
+        changed[:, self._factors] = lots < changes[:, None]
+        first = np.zeros(count, dtype=np.int64)
+        second = np.full(count, -1, dtype=np.int64)
+        for _ in range(_FIRSTS):
+            rows = np.flatnonzero(second < 0)
+            if not len(rows):
+                break
+            first[rows] = generator.integers(len(self._states), size=len(rows))
+            second[rows] = self._seconds(generator, first[rows], changed[rows])
+        return Pairs(first, second)
+
+    def _seconds(self, generator: np.random.Generator, first: Indices, changed: Mask) -> Indices:
+        second = np.full(len(first), -1, dtype=np.int64)
+        for proposals in _PROPOSALS:
+            missing = np.flatnonzero(second < 0)
+            if len(missing):
+                proposed = self._propose(generator, first[missing], changed[missing], proposals)
+                second[missing] = proposed
+        for row in np.flatnonzero(second < 0):
+            second[row] = self._search(generator, int(first[row]), changed[row])
+        return second
+
+    def _propose(
+        self, generator: np.random.Generator, first: Indices, changed: Mask, proposals: int
+    ) -> Indices:
+        positions = self._space.positions(self._states[first])
+        columns = np.arange(len(self._sizes))
+        steps = 1 + (generator.random((proposals, *changed.shape)) * (self._sizes - 1)).astype(int)
+        ranks = (self._rank[columns, positions] + steps * changed) % self._sizes
+        return _first_fitting(self._fitting(self._value[columns, ranks], first, changed))
+
+    def _search(self, generator: np.random.Generator, first: int, changed: Mask) -> int:
+        position = self._space.positions(self._states[first])
+        axes = [
+            values if moves else position[column : column + 1]
+            for column, (values, moves) in enumerate(zip(self._present, changed, strict=True))
+        ]
+        candidates = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        fitting = self._fitting(candidates, np.array(first), changed)
+        fitting = fitting[fitting >= 0]
+        return int(fitting[generator.integers(len(fitting))]) if len(fitting) else -1
+
+    def _fitting(self, positions: Indices, first: Indices, changed: Mask) -> Indices:
+        """Rows of the states at these positions; -1 for those that are no partners."""
+        states = self._space.index(positions)
+        differs = self._looks[states] != self._looks[self._states[first]]
+        return np.where((differs == changed).all(axis=-1), self._number[states], -1)
+
+
+class RunPartners:
+    """Partners by sorting the states once for each set of factors, for any states.
+
+    Args:
+        looks: What tells the images of the states apart, one row a state.
+        factors: Columns of the factors that may differ.
+        sizes: How many of them differ at once, each as likely.
+        weights: How often each state is drawn; None where all are alike.
+
+    Raises:
+        InputError: The sets of factors are too many.
+    """
+
+    def __init__(
+        self,
+        looks: Indices,
+        factors: list[int],
+        sizes: tuple[int, ...],
+        weights: Weights | None = None,
+    ) -> None:
+        counts = sorted(set(sizes))
+        if sum(math.comb(len(factors), size) for size in counts) > _MOST_SETS:
+            raise InputError(
+                f"{len(factors)} factors make more than {_MOST_SETS} sets to change, too many to "
+                "sort the states for; name fewer factors, or change one at a time"
+            )
+        sets = [chosen for size in counts for chosen in combinations(factors, size)]
+        columns = range(looks.shape[1])
+        self._looks = looks
+        self._weights = weights
+        self._changed = np.array([[column in chosen for column in columns] for chosen in sets])
+        shared = [np.flatnonzero(~changed).tolist() for changed in self._changed]
+        self._runs = Runs(looks, shared, weights)
+        which, self._firsts = np.nonzero(self._runs.varied)
+        self._ends = np.append(0, np.cumsum(np.bincount(which, minlength=len(sets))))
+        self._lottery = Lottery(
+            len(self._firsts), None if weights is None else weights[self._firsts]
+        )
+        # the sets of each size that some states differ in, to draw from
+        usable = np.diff(self._ends) > 0
+        lengths = self._changed.sum(axis=1)
+        choices = [np.flatnonzero(usable & (lengths == size)) for size in sizes]
+        self._choices = [choice for choice in choices if len(choice)]
+        self.impossible = [chosen for chosen, one in zip(sets, usable, strict=True) if not one]
+
+    def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
+        """Pairs; one fails only where no state is a partner of any of several first images.
+
+        Args:
+            generator: Where every random number comes from.
+            count: How many.
+        """
+        if not self._choices:
+            return Pairs(np.zeros(count, dtype=np.int64), np.full(count, -1, dtype=np.int64))
+        flat = np.concatenate(self._choices)
+        ends = np.append(0, np.cumsum([len(choice) for choice in self._choices]))
+        size = generator.integers(len(self._choices), size=count)
+        which = flat[generator.integers(ends[size], ends[size + 1])]
+        first = np.zeros(count, dtype=np.int64)
+        second = np.full(count, -1, dtype=np.int64)
+        for _ in range(_FIRSTS):
+            rows = np.flatnonzero(second < 0)
+            if not len(rows):
+                break
+            low, high = self._ends[which[rows]], self._ends[which[rows] + 1]
+            first[rows] = self._firsts[self._lottery.between(generator, low, high)]
+            second[rows] = self._seconds(generator, which[rows], first[rows])
+        return Pairs(first, second)
+
+    def _seconds(self, generator: np.random.Generator, which: Indices, first: Indices) -> Indices:
+        second = np.full(len(first), -1, dtype=np.int64)
+        for proposals in _PROPOSALS:
+            missing = np.flatnonzero(second < 0)
+            if len(missing):
+                some, among = first[missing], which[missing]
+                proposed = self._runs.pick(generator, among, some, proposals)
+                second[missing] = _first_fitting(self._fitting(proposed, some, among))
+        for row in np.flatnonzero(second < 0):
+            second[row] = self._search(generator, int(which[row]), int(first[row]))
+        return second
+
+    def _search(self, generator: np.random.Generator, which: int, first: int) -> int:
+        members = self._runs.members(which, first)
+        fitting = self._fitting(members, np.array(first), np.array(which))
+        fitting = fitting[fitting >= 0]
+        if not len(fitting):
+            return -1
+        weights = None if self._weights is None else self._weights[fitting]
+        return int(fitting[Lottery(len(fitting), weights).draw(generator, 1)[0]])
+
+    def _fitting(self, rows: Indices, first: Indices, which: Indices) -> Indices:
+        """The rows themselves, or -1 for those that are no partners."""
+        differs = self._looks[rows] != self._looks[first]
+        return np.where((differs == self._changed[which]).all(axis=-1), rows, -1)
+
+
+def present_values(space: FactorSpace, states: Indices) -> list[Indices]:
+    """The value numbers of each factor that some of the states have.
+
+    Args:
+        space: The factors.
+        states: State numbers.
+    """
+    return [
+        np.flatnonzero(np.bincount(column, minlength=size))
+        for column, size in zip(space.positions(states).T, space.sizes, strict=True)
+    ]
+
+
+def _first_fitting(proposals: Indices) -> Indices:
+    """For each column the first row that is not -1, if any."""
+    place = (proposals >= 0).argmax(axis=0)
+    first: Indices = proposals[place, np.arange(proposals.shape[1])]
+    return first

@@ -1,0 +1,308 @@
+"""What all data modules share: splits, loaders, the place of the images, and resuming."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal, cast
+
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import DataModule, Dataset, ImageBatch, ImageShape, Split
+from dislab.datamodules._batches import (
+    EvalLoader,
+    FixedPlan,
+    IndexPlan,
+    Numbers,
+    OrderedPlan,
+    Progress,
+    Source,
+    TrainLoader,
+    TrainPlan,
+    in_order,
+    in_turn,
+)
+from dislab.datamodules._correlation import check_correlation, likelihoods
+from dislab.datamodules._splits import split_states
+from dislab.datamodules._transforms import Colour, transform, transformed_shape
+from dislab.errors import InputError
+from dislab.factors import Correlation, Indices, Selection
+from dislab.functional.collectives import world
+
+Residency = Literal["auto", "host", "device"]
+
+_MEMORY_SHARE = 0.25
+
+
+class PlannedData(DataModule):
+    """A data module whose batches are index plans.
+
+    A concrete class has a constructor, `plan`, which draws state numbers, and `delivered`, which
+    names the parts of a batch; its constructor's arguments are described there.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        batch_size: int,
+        include: Selection | None,
+        hold_out: Selection | None,
+        validation: float,
+        test: float,
+        split_seed: int,
+        steps_per_epoch: int | None,
+        eval_batch_size: int,
+        num_workers: int,
+        residency: Residency,
+        correlation: Correlation | None,
+        resize: int | None,
+        colour: Colour,
+    ) -> None:
+        super().__init__()
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.include = include
+        self.hold_out = hold_out
+        self.validation = validation
+        self.test = test
+        self.split_seed = split_seed
+        self.steps_per_epoch = steps_per_epoch
+        self.eval_batch_size = eval_batch_size
+        self.num_workers = num_workers
+        self.residency = residency
+        self.correlation = correlation
+        self.resize = resize
+        self.colour = colour
+        self._check()
+        self._rank, self._world = 0, 1
+        self._progress = Progress()
+        self._plans: dict[Split, IndexPlan] = {}
+        self._on_device: bool | None = None
+        self._tables: dict[torch.device, dict[str, Tensor]] = {}
+
+    @abstractmethod
+    def plan(self, split: Split) -> IndexPlan:
+        """What draws the batches of a split.
+
+        Args:
+            split: Which part of the selected states.
+        """
+
+    def delivered(
+        self,
+        images: Float[Tensor, "*roles batch channel height width"],
+        positions: Int[Tensor, "*roles batch factor"],
+        labels: Mapping[str, Tensor],
+    ) -> Any:
+        """A batch as the objective receives it.
+
+        Args:
+            images: Pixels in [0, 1], one row for each role of an image.
+            positions: Value numbers behind the images.
+            labels: What else the plan drew.
+        """
+        return ImageBatch(images, positions)
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Channels, height and width of the images, as a network receives them."""
+        return transformed_shape(self.dataset.image_shape, self.resize, self.colour)
+
+    def indices(self, split: Split) -> Indices:
+        """State numbers of a split, ascending.
+
+        Args:
+            split: Which part of the selected states.
+
+        Raises:
+            InputError: There is no such split.
+        """
+        if split not in self._splits:
+            raise InputError(f"there is no split {split!r}; there are {', '.join(self._splits)}")
+        return self._splits[split]
+
+    def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
+        """Images as a network receives them, pixels in [0, 1], on the device of `index`.
+
+        Args:
+            index: State numbers.
+        """
+        if self._on_device:
+            image = self.dataset.gather(self._tables_on(index.device), index)
+        else:
+            image = self.dataset.images(index).to(index.device)
+        return transform(image, self.resize, self.colour)
+
+    def prepare_data(self) -> None:
+        """Makes sure that the data are on disk."""
+        self.dataset.prepare()
+
+    def setup(self, stage: str) -> None:
+        """Takes the seed of the run, which all processes share, and the place of the images.
+
+        Raises:
+            InputError: The batch cannot be shared evenly by the processes.
+        """
+        rank, size = world()
+        if self.batch_size % size:
+            raise InputError(
+                f"batch_size {self.batch_size} counts the images of all processes, and {size} "
+                f"cannot share it evenly; choose a multiple of {size}"
+            )
+        if stage == "fit":
+            seed = torch.initial_seed()
+            if self.trainer is not None:
+                seed = self.trainer.strategy.broadcast(seed)
+            self._rank, self._world = rank, size
+            self._progress = Progress(seed & (2**63 - 1))
+        if self.trainer is not None:
+            self._on_device = self._gathers_on(self.trainer.strategy.root_device)
+
+    def train_dataloader(self) -> TrainLoader:
+        """Random batches of the training split."""
+        steps = self.steps_per_epoch or self.train_size // self.batch_size
+        plan = TrainPlan(
+            self._plan_of("train"), self.batch_size, self._rank, self._world, self._progress
+        )
+        source = Source(self.dataset, plan.draw, not self._on_device)
+        return TrainLoader(source, self._progress, steps, self.num_workers, self._unfinished)
+
+    def val_dataloader(self) -> EvalLoader:
+        """Batches of the validation split, the same every time."""
+        return self._eval_loader("validation")
+
+    def test_dataloader(self) -> EvalLoader:
+        """Batches of the test split, the same every time."""
+        return self._eval_loader("test")
+
+    def predict_dataloader(self) -> EvalLoader:
+        """Single images of the test split, in order."""
+        return self._ordered_loader("test", repeat=False)
+
+    def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
+        """The batch as the objective receives it, in the trainer's precision.
+
+        Args:
+            batch: What a loader handed out, on the device.
+            dataloader_idx: Which loader; there is one.
+        """
+        numbers = cast("Numbers", batch)
+        if numbers.image is None:
+            images = self.images(numbers.states.flatten())
+        else:
+            images = transform(numbers.image.flatten(0, -4), self.resize, self.colour)
+        images = images.view(*numbers.states.shape, *self.image_shape)
+        if numbers.labels:
+            delivered = self.delivered(images, numbers.positions, numbers.labels)
+        else:
+            delivered = ImageBatch(images, numbers.positions)
+        if self.trainer is None:
+            return delivered
+        return self.trainer.precision_plugin.convert_input(delivered)
+
+    def state_dict(self) -> dict[str, int]:
+        """Seed, and number of the next batch to train on."""
+        return {"seed": self._progress.seed, "step": self._progress.step - self._unfinished()}
+
+    def load_state_dict(self, state_dict: dict[str, int]) -> None:
+        """Continues from a state; Lightning's own loops restore loaders in mid-epoch only.
+
+        Args:
+            state_dict: What `state_dict` returned.
+        """
+        self._progress.seed, self._progress.step = state_dict["seed"], state_dict["step"]
+
+    def weights(self, split: Split) -> npt.NDArray[Any] | None:
+        """How often each state of a split is drawn; None where all are alike.
+
+        Args:
+            split: Which part of the selected states; only training follows a correlation.
+        """
+        if split != "train":
+            return None
+        return likelihoods(self.factors, self.indices(split), self.correlation)
+
+    def fixed_batches(self, split: Split) -> int:
+        """Number of the batches that evaluate a split, when they are drawn.
+
+        Args:
+            split: Which part of the selected states.
+        """
+        return -(-len(self.indices(split)) // self.eval_batch_size)
+
+    @cached_property
+    def _splits(self) -> dict[Split, Indices]:
+        return split_states(
+            self.dataset, self.include, self.hold_out, self.validation, self.test, self.split_seed
+        )
+
+    def _plan_of(self, split: Split) -> IndexPlan:
+        if split not in self._plans:
+            self._plans[split] = self.plan(split)
+        return self._plans[split]
+
+    def _eval_loader(self, split: Split) -> EvalLoader:
+        """Every state once in order for single images, else as many drawn examples as states."""
+        states = len(self.indices(split))
+        if self.batch_type is ImageBatch or not states:
+            return self._ordered_loader(split, repeat=True)
+        rank, size = world()
+        examples = min(self.eval_batch_size, states)
+        plan = FixedPlan(self._plan_of(split), examples, self.split_seed)
+        source = Source(self.dataset, plan.draw, not self._on_device)
+        return EvalLoader(source, in_turn(self.fixed_batches(split), rank, size), self.num_workers)
+
+    def _ordered_loader(self, split: Split, repeat: bool) -> EvalLoader:
+        states = self.indices(split)
+        rank, size = world()
+        if 0 < len(states) < size:
+            raise InputError(f"the {split} split has {len(states)} states for {size} processes")
+        plan = OrderedPlan(in_order(states, rank, size, repeat), self.eval_batch_size)
+        source = Source(self.dataset, plan.draw, not self._on_device)
+        batches = range(-(-len(plan.states) // self.eval_batch_size))
+        return EvalLoader(source, batches, self.num_workers)
+
+    def _unfinished(self) -> int:
+        """Batches that were handed out and not trained on, as after an exception in a step."""
+        if self.trainer is None:
+            return 0
+        progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.current
+        return int(progress.ready - progress.processed)
+
+    def _gathers_on(self, device: torch.device) -> bool:
+        if self.residency != "auto" or device.type != "cuda":
+            return self.residency == "device"
+        size = sum(table.nbytes for table in self.dataset.tables().values())
+        free, _ = torch.cuda.mem_get_info(device)
+        return size <= _MEMORY_SHARE * free
+
+    def _tables_on(self, device: torch.device) -> dict[str, Tensor]:
+        if device not in self._tables:
+            tables = self.dataset.tables()
+            self._tables[device] = {name: table.to(device) for name, table in tables.items()}
+        return self._tables[device]
+
+    def _check(self) -> None:
+        counts = {"batch_size": self.batch_size, "eval_batch_size": self.eval_batch_size}
+        if self.steps_per_epoch is not None:
+            counts["steps_per_epoch"] = self.steps_per_epoch
+        for name, count in counts.items():
+            if count < 1:
+                raise InputError(f"{name} must be at least 1, not {count}")
+        if self.num_workers < 0:
+            raise InputError(f"num_workers must be at least 0, not {self.num_workers}")
+        if min(self.validation, self.test) < 0 or self.validation + self.test >= 1:
+            raise InputError(
+                f"validation {self.validation} and test {self.test} are fractions of the states; "
+                "neither may be negative, and together they must leave some for training"
+            )
+        transformed_shape(self.dataset.image_shape, self.resize, self.colour)
+        if self.correlation is not None:
+            check_correlation(self.factors, self.correlation)
+        if self.batch_size > self.train_size:
+            raise InputError(
+                f"batch_size {self.batch_size} is larger than the training split of "
+                f"{self.train_size} states; lower it, or select more states"
+            )

@@ -1,0 +1,149 @@
+"""Index structures: states sorted by what they share, and draws among those that share it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.base import Dataset
+from dislab.factors import Indices
+
+Weights = npt.NDArray[np.float64]
+
+
+def looks(dataset: Dataset, states: Indices) -> Indices:
+    """Positions of the first states with the same images, one row a state.
+
+    Two states look alike in a factor where these agree, whatever their labels say: dSprites at
+    orientation 0 and 2π, for one.
+
+    Args:
+        dataset: The images.
+        states: State numbers.
+    """
+    return dataset.factors.positions(dataset.canonical(states))
+
+
+def groups(rows: Indices) -> Indices:
+    """Numbers of the distinct rows, from 0 and without gaps; equal rows have equal numbers.
+
+    Args:
+        rows: One row a state; without columns all are equal.
+    """
+    number = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        # renumbered at every column, so that no product of sizes can overflow
+        number = np.unique(number * (int(column.max()) + 1) + column, return_inverse=True)[1]
+    return number
+
+
+class Lottery:
+    """Draws places between bounds, all alike or in proportion to weights.
+
+    Args:
+        count: Number of places.
+        weights: One a place; None where all are alike.
+    """
+
+    def __init__(self, count: int, weights: Weights | None = None) -> None:
+        self._count = count
+        self._cumulative = None if weights is None else np.append(0.0, np.cumsum(weights))
+
+    def draw(self, generator: np.random.Generator, shape: int | tuple[int, ...]) -> Indices:
+        """Places among all, with replacement.
+
+        Args:
+            generator: Where the numbers come from.
+            shape: How many.
+        """
+        if self._cumulative is None:
+            return generator.integers(self._count, size=shape)
+        return self._place(generator.random(shape) * self._cumulative[-1], 0, self._count)
+
+    def between(
+        self,
+        generator: np.random.Generator,
+        low: Indices,
+        high: Indices,
+        shape: tuple[int, ...] | None = None,
+    ) -> Indices:
+        """One place in each interval.
+
+        Args:
+            generator: Where the numbers come from.
+            low: First places of the intervals.
+            high: Places after their last ones.
+            shape: Shape of the result, which the bounds are broadcast to; their own unless given.
+        """
+        shape = low.shape if shape is None else shape
+        if self._cumulative is None:
+            return generator.integers(low, high, size=shape)
+        before = self._cumulative[low]
+        height = before + generator.random(shape) * (self._cumulative[high] - before)
+        return self._place(height, low, high)
+
+    def _place(self, height: npt.NDArray[np.float64], low: Any, high: Any) -> Indices:
+        assert self._cumulative is not None
+        place = np.searchsorted(self._cumulative, height, side="right") - 1
+        return np.clip(place, low, high - 1)  # rounding must not leave the interval
+
+
+class Runs:
+    """States sorted, once for each set of columns, so that those which agree in it are a run.
+
+    Args:
+        rows: One row a state, as `looks` returns them.
+        shared: Sets of columns.
+        weights: How often each state is drawn; None where all are alike.
+    """
+
+    def __init__(
+        self, rows: Indices, shared: Sequence[Sequence[int]], weights: Weights | None = None
+    ) -> None:
+        count = len(rows)
+        self.count = count
+        whole = groups(rows)
+        orders, starts, stops, varied = [], [], [], []
+        for number, columns in enumerate(shared):
+            group = groups(rows[:, list(columns)])
+            order = np.argsort(group, kind="stable")
+            bounds = np.append(0, np.cumsum(np.bincount(group)))
+            differing = np.maximum.reduceat(whole[order], bounds[:-1]) > np.minimum.reduceat(
+                whole[order], bounds[:-1]
+            )
+            orders.append(order)
+            starts.append(bounds[group] + number * count)
+            stops.append(bounds[group + 1] + number * count)
+            varied.append(differing[group])
+        self._order = np.concatenate(orders)
+        self._start = np.concatenate(starts)
+        self._stop = np.concatenate(stops)
+        # whether the run of a state holds images other than its own
+        self.varied = np.stack(varied)
+        self._lottery = Lottery(len(self._order), None if weights is None else weights[self._order])
+
+    def pick(
+        self, generator: np.random.Generator, which: Indices, row: Indices, proposals: int = 1
+    ) -> Indices:
+        """Rows that agree with given ones, drawn with replacement, shape (proposals, rows).
+
+        Args:
+            generator: Where the numbers come from.
+            which: Number of the set of columns, for each row.
+            row: Rows to agree with.
+            proposals: How many to draw for each.
+        """
+        place = which * self.count + row
+        low, high = self._start[place], self._stop[place]
+        return self._order[self._lottery.between(generator, low, high, (proposals, len(row)))]
+
+    def members(self, which: int, row: int) -> Indices:
+        """All rows that agree with one.
+
+        Args:
+            which: Number of the set of columns.
+            row: The row to agree with.
+        """
+        place = which * self.count + row
+        return self._order[self._start[place] : self._stop[place]]

@@ -1,0 +1,40 @@
+"""Neighbouring states: one factor moved to its next or its previous value."""
+
+import numpy as np
+
+from dislab.factors import Factor, FactorSpace, Indices
+
+
+def steps(space: FactorSpace, states: Indices, column: int, way: int) -> Indices:
+    """The state that each one becomes, or -1 where that is not one of them.
+
+    Args:
+        space: The factors.
+        states: State numbers, ascending.
+        column: The factor that moves.
+        way: 1 for the next value, -1 for the previous one.
+    """
+    following = _following(space.factors[column], way)
+    positions = space.positions(states)
+    positions[:, column] = following[positions[:, column]]
+    moves = np.flatnonzero(positions[:, column] >= 0)
+    after = np.full(len(states), -1, dtype=np.int64)
+    found = space.find(positions[moves])
+    member = np.zeros(len(space), dtype=np.bool_)
+    member[states] = True
+    after[moves] = np.where((found >= 0) & member[found], found, -1)
+    return after
+
+
+def _following(factor: Factor, way: int) -> Indices:
+    """The next or previous value number of each, -1 beyond the ends of what does not go round."""
+    count = len(factor)
+    numbers = np.arange(count) + way
+    if factor.kind != "circular":
+        return np.where((numbers >= 0) & (numbers < count), numbers, -1)
+    span = float(np.ptp(factor.numbers))
+    # the last value shows the same as the first, as dSprites' orientations 0 and 2π do
+    twins = factor.period is not None and abs(span - factor.period) <= 1e-6 * factor.period
+    if not twins or count < 3:
+        return numbers % count
+    return np.where((numbers >= 0) & (numbers < count), numbers, way % (count - 1))

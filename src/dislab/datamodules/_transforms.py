@@ -1,0 +1,63 @@
+"""From bytes to what a network receives, on the device that holds them."""
+
+from typing import Final, Literal
+
+import torch
+from jaxtyping import Float, UInt8
+from torch import Tensor
+from torch.nn import functional as F
+
+from dislab.base import ImageShape
+from dislab.errors import InputError
+
+Colour = Literal["keep", "grey", "rgb"]
+
+_LUMA: Final = (0.299, 0.587, 0.114)
+"""Weights of red, green and blue in the luminance of ITU-R BT.601."""
+
+
+def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> ImageShape:
+    """Channels, height and width after `transform`.
+
+    Args:
+        shape: Channels, height and width of the data set.
+        resize: Height and width to come out; None keeps them.
+        colour: What becomes of the channels.
+
+    Raises:
+        InputError: The size is not positive, or the images are neither grey nor RGB.
+    """
+    channels, height, width = shape
+    if resize is not None and resize < 1:
+        raise InputError(f"resize must be at least 1 pixel, not {resize}")
+    if colour != "keep" and channels not in (1, 3):
+        raise InputError(
+            f"colour {colour} needs images of 1 or 3 channels, and these have {channels}; set "
+            "colour to keep"
+        )
+    if colour != "keep":
+        channels = 1 if colour == "grey" else 3
+    return (channels, resize or height, resize or width)
+
+
+def transform(
+    image: UInt8[Tensor, "batch channel height width"], resize: int | None, colour: Colour
+) -> Float[Tensor, "batch channels rows columns"]:
+    """Images in [0, 1], resized by antialiased bilinear interpolation where they differ in size.
+
+    Args:
+        image: Pixels 0 to 255.
+        resize: Height and width to come out; None keeps them.
+        colour: `grey` takes the luminance (ITU-R BT.601), `rgb` repeats a single channel.
+    """
+    scaled = image.float().div_(255)
+    channels = image.shape[1]
+    if colour == "grey" and channels == 3:
+        weights = torch.tensor(_LUMA, device=scaled.device)
+        scaled = torch.einsum("bchw,c->bhw", scaled, weights).unsqueeze(1)
+    if resize is not None and scaled.shape[-2:] != (resize, resize):
+        scaled = F.interpolate(scaled, size=(resize, resize), mode="bilinear", antialias=True)
+        scaled = scaled.clamp_(0, 1)
+    if colour == "rgb" and channels == 1:
+        scaled = scaled.expand(-1, 3, -1, -1).contiguous()
+    return scaled

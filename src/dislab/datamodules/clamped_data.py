@@ -1,0 +1,224 @@
+"""Batches in which one group of factors varies and all others are held."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import ClampedBatch, Dataset, Split
+from dislab.datamodules._batches import Drawn
+from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._runs import Lottery, Runs, Weights, looks
+from dislab.errors import InputError
+from dislab.factors import Correlation, Indices, Selection
+
+
+@final
+class ClampedData(PlannedData):
+    """Batches of images that differ in one group of factors alone.
+
+    The group that is active in a batch is drawn by the ratios, then a state that others differ
+    from in this group alone, then all images of the batch among those. Factors of no group are
+    held in every batch. In validation and test the groups take turns, in the same batches every
+    time.
+
+    Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2: azimuth, elevation,
+    light and intrinsic factors in the ratio 1:1:1:10.
+
+    Args:
+        dataset: The images and their factors.
+        batch_size: Images in a training batch, over all processes together.
+        groups: Names of the factors of each group, by the group's name; the groups are numbered
+            in this order.
+        ratios: How often each group is active, up to a common factor; all alike unless given.
+        include: The states that take part, as conditions on factors; all unless given.
+        hold_out: The states of the test split, as conditions on factors; neither they nor their
+            duplicates are trained on.
+            Unless given, a random part of the states is held out.
+        validation: Fraction of the states that validate.
+        test: Fraction of the states that test; not used with hold_out.
+        split_seed: Decides the random splits and the images of validation and test.
+        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
+            training split once.
+        eval_batch_size: Images in a batch of validation and test, and images in one of
+            prediction, in each process.
+        num_workers: Processes that gather images ahead; for small images none is fastest.
+        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
+            device whenever the tables fill at most a quarter of its free memory.
+        correlation: Two factors that training draws together, and how strongly; independent
+            unless given.
+        resize: Height and width in pixels that images are brought to; unless given, their own.
+        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+
+    Raises:
+        InputError: A number is out of range, a split would be empty, the groups overlap or name
+            unknown factors, the ratios do not fit them, or a group cannot vary alone.
+    """
+
+    batch_type: ClassVar[type] = ClampedBatch
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        groups: dict[str, list[str]],
+        ratios: dict[str, float] | None = None,
+        batch_size: int = 64,
+        include: Selection | None = None,
+        hold_out: Selection | None = None,
+        validation: float = 0.01,
+        test: float = 0.05,
+        split_seed: int = 0,
+        steps_per_epoch: int | None = None,
+        eval_batch_size: int = 256,
+        num_workers: int = 0,
+        residency: Literal["auto", "host", "device"] = "auto",
+        correlation: Correlation | None = None,
+        resize: int | None = None,
+        colour: Literal["keep", "grey", "rgb"] = "keep",
+    ) -> None:
+        super().__init__(
+            dataset,
+            batch_size,
+            include,
+            hold_out,
+            validation,
+            test,
+            split_seed,
+            steps_per_epoch,
+            eval_batch_size,
+            num_workers,
+            residency,
+            correlation,
+            resize,
+            colour,
+        )
+        self.groups = groups
+        self.ratios = ratios
+        self._check_groups()
+        self._shares = self._check_ratios()
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups, in the order of their numbers."""
+        return tuple(self.groups)
+
+    def fixed_batches(self, split: Split) -> int:
+        """Number of the batches that evaluate a split: enough for every group.
+
+        Args:
+            split: Which part of the selected states.
+        """
+        turns = -(-super().fixed_batches(split) // len(self.groups))
+        return turns * len(self.groups)
+
+    def plan(self, split: Split) -> "ClampedPlan":
+        """What draws the batches of a split.
+
+        Args:
+            split: Which part of the selected states.
+
+        Raises:
+            InputError: No two states of the split differ in one of the groups alone.
+        """
+        states, weights = self.indices(split), self.weights(split)
+        columns = [{self.factors.column(name) for name in names} for names in self.groups.values()]
+        everything = range(len(self.factors.names))
+        held = [[column for column in everything if column not in group] for group in columns]
+        runs = Runs(looks(self.dataset, states), held, weights)
+        for name, varied in zip(self.groups, runs.varied, strict=True):
+            if not varied.any():
+                raise InputError(
+                    f"among the {len(states)} states of the {split} split no two differ in group "
+                    f"{name} ({', '.join(self.groups[name])}) alone; enlarge the split (0 goes "
+                    "without), or choose other groups"
+                )
+        return ClampedPlan(states, runs, self._shares if split == "train" else None, weights)
+
+    def delivered(
+        self,
+        images: Float[Tensor, "*roles batch channel height width"],
+        positions: Int[Tensor, "*roles batch factor"],
+        labels: Mapping[str, Tensor],
+    ) -> ClampedBatch:
+        """A batch as the objective receives it.
+
+        Args:
+            images: The images.
+            positions: Value numbers behind the images.
+            labels: Which group is `active`.
+        """
+        return ClampedBatch(images, positions, labels["active"])
+
+    def _check_groups(self) -> None:
+        seen: dict[str, str] = {}
+        if not self.groups:
+            raise InputError("groups is empty; name at least one group of factors")
+        for group, names in self.groups.items():
+            if not names:
+                raise InputError(f"group {group} has no factors; name some, or leave it out")
+            for name in names:
+                self.factors.column(name)
+                if name in seen:
+                    raise InputError(
+                        f"factor {name} is in group {seen[name]} and again in group {group}; "
+                        "groups must not overlap"
+                    )
+                seen[name] = group
+
+    def _check_ratios(self) -> np.ndarray:
+        """How often each group is active, in their order."""
+        if self.ratios is None:
+            return np.full(len(self.groups), 1 / len(self.groups))
+        if set(self.ratios) != set(self.groups):
+            raise InputError(
+                f"ratios are given for {', '.join(self.ratios) or 'nothing'}, and the groups are "
+                f"{', '.join(self.groups)}; give one for each group"
+            )
+        for name, ratio in self.ratios.items():
+            if not 0 <= ratio < float("inf"):
+                raise InputError(f"the ratio of group {name} must be at least 0, not {ratio}")
+        shares = np.array([self.ratios[name] for name in self.groups], dtype=np.float64)
+        if not shares.sum():
+            raise InputError("all ratios are 0; at least one group must be active sometimes")
+        return np.asarray(shares / shares.sum())
+
+
+class ClampedPlan:
+    """Batches of one active group each.
+
+    Args:
+        states: The states to draw from.
+        runs: For each group, the states that agree in everything else.
+        shares: How often each group is active; None lets them take turns.
+        weights: How often each state is drawn; None where all are alike.
+    """
+
+    def __init__(
+        self, states: Indices, runs: Runs, shares: np.ndarray | None, weights: Weights | None
+    ) -> None:
+        self.states = states
+        self.runs = runs
+        self.shares = shares
+        self._held = [np.flatnonzero(varied) for varied in runs.varied]
+        self._lotteries = [
+            Lottery(len(held), None if weights is None else weights[held]) for held in self._held
+        ]
+
+    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
+        """One batch.
+
+        Args:
+            generator: Where every random number comes from.
+            count: Images in the batch.
+            number: Which batch it is; its turn decides the group where there are no shares.
+        """
+        if self.shares is None:
+            active = number % len(self._held)
+        else:
+            active = int(generator.choice(len(self.shares), p=self.shares))
+        held = self._held[active][self._lotteries[active].draw(generator, 1)]
+        group = np.full(count, active, dtype=np.int64)
+        drawn = self.runs.pick(generator, group[:1], held, proposals=count)[:, 0]
+        return Drawn(self.states[drawn], {"active": group})

@@ -1,0 +1,185 @@
+"""References, transforms, and what the reference becomes by taking over one factor."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import CompositionBatch, Dataset, Split
+from dislab.datamodules._batches import Drawn
+from dislab.datamodules._partners import present_values
+from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._runs import Lottery, Runs, Weights, looks
+from dislab.errors import InputError
+from dislab.factors import Correlation, Indices, Selection
+
+
+@final
+class CompositionData(PlannedData):
+    """Triplets: a reference, a transform, and the reference with one factor of the transform.
+
+    The action, which names the factor, is drawn first, then the target, then a reference among
+    the states that agree with it in all other factors, then a transform among those that agree
+    with it in this one. On a complete grid this equals drawing reference, transform and action
+    independently; elsewhere every triplet is of states that exist. In training all three are
+    training states. In validation and test the target is of that split and the two others are any
+    of the selected states, so that a held-out value can be shown; they draw as many triplets as
+    they have states, the same every time.
+
+    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, section 2.3.
+
+    Args:
+        dataset: The images and their factors.
+        batch_size: Triplets in a training batch, over all processes together.
+        transfer: Names of the factors that may be taken over; all that vary unless given.
+        include: The states that take part, as conditions on factors; all unless given.
+        hold_out: The states of the test split, as conditions on factors; in training none of the
+            three images is one of them or of their duplicates.
+            Unless given, a random part of the states is held out.
+        validation: Fraction of the states that validate.
+        test: Fraction of the states that test; not used with hold_out.
+        split_seed: Decides the random splits and the triplets of validation and test.
+        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
+            training split once.
+        eval_batch_size: Triplets in a batch of validation and test, and images in one of
+            prediction, in each process.
+        num_workers: Processes that gather images ahead; for small images none is fastest.
+        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
+            device whenever the tables fill at most a quarter of its free memory.
+        correlation: Two factors that training draws together, and how strongly; independent
+            unless given.
+        resize: Height and width in pixels that images are brought to; unless given, their own.
+        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+
+    Raises:
+        InputError: A number is out of range, a split would be empty, or a factor has one value.
+    """
+
+    batch_type: ClassVar[type] = CompositionBatch
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        transfer: list[str] | None = None,
+        batch_size: int = 64,
+        include: Selection | None = None,
+        hold_out: Selection | None = None,
+        validation: float = 0.01,
+        test: float = 0.05,
+        split_seed: int = 0,
+        steps_per_epoch: int | None = None,
+        eval_batch_size: int = 256,
+        num_workers: int = 0,
+        residency: Literal["auto", "host", "device"] = "auto",
+        correlation: Correlation | None = None,
+        resize: int | None = None,
+        colour: Literal["keep", "grey", "rgb"] = "keep",
+    ) -> None:
+        super().__init__(
+            dataset,
+            batch_size,
+            include,
+            hold_out,
+            validation,
+            test,
+            split_seed,
+            steps_per_epoch,
+            eval_batch_size,
+            num_workers,
+            residency,
+            correlation,
+            resize,
+            colour,
+        )
+        counts = [len(values) for values in present_values(self.factors, self.indices("all"))]
+        varying = [name for name, one in zip(self.factors.names, counts, strict=True) if one > 1]
+        self.transfer = varying if transfer is None else transfer
+        for name in self.transfer:
+            self.factors.column(name)
+        if (
+            not self.transfer
+            or len(set(self.transfer)) < len(self.transfer)
+            or set(self.transfer) - set(varying)
+        ):
+            raise InputError(
+                f"transfer names factors that vary, each once, not {self.transfer}; they are "
+                f"{', '.join(varying) or 'none'}"
+            )
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Names of the factors that may be taken over."""
+        return tuple(self.transfer)
+
+    def plan(self, split: Split) -> "CompositionPlan":
+        """What draws the batches of a split.
+
+        Args:
+            split: Which part of the selected states.
+        """
+        sources = self.indices("train" if split == "train" else "all")
+        targets = np.searchsorted(sources, self.indices(split))
+        columns = [self.factors.column(name) for name in self.transfer]
+        look = looks(self.dataset, sources)
+        return CompositionPlan(sources, targets, look, columns, self.weights(split))
+
+    def delivered(
+        self,
+        images: Float[Tensor, "*roles batch channel height width"],
+        positions: Int[Tensor, "*roles batch factor"],
+        labels: Mapping[str, Tensor],
+    ) -> CompositionBatch:
+        """A batch as the objective receives it.
+
+        Args:
+            images: References, transforms and targets.
+            positions: Value numbers behind the images.
+            labels: Which factor is taken over: `action`.
+        """
+        return CompositionBatch(images[0], images[1], images[2], positions[0], labels["action"])
+
+
+class CompositionPlan:
+    """Triplets of states.
+
+    Args:
+        sources: The states to draw references and transforms from.
+        targets: Rows of those that may be targets.
+        look: What tells the images of the sources apart, one row a state.
+        columns: The factors that may be taken over.
+        weights: How often each state is drawn, in training, where all sources are targets.
+    """
+
+    def __init__(
+        self,
+        sources: Indices,
+        targets: Indices,
+        look: Indices,
+        columns: list[int],
+        weights: Weights | None,
+    ) -> None:
+        self.sources = sources
+        self.targets = targets
+        self.columns = columns
+        everything = range(look.shape[1])
+        others = [[one for one in everything if one != column] for column in columns]
+        self._references = Runs(look, others, weights)
+        self._transforms = Runs(look, [[column] for column in columns], weights)
+        self._lottery = Lottery(len(targets), weights)
+
+    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
+        """One batch.
+
+        Args:
+            generator: Where every random number comes from.
+            count: Triplets in the batch.
+            number: Which batch it is; makes no difference.
+        """
+        action = generator.integers(len(self.columns), size=count)
+        target = self.targets[self._lottery.draw(generator, count)]
+        reference = self._references.pick(generator, action, target)[0]
+        transform = self._transforms.pick(generator, action, target)[0]
+        states = self.sources[np.stack([reference, transform, target])]
+        return Drawn(states, {"action": action})

@@ -1,0 +1,259 @@
+"""Pairs of images that share some factors: weak supervision."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Final, Literal, final
+
+import numpy as np
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import Dataset, PairBatch, Split
+from dislab.datamodules._batches import Drawn
+from dislab.datamodules._partners import GridPartners, Partners, RunPartners, present_values
+from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._runs import looks
+from dislab.errors import InputError
+from dislab.factors import Correlation, Indices, Selection
+from dislab.functional.draws import host_generator
+
+Scheme = Literal["changed", "shared", "uniform", "reference"]
+
+_DENSE: Final = 0.25
+_ROUNDS: Final = 20
+_PROBES: Final = 200
+
+
+@final
+class PairedData(PlannedData):
+    """Pairs of images that differ in some of their factors and share the others.
+
+    Which factors change is drawn first, then a first image, then a second one among those that
+    differ from it in exactly these factors; where none does, another first one is drawn. Both
+    images of a pair are of one split, and images that look alike count as having equal factors.
+    Validation and test draw as many pairs as they have states, the same every time.
+
+    Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 5: with `reference`, their
+    published code draws new values that may equal the old ones; here changed factors differ.
+
+    Args:
+        dataset: The images and their factors.
+        batch_size: Pairs in a training batch, over all processes together.
+        scheme: How many factors change: `changed` k, `shared` all but k, `uniform` from 1 to one
+            less than there are, each as likely (the paper's), `reference` 1 or k, each as likely
+            (the published code's).
+        k: Number of factors that the scheme counts; one unless given. Not for `uniform`.
+        change: Names of the factors that may change; all that vary unless given.
+        include: The states that take part, as conditions on factors; all unless given.
+        hold_out: The states of the test split, as conditions on factors; neither they nor their
+            duplicates are trained on.
+            Unless given, a random part of the states is held out.
+        validation: Fraction of the states that validate.
+        test: Fraction of the states that test; not used with hold_out.
+        split_seed: Decides the random splits and the pairs of validation and test.
+        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
+            training split once.
+        eval_batch_size: Pairs in a batch of validation and test, and images in one of
+            prediction, in each process.
+        num_workers: Processes that gather images ahead; for small images none is fastest.
+        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
+            device whenever the tables fill at most a quarter of its free memory.
+        correlation: Two factors that training draws together, and how strongly; independent
+            unless given.
+        resize: Height and width in pixels that images are brought to; unless given, their own.
+        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+
+    Raises:
+        InputError: A number is out of range, a split would be empty, or no two states differ in
+            one of the factors alone.
+    """
+
+    batch_type: ClassVar[type] = PairBatch
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        scheme: Scheme = "changed",
+        k: int | None = None,
+        change: list[str] | None = None,
+        batch_size: int = 64,
+        include: Selection | None = None,
+        hold_out: Selection | None = None,
+        validation: float = 0.01,
+        test: float = 0.05,
+        split_seed: int = 0,
+        steps_per_epoch: int | None = None,
+        eval_batch_size: int = 256,
+        num_workers: int = 0,
+        residency: Literal["auto", "host", "device"] = "auto",
+        correlation: Correlation | None = None,
+        resize: int | None = None,
+        colour: Literal["keep", "grey", "rgb"] = "keep",
+    ) -> None:
+        super().__init__(
+            dataset,
+            batch_size,
+            include,
+            hold_out,
+            validation,
+            test,
+            split_seed,
+            steps_per_epoch,
+            eval_batch_size,
+            num_workers,
+            residency,
+            correlation,
+            resize,
+            colour,
+        )
+        self.scheme = scheme
+        self.k = k
+        self.change = change
+        self._sizes = _changes(scheme, k, len(self._columns()))
+
+    def plan(self, split: Split) -> "PairPlan":
+        """What draws the batches of a split.
+
+        Args:
+            split: Which part of the selected states.
+
+        Raises:
+            InputError: No two training states differ in one of the factors alone.
+        """
+        states, weights = self.indices(split), self.weights(split)
+        look = looks(self.dataset, states)
+        values = present_values(self.factors, states)
+        columns = [column for column in self._columns() if len(values[column]) > 1]
+        sizes = tuple(size for size in self._sizes if size <= len(columns))
+        if not sizes:
+            raise InputError(
+                f"only {len(columns)} factors vary among the {len(states)} states of the {split} "
+                f"split, too few for pairs ({self.scheme}, k {self.k}); enlarge the split"
+            )
+        density = len(states) / np.prod([float(len(one)) for one in values])
+        partners: Partners
+        if self.factors.table is None and weights is None and density >= _DENSE:
+            everything = looks(self.dataset, np.arange(len(self.factors)))
+            partners = GridPartners(self.factors, states, everything, columns, sizes)
+        else:
+            partners = RunPartners(look, columns, sizes, weights)
+        if split == "train" and 1 in sizes:
+            self._check_partners(look, partners, columns)
+        names = ", ".join(self.factors.names[column] for column in columns)
+        return PairPlan(states, look, partners, split, names)
+
+    def delivered(
+        self,
+        images: Float[Tensor, "*roles batch channel height width"],
+        positions: Int[Tensor, "*roles batch factor"],
+        labels: Mapping[str, Tensor],
+    ) -> PairBatch:
+        """A batch as the objective receives it.
+
+        Args:
+            images: First and second images.
+            positions: Value numbers behind the images.
+            labels: Which factors `changed`.
+        """
+        return PairBatch(images[0], images[1], positions[0], positions[1], labels["changed"])
+
+    def _columns(self) -> list[int]:
+        """The factors that may change, by their columns."""
+        varying = [
+            len(values) > 1 for values in present_values(self.factors, self.indices("train"))
+        ]
+        names = [name for name, one in zip(self.factors.names, varying, strict=True) if one]
+        for name in self.change or names:
+            if not varying[self.factors.column(name)]:
+                raise InputError(
+                    f"factor {name} has one value among the training states and cannot change; "
+                    f"those that vary are {', '.join(names)}"
+                )
+        if self.change is not None and (not self.change or len({*self.change}) < len(self.change)):
+            raise InputError(f"change names factors, each once, not {self.change}")
+        return sorted(self.factors.column(name) for name in self.change or names)
+
+    def _check_partners(self, look: Indices, partners: Partners, columns: list[int]) -> None:
+        """Each factor changes alone in some pairs: seen in a few, or found in all."""
+        first, second = partners.attempt(host_generator(self.split_seed), _PROBES)
+        changed = (look[first] != look[second])[second >= 0]
+        seen = changed[changed.sum(axis=1) == 1].any(axis=0)
+        rare = [column for column in columns if not seen[column]]
+        if not rare:
+            return
+        alone = [
+            self.factors.names[chosen[0]] for chosen in RunPartners(look, rare, (1,)).impossible
+        ]
+        if alone:
+            raise InputError(
+                f"among the {len(look)} training states no two differ in "
+                f"{' or '.join(alone)} alone; name the factors that may change "
+                "with change, or include more states"
+            )
+
+
+class PairPlan:
+    """Pairs of states.
+
+    Args:
+        states: The states to draw from.
+        look: What tells their images apart, one row a state.
+        partners: Draws their rows.
+        split: Where from, for messages.
+        names: The factors that change, for messages.
+    """
+
+    def __init__(
+        self, states: Indices, look: Indices, partners: Partners, split: str, names: str
+    ) -> None:
+        self.states = states
+        self.look = look
+        self.partners = partners
+        self.split = split
+        self.names = names
+
+    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
+        """One batch.
+
+        Args:
+            generator: Where every random number comes from.
+            count: Pairs in the batch.
+            number: Which batch it is; makes no difference.
+
+        Raises:
+            InputError: Hardly any state has a partner.
+        """
+        kept: list[Indices] = []
+        missing = count
+        for _ in range(_ROUNDS):
+            pairs = np.stack(self.partners.attempt(generator, missing))
+            kept.append(pairs[:, pairs[1] >= 0])
+            missing -= kept[-1].shape[1]
+            if not missing:
+                break
+        else:
+            raise InputError(
+                f"the {len(self.states)} states of the {self.split} split hold hardly any pairs "
+                f"that differ in {self.names} as asked for; enlarge the split (0 goes without), or "
+                "change other factors"
+            )
+        rows = np.concatenate(kept, axis=1)
+        changed = self.look[rows[0]] != self.look[rows[1]]
+        return Drawn(self.states[rows], {"changed": changed})
+
+
+def _changes(scheme: Scheme, k: int | None, count: int) -> tuple[int, ...]:
+    """How many factors change, each as likely."""
+    if scheme == "uniform":
+        if k is not None:
+            raise InputError(f"scheme uniform draws how many factors change; leave k {k} out")
+        if count < 2:
+            raise InputError("scheme uniform needs two factors that vary; there is one")
+        return tuple(range(1, count))
+    k = 1 if k is None else k
+    most = count - 1 if scheme == "shared" else count
+    if not 1 <= k <= most:
+        raise InputError(
+            f"k {k} does not fit scheme {scheme}: {count} factors may change, so k runs from 1 to "
+            f"{most}"
+        )
+    return {"changed": (k,), "shared": (count - k,), "reference": (1, k)}[scheme]

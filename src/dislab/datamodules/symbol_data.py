@@ -1,0 +1,190 @@
+"""Images with descriptions: symbols that name some of their attributes."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar, Final, Literal, final
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import Dataset, Split, SymbolBatch
+from dislab.datamodules._attributes import Attributes
+from dislab.datamodules._batches import IndexPlan
+from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._symbol_plans import ConceptPlan, DescriptionPlan, HeldOutPlan
+from dislab.errors import InputError
+from dislab.factors import Correlation, Selection
+from dislab.functional.draws import host_generator
+
+_EXAMPLES: Final = 0x5CA
+
+
+@final
+class SymbolData(PlannedData):
+    """Images, each with a k-hot description that names some of its attributes.
+
+    How many factors a description names is drawn first, each number as likely: from abstract
+    concepts to particular ones. Which factors they are is drawn next. Validation and test draw as
+    many images as they have states, the same every time; where combinations are held out, test
+    images show one of them and are described by exactly this.
+
+    Higgins et al. (2018), https://arxiv.org/abs/1707.03389, sections 3 and 4.
+
+    Args:
+        dataset: The images and their factors.
+        batch_size: Images in a training batch, over all processes together.
+        attributes: For each factor that is described, conditions on its values by the names of
+            its attributes, such as `{posX: {left: {max: 0.33}}}`; null makes them by `parts`.
+            Every factor that varies by `parts` unless given.
+        parts: Number of attributes that an ordinal or circular factor is cut into; categorical
+            factors have one for each value.
+        specified: Numbers of factors that a description may name; all unless given. An image
+            that has fewer attributes is described by those it has.
+        held_out: Combinations of attributes, such as `[[shape=heart, posX=low]]`, that no
+            description of training and validation names together.
+        examples_per_concept: Training images of each concept, which are then the whole training
+            set; unless given, all images are described anew in every batch. Not with correlation.
+        include: The states that take part, as conditions on factors; all unless given.
+        hold_out: The states of the test split, as conditions on factors; neither they nor their
+            duplicates are trained on.
+            Unless given, a random part of the states is held out.
+        validation: Fraction of the states that validate.
+        test: Fraction of the states that test; not used with hold_out.
+        split_seed: Decides the random splits and the symbols of validation and test.
+        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
+            training split once.
+        eval_batch_size: Images in a batch of validation and test, and images in one of
+            prediction, in each process.
+        num_workers: Processes that gather images ahead; for small images none is fastest.
+        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
+            device whenever the tables fill at most a quarter of its free memory.
+        correlation: Two factors that training draws together, and how strongly; independent
+            unless given.
+        resize: Height and width in pixels that images are brought to; unless given, their own.
+        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+
+    Raises:
+        InputError: A number is out of range, a split would be empty, or an attribute, factor or
+            value does not exist.
+    """
+
+    batch_type: ClassVar[type] = SymbolBatch
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        attributes: Mapping[str, Selection | None] | None = None,
+        parts: int = 3,
+        specified: list[int] | None = None,
+        held_out: list[list[str]] | None = None,
+        examples_per_concept: int | None = None,
+        batch_size: int = 64,
+        include: Selection | None = None,
+        hold_out: Selection | None = None,
+        validation: float = 0.01,
+        test: float = 0.05,
+        split_seed: int = 0,
+        steps_per_epoch: int | None = None,
+        eval_batch_size: int = 256,
+        num_workers: int = 0,
+        residency: Literal["auto", "host", "device"] = "auto",
+        correlation: Correlation | None = None,
+        resize: int | None = None,
+        colour: Literal["keep", "grey", "rgb"] = "keep",
+    ) -> None:
+        super().__init__(
+            dataset,
+            batch_size,
+            include,
+            hold_out,
+            validation,
+            test,
+            split_seed,
+            steps_per_epoch,
+            eval_batch_size,
+            num_workers,
+            residency,
+            correlation,
+            resize,
+            colour,
+        )
+        self.attributes = attributes
+        self.parts = parts
+        self.specified = specified
+        self.held_out = held_out
+        self.examples_per_concept = examples_per_concept
+        self._levels = self._check_levels()
+        self._held_out = self._attributes.concepts(held_out or [])
+
+    @property
+    def symbol_names(self) -> tuple[str, ...]:
+        """Names of the attributes, such as `shape=heart`."""
+        return tuple(self._attributes.names)
+
+    def plan(self, split: Split) -> IndexPlan:
+        """What draws the batches of a split.
+
+        Args:
+            split: Which part of the selected states.
+
+        Raises:
+            InputError: No state has an attribute, or a held-out combination has no test image.
+        """
+        states, weights = self.indices(split), self.weights(split)
+        few = self.examples_per_concept if split == "train" else None
+        if few is not None:
+            # the order decides which examples are taken: the same ones in every run
+            states = host_generator(self.split_seed, _EXAMPLES).permutation(states)
+        named = self._attributes.of(self.factors.positions(states))
+        there = (named >= 0).any(axis=1)
+        states, named = states[there], named[there]
+        if not len(states):
+            raise InputError(
+                f"no state of the {split} split has one of the attributes "
+                f"{', '.join(self.symbol_names)}; widen them, or include more states"
+            )
+        if split == "test" and len(self._held_out):
+            return HeldOutPlan(states, named, self._attributes, self._held_out)
+        if few is not None:
+            return ConceptPlan(states, named, self._attributes, self._levels, self._held_out, few)
+        weights = None if weights is None else weights[there]
+        return DescriptionPlan(
+            states, named, self._attributes, self._levels, self._held_out, weights
+        )
+
+    def delivered(
+        self,
+        images: Float[Tensor, "*roles batch channel height width"],
+        positions: Int[Tensor, "*roles batch factor"],
+        labels: Mapping[str, Tensor],
+    ) -> SymbolBatch:
+        """A batch as the objective receives it.
+
+        Args:
+            images: The images.
+            positions: Value numbers behind the images.
+            labels: Their `symbol`.
+        """
+        return SymbolBatch(images, labels["symbol"], positions)
+
+    @cached_property
+    def _attributes(self) -> Attributes:
+        return Attributes(self.factors, self.attributes, self.parts)
+
+    def _check_levels(self) -> list[int]:
+        """The numbers of factors that a description may name."""
+        count = len(self._attributes.columns)
+        levels = list(range(1, count + 1)) if self.specified is None else self.specified
+        if not levels or min(levels) < 1 or max(levels) > count or len({*levels}) < len(levels):
+            raise InputError(
+                f"specified gives numbers of factors from 1 to {count}, each once, not {levels}"
+            )
+        few = self.examples_per_concept
+        if few is not None and few < 1:
+            raise InputError(f"examples_per_concept must be at least 1, not {few}")
+        if few is not None and self.correlation is not None:
+            raise InputError(
+                "correlation changes nothing where examples_per_concept chooses the images; "
+                "leave one of them out"
+            )
+        return levels

@@ -1,0 +1,196 @@
+"""What all data modules share: workers, transforms, correlations, empty splits."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from dislab.base import DataModule, Dataset
+from dislab.datamodules import (
+    ClampedData,
+    CompositionData,
+    PairedData,
+    SingleData,
+    SymbolData,
+    TransitionData,
+)
+from dislab.datamodules._runs import Lottery, Runs, groups
+from dislab.datamodules._transforms import transform, transformed_shape
+from dislab.errors import InputError
+
+Batches = Callable[..., list[Any]]
+
+MODULES: list[Any] = [
+    SingleData,
+    PairedData,
+    partial(PairedData, scheme="uniform"),
+    partial(ClampedData, groups={"a": ["shape"], "b": ["place"]}),
+    CompositionData,
+    SymbolData,
+    partial(SymbolData, examples_per_concept=2),
+    TransitionData,
+]
+
+
+def parts(batches: list[Any]) -> list[list[Any]]:
+    return [[part.tolist() for part in batch] for batch in batches]
+
+
+@pytest.mark.parametrize("build", MODULES)
+@pytest.mark.parametrize("which", ["tiny", "partial_set"])
+def test_workers_and_residency_change_nothing(
+    build: Any, which: str, batches: Batches, request: pytest.FixtureRequest
+) -> None:
+    dataset = request.getfixturevalue(which)
+    settings: dict[str, Any] = {"batch_size": 8, "validation": 0.3, "test": 0.0}
+    whole = parts(batches(build(dataset, **settings)))
+    assert parts(batches(build(dataset, num_workers=2, **settings))) == whole
+    device = build(dataset, residency="device", **settings)
+    device._on_device = True  # what setup does under a trainer
+    assert parts(batches(device)) == whole
+
+
+@pytest.mark.parametrize("build", MODULES)
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_resumes_in_the_middle_of_an_epoch(
+    build: Any, num_workers: int, tiny: Dataset, batches: Batches
+) -> None:
+    make = partial(build, tiny, batch_size=8, steps_per_epoch=7, num_workers=num_workers)
+    whole = parts(batches(make()))
+    stopped = make()
+    first = parts(batches(stopped, count=3))
+    resumed = make()
+    torch.manual_seed(99)
+    resumed.setup("fit")
+    resumed.load_state_dict(stopped.state_dict())
+    rest = [resumed.on_after_batch_transfer(one, 0) for one in resumed.train_dataloader()]
+    assert first + parts(rest)[:4] == whole
+
+
+@pytest.mark.parametrize("build", MODULES[1:])
+def test_processes_share_the_batches_of_evaluation(
+    build: Any, tiny: Dataset, batches: Batches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def validated() -> list[Any]:
+        return parts(
+            batches(build(tiny, batch_size=8, eval_batch_size=4, validation=0.1), "validation")
+        )
+
+    whole = validated()
+    shares = []
+    for rank in range(2):
+        monkeypatch.setattr("dislab.datamodules._planned.world", lambda rank=rank: (rank, 2))
+        shares.append(validated())
+    assert len(shares[0]) == len(shares[1])
+    together = [batch for pair in zip(*shares, strict=True) for batch in pair]
+    assert together[: len(whole)] == whole
+    assert together[len(whole) :] == whole[: len(together) - len(whole)]
+
+
+@pytest.mark.parametrize("build", MODULES)
+def test_without_validation(build: Any, tiny: Dataset) -> None:
+    assert list(build(tiny, validation=0.0).val_dataloader()) == []
+
+
+@pytest.mark.parametrize("build", MODULES)
+def test_images_are_resized_and_coloured(build: Any, tiny: Dataset, batches: Batches) -> None:
+    data: DataModule = build(tiny, batch_size=8, resize=4, colour="rgb")
+    assert data.image_shape == (3, 4, 4)
+    (batch,) = batches(data, count=1)
+    assert batch.image.shape == (8, 3, 4, 4)
+    states = torch.from_numpy(tiny.factors.index(batch.factors.numpy()))
+    assert torch.equal(batch.image, data.images(states))
+
+
+def test_transforms_by_hand() -> None:
+    red = torch.tensor([255, 0, 0], dtype=torch.uint8).view(1, 3, 1, 1).expand(1, 3, 4, 4)
+    grey = transform(red, 2, "grey")
+    assert grey.shape == (1, 1, 2, 2)
+    assert torch.allclose(grey, torch.tensor(0.299))
+    board = 255 * (torch.arange(16).view(1, 1, 4, 4) % 2).to(torch.uint8)
+    # columns of 0 and 1: an antialiased half size mixes them, picking pixels would not
+    assert torch.allclose(transform(board, 2, "keep").mean(), torch.tensor(0.5))
+    same = F.interpolate(board.float() / 255, size=(2, 2), mode="bilinear", antialias=True)
+    assert torch.equal(transform(board, 2, "keep"), same)
+    assert torch.equal(transform(board, None, "rgb")[:, 2:], transform(board, 4, "grey"))
+
+
+def test_transforms_that_cannot_be(tiny: Dataset) -> None:
+    with pytest.raises(InputError, match="resize must be at least 1 pixel, not 0"):
+        SingleData(tiny, resize=0)
+    with pytest.raises(InputError, match="1 or 3 channels, and these have 2"):
+        transformed_shape((2, 8, 8), None, "grey")
+    assert transformed_shape((2, 8, 6), 5, "keep") == (2, 5, 5)
+
+
+def test_correlated_draws_follow_the_density(tiny: Dataset) -> None:
+    """p ∝ exp(−(c₁ − αc₂)² / 2σ²): every cell's count against the formula."""
+    data = SingleData(
+        tiny,
+        validation=0.0,
+        test=0.0,
+        correlation={"factors": ["place", "angle"], "strength": 0.2},
+    )
+    drawn = data.plan("train").draw(np.random.default_rng(0), 200_000, 0).states
+    positions = tiny.factors.positions(drawn)
+    counts = np.bincount(positions[:, 2] * 5 + positions[:, 1], minlength=100)
+    place, angle = np.divmod(np.arange(100), 5)
+    alpha, sigma = 19 / 4, 0.2 * 19
+    weights = np.exp(-((place - alpha * angle) ** 2) / (2 * sigma**2))
+    wanted = 200_000 * weights / weights.sum()
+    often = wanted > 5
+    chi = ((counts - wanted)[often] ** 2 / wanted[often]).sum()
+    assert chi == pytest.approx(often.sum(), abs=5 * np.sqrt(2 * often.sum()))
+    shapes = np.bincount(positions[:, 0])
+    assert shapes == pytest.approx(200_000 / 3, rel=0.02)  # the third factor is as it was
+
+
+@pytest.mark.parametrize(
+    ("correlation", "message"),
+    [
+        ({"factors": ["place", "place"], "strength": 0.1}, "two different factors, not of"),
+        ({"factors": ["place"], "strength": 0.1}, "two different factors"),
+        ({"factors": ["place", "size"], "strength": 0.1}, "no factor 'size'"),
+        ({"factors": ["place", "angle"], "strength": 0.0}, "must be above 0, not 0.0"),
+        ({"factors": ["place", "angle"], "strength": float("nan")}, "must be above 0, not nan"),
+    ],
+)
+@pytest.mark.parametrize("build", [SingleData, PairedData])
+def test_correlations_that_cannot_be(
+    build: Any, correlation: Any, message: str, tiny: Dataset
+) -> None:
+    with pytest.raises(InputError, match=message):
+        build(tiny, correlation=correlation)
+
+
+def test_groups_number_equal_rows_alike() -> None:
+    rows = np.array([[3, 1], [0, 1], [3, 1], [3, 0]])
+    numbers = groups(rows)
+    assert (numbers[:, None] == numbers).tolist() == (
+        (rows[:, None] == rows[None]).all(-1).tolist()
+    )
+    assert set(numbers) == {0, 1, 2}
+    assert groups(rows[:, :0]).tolist() == [0, 0, 0, 0]
+
+
+def test_runs_and_lotteries_by_hand() -> None:
+    rows = np.array([[0, 0], [0, 1], [1, 0], [0, 1]])
+    runs = Runs(rows, [[0], [0, 1], []], np.array([1.0, 2.0, 5.0, 0.0]))
+    assert sorted(runs.members(0, 3)) == [0, 1, 3]
+    assert sorted(runs.members(1, 3)) == [1, 3]
+    assert runs.members(2, 2).tolist() == [0, 1, 2, 3]
+    # alike images do not vary
+    assert runs.varied.tolist() == [[True, True, False, True], [False] * 4, [True] * 4]
+    which, row = np.array([0, 1, 2]), np.array([0, 3, 0])
+    picked = runs.pick(np.random.default_rng(0), which, row, 6000)
+    first, second, third = (np.bincount(column, minlength=4) / 6000 for column in picked.T)
+    assert first == pytest.approx([1 / 3, 2 / 3, 0, 0], abs=0.03)
+    assert second.tolist() == [0, 1, 0, 0]
+    assert third == pytest.approx([1 / 8, 2 / 8, 5 / 8, 0], abs=0.03)
+    assert set(
+        Lottery(3).between(np.random.default_rng(0), np.array([1] * 50), np.array([3] * 50))
+    ) == {1, 2}
