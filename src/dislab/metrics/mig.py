@@ -8,7 +8,6 @@ from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
-from dislab.functional.mutual_information import information_gaps
 
 
 @final
@@ -47,7 +46,7 @@ class MIG(Metric):
         Args:
             bank: Checked codes and factors.
         """
-        gaps = information_gaps(bank.codes, bank.factors, self.bins)
+        gaps = bank.information(self.bins)
         return {
             "mig": gaps.gap[bank.varied].mean(),
             "mig_per_factor": gaps.gap,
