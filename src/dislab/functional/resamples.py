@@ -66,7 +66,8 @@ class _Informed:
         for start in range(0, len(self.rows), step):
             part = np.ascontiguousarray(weights[:, start : start + step])
             parts.append(gaps_of_counts(weighted_counts(self.bank, bins, part)))
-        return InformationGaps(*(torch.cat(one) for one in zip(*parts, strict=True)))
+        device = self.bank.codes.device
+        return InformationGaps(*(torch.cat(one).to(device) for one in zip(*parts, strict=True)))
 
 
 def weighted_counts(
