@@ -18,6 +18,7 @@ from dislab.factors import Factor, FactorSpace
 from dislab.functional.code_bank import CodeBank, ConstantFactorWarning
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._selection import DEFAULT, _builder
+from dislab.metrics.dci import UnseenValueWarning
 from dislab.metrics.score_table import score_table
 
 SIZES = (3, 6, 8)
@@ -100,6 +101,7 @@ def test_parts_and_provenance_tell_how_the_numbers_came_about() -> None:
         "latents": 5,
         "factors": {"a": 3, "b": 6, "c": 8},
         "seed": 7,
+        "shuffled": True,
         "bootstrap": None,
         "versions": full.provenance["versions"],
     }
@@ -124,7 +126,18 @@ def test_the_seed_reaches_every_score_that_draws_unless_it_has_its_own() -> None
     one, two, other = (evaluate(codes, factors, QUICK, seed=seed) for seed in (1, 1, 2))
     assert one == two != other
     own = functools.partial(QUICK, seed=5)
-    assert evaluate(codes, factors, own, seed=1) == evaluate(codes, factors, own, seed=2)
+    one, two = (evaluate(codes, factors, own, seed=seed, shuffle=False) for seed in (1, 2))
+    assert one == two
+
+
+def test_images_in_the_order_of_a_grid_are_shuffled() -> None:
+    grid = np.stack(np.meshgrid(*map(np.arange, (3, 2, 8)), indexing="ij"), axis=-1).reshape(-1, 3)
+    factors = np.repeat(grid, 10, axis=0)
+    codes = factors + 0.01 * np.random.default_rng(0).normal(size=factors.shape)
+    assert evaluate(codes, factors, DCI)["dci_hgbt_informativeness"] > 0.95
+    with pytest.warns(UnseenValueWarning):
+        found = evaluate(codes, factors, DCI, shuffle=False)
+    assert found["dci_hgbt_informativeness"] < 0.9
 
 
 def test_intervals_hold_the_score_and_scores_that_fit_models_have_none() -> None:

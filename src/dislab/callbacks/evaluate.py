@@ -135,11 +135,7 @@ class Evaluate(pl.Callback):
     ) -> dict[str, Any]:
         drawn = {"split": self.split, "points": points, "seed": self.seed}
         return {
-            "scores": scores.values,
-            "intervals": scores.intervals,
-            "parts": scores.parts,
-            "metrics": scores.metrics,
-            "sample": {key: one for key, one in scores.provenance.items() if key != "versions"},
+            **scores.record(),
             "draw": drawn | {"available": len(data.indices(self.split))},
             "data": {
                 "datamodule": type(data).__name__,

@@ -12,6 +12,7 @@ from torch import Tensor
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.code_bank import CodeBank, checked
+from dislab.functional.draws import host_generator
 
 Array: TypeAlias = npt.NDArray[Any] | Tensor | Sequence[Any]
 """Numbers in rows: an array, a tensor or nested lists."""
@@ -21,7 +22,11 @@ LARGEST: Final = 100_000
 
 
 def bank_of(
-    codes: Array, factors: Array, names: Sequence[str] | None, space: FactorSpace | None
+    codes: Array,
+    factors: Array,
+    names: Sequence[str] | None,
+    space: FactorSpace | None,
+    order: int | None,
 ) -> tuple[CodeBank, FactorSpace]:
     """Checked codes and factors, and the space that the factors are numbered in.
 
@@ -30,6 +35,7 @@ def bank_of(
         factors: Value numbers, one row an image.
         names: Names of the factors; `factor_0`, … unless given.
         space: The factors; made of the numbers seen unless given.
+        order: Seed of a random order of the images; None keeps theirs.
 
     Raises:
         InputError: The arrays cannot be scored; the message says why.
@@ -42,11 +48,16 @@ def bank_of(
         raise InputError("give names or a space, not both: a space has names of its own")
     if space is None:
         space = _space(positions, names)
-    return checked([latent_codes], [positions], space, least=1), space
+    bank = checked([latent_codes], [positions], space, least=1)
+    if order is None:
+        return bank, space
+    rows = torch.from_numpy(host_generator(order, len(bank)).permutation(len(bank)))
+    rows = rows.to(bank.codes.device)
+    return CodeBank(bank.codes[rows], bank.factors[rows], bank.varied), space
 
 
 def tensor(what: str, array: object) -> Tensor:
-    """An array of numbers as a tensor, without a copy where there can be none.
+    """An array of numbers as a tensor.
 
     Args:
         what: Its name, for messages.
@@ -63,12 +74,9 @@ def tensor(what: str, array: object) -> Tensor:
         raise InputError(f"{what} are no table: {error}; give rows of equal length") from error
     if values.dtype.kind not in "biufc":
         raise InputError(f"{what} must be numbers, not of type {values.dtype}")
-    if values.dtype.kind == "u":
-        values = values.astype(np.int64)
-    if values.dtype in (np.longdouble, np.clongdouble):
-        values = values.astype(np.float64 if values.dtype.kind == "f" else np.complex128)
-    values = np.ascontiguousarray(values)
-    return torch.from_numpy(values if values.flags.writeable else values.copy())
+    known = {"u": np.int64, "f": np.float64, "c": np.complex128}
+    values = values.astype(known.get(values.dtype.kind, values.dtype.newbyteorder("=")))
+    return torch.from_numpy(values)
 
 
 def _space(positions: Tensor, names: Sequence[str] | None) -> FactorSpace:

@@ -19,6 +19,7 @@ def evaluate(
     bootstrap: int = 0,
     confidence: float = 0.95,
     seed: int = 0,
+    shuffle: bool = True,
 ) -> dict[str, float]:
     """The scores of codes against factors, by name.
 
@@ -35,7 +36,10 @@ def evaluate(
             from 0 to its largest.
         bootstrap: How many times the images are resampled for intervals.
         confidence: Share of the resampled scores that an interval holds.
-        seed: Seed of the resamples, and of every score that draws and was not given one.
+        seed: Seed of the order, of the resamples, and of every score that draws and was not given
+            one.
+        shuffle: Whether the images are put in a random order first. Some scores learn from the
+            first images and test on the last ones, and need it.
 
     Raises:
         InputError: The arrays cannot be scored, a score does not exist, or a setting makes no
@@ -44,7 +48,9 @@ def evaluate(
     Warns:
         ConstantFactorWarning: Some factors take one value only; they are left out.
     """
-    full = evaluate_fully(codes, factors, metrics, names, space, bootstrap, confidence, seed)
+    full = evaluate_fully(
+        codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle
+    )
     ends = {
         f"{name}_{end}": value
         for name, interval in full.intervals.items()
@@ -62,6 +68,7 @@ def evaluate_fully(
     bootstrap: int = 0,
     confidence: float = 0.95,
     seed: int = 0,
+    shuffle: bool = True,
 ) -> Evaluation:
     """The scores with their intervals and parts, and how they came about.
 
@@ -74,6 +81,7 @@ def evaluate_fully(
         bootstrap: As for `evaluate`.
         confidence: As for `evaluate`.
         seed: As for `evaluate`.
+        shuffle: As for `evaluate`.
 
     Raises:
         InputError: As for `evaluate`.
@@ -85,6 +93,6 @@ def evaluate_fully(
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must lie between 0 and 1, both excluded")
     chosen = builders(metrics, seed)
-    bank, space = bank_of(codes, factors, names, space)
+    bank, space = bank_of(codes, factors, names, space, seed if shuffle else None)
     found = score_bank(chosen, space, bank, Bootstrap(bootstrap, confidence, seed))
-    return found._replace(provenance={**found.provenance, "seed": seed})
+    return found._replace(provenance={**found.provenance, "seed": seed, "shuffled": shuffle})

@@ -60,6 +60,18 @@ class Evaluation(NamedTuple):
     metrics: dict[str, dict[str, Any]]
     provenance: dict[str, Any]
 
+    def record(self) -> dict[str, Any]:
+        """All of it under the names that `scores.json` has, for JSON."""
+        sample = {key: one for key, one in self.provenance.items() if key != "versions"}
+        return {
+            "scores": self.values,
+            "intervals": self.intervals,
+            "parts": self.parts,
+            "metrics": self.metrics,
+            "sample": sample,
+            "versions": self.provenance["versions"],
+        }
+
 
 def score_bank(
     builders: Mapping[str, MetricBuilder], space: FactorSpace, bank: CodeBank, bootstrap: Bootstrap
