@@ -42,8 +42,8 @@ class Metric(torchmetrics.Metric, ABC):
     One that fits a model, or tests on images other than those it learns from, does not."""
     engines: tuple[str, ...] = ()
     """Distributions, besides torch and its own, whose version its numbers depend on."""
-    codes: list[Tensor]
-    factors: list[Tensor]
+    codes: list[Tensor] | Tensor
+    factors: list[Tensor] | Tensor
 
     def __init__(self, space: FactorSpace) -> None:
         super().__init__(sync_on_compute=False)
@@ -60,8 +60,8 @@ class Metric(torchmetrics.Metric, ABC):
             codes: Codes, for most scores the posterior means.
             factors: Positions: value numbers, one column a factor of the space.
         """
-        self.codes.append(codes)
-        self.factors.append(factors)
+        cast("list[Tensor]", self.codes).append(codes)
+        cast("list[Tensor]", self.factors).append(factors)
 
     @abstractmethod
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -77,7 +77,11 @@ class Metric(torchmetrics.Metric, ABC):
         Raises:
             InputError: The codes or factors cannot be scored; the message says why.
         """
-        return self.score(checked(self.codes, self.factors, self.space, least=self.least))
+        # torchmetrics puts a list in one tensor when it synchronises processes
+        codes, factors = (
+            [one] if isinstance(one, Tensor) else one for one in (self.codes, self.factors)
+        )
+        return self.score(checked(codes, factors, self.space, least=self.least))
 
     def plot(
         self,
