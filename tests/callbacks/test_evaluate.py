@@ -238,7 +238,7 @@ def test_intervals_come_from_resampled_points(
     correlation: MakeMetric,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    evaluate = Evaluate({"corr": correlation}, bootstrap=50, untrained=1)
+    evaluate = Evaluate({"corr": correlation}, bootstrap=50, untrained=1, sheet=False)
     runner = trainer(callbacks=[evaluate])
     runner.validate(objective, datamodule=data, verbose=False)
     record = runs.read_scores(tmp_path / "run")["validate"]
@@ -247,6 +247,7 @@ def test_intervals_come_from_resampled_points(
     assert low < record["scores"]["correlation"] < high
     assert record["sample"]["bootstrap"] == {"resamples": 50, "confidence": 0.95, "seed": 0}
     assert f"[{low:.4f}, {high:.4f}]" in capsys.readouterr().out
+    assert not list(tmp_path.rglob("*.png"))
 
 
 def test_a_method_with_codes_only_is_scored_without_kl(
@@ -356,5 +357,6 @@ def test_codes_are_made_in_the_precision_of_the_trainer(
     np.testing.assert_allclose(record["parts"]["correlation_per_factor"], expected, rtol=1e-6)
     assert {path.name for path in (tmp_path / "run" / "images").iterdir()} == {
         "reconstructions.png",
+        "scores.png",
         "traversals.png",
     }

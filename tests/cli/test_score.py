@@ -32,9 +32,9 @@ def file(tmp_path: Path) -> Path:
 def test_the_table_and_the_json_hold_the_scores(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "new" / "scores.json"
+    out, picture = tmp_path / "new" / "scores.json", tmp_path / "pictures" / "sheet.png"
     args = ["score", str(file), "--metrics", "MIG", "DCI", "--bootstrap", "20", "--seed", "3"]
-    assert main([*args, "--json", str(out)]) == 0
+    assert main([*args, "--json", str(out), "--sheet", str(picture)]) == 0
     expected = evaluate(**draw(), metrics=["MIG", "DCI"], bootstrap=20, seed=3)
     printed = capsys.readouterr()
     low, high = expected["mig_low"], expected["mig_high"]
@@ -43,6 +43,8 @@ def test_the_table_and_the_json_hold_the_scores(
         ["mig", f"{expected['mig']:.4f}", f"[{low:.4f},", f"{high:.4f}]"],
     ]
     assert printed.err == ""
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert printed.out.splitlines()[-2:] == [str(out), str(picture)]
     record = json.loads(out.read_text())
     assert record["scores"] == {
         name: value for name, value in expected.items() if name not in ("mig_low", "mig_high")

@@ -1,11 +1,12 @@
 """Scores of a trained objective."""
 
+from pathlib import Path
 from typing import Any, Final, final
 
 import lightning.pytorch as pl
 import torch
 
-from dislab import runs
+from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.callbacks._encoding import draw_states, encode_states
 from dislab.callbacks._scoring import score, spread
@@ -15,6 +16,7 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.draws import mix
 from dislab.metrics.evaluation import Bootstrap, Evaluation
 from dislab.metrics.score_table import score_table
+from dislab.metrics.sheet import sheet
 
 CONFIDENCE: Final = 0.95
 """Share of the resampled scores that an interval holds."""
@@ -41,6 +43,8 @@ class Evaluate(pl.Callback):
             points. Their mean and standard deviation are the floor that training must beat.
         bootstrap: How many times the points are resampled, for 95 % intervals of the scores that
             fit no model; with 0 there are none.
+        sheet: Whether a page with scores, importances, mutual information and KL is drawn into
+            `images/scores.png` of the run folder.
 
     Raises:
         InputError: A number is below what makes sense.
@@ -55,6 +59,7 @@ class Evaluate(pl.Callback):
         seed: int = 0,
         untrained: int = 0,
         bootstrap: int = 0,
+        sheet: bool = True,
     ) -> None:
         check_at_least("points", points, 1)
         check_at_least("batch_size", batch_size, 1)
@@ -67,6 +72,7 @@ class Evaluate(pl.Callback):
         self.seed = seed
         self.untrained = untrained
         self.bootstrap = bootstrap
+        self.sheet = sheet
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Scores, unless the validation is a part of training."""
@@ -97,6 +103,8 @@ class Evaluate(pl.Callback):
             record["untrained"] = {"seeds": seeds, "scores": floor}
             path = runs.write_scores(folder, stage, record)
             self._log(trainer, module, scores)
+            if self.sheet:
+                self._draw(folder, stage, scores)
             print(f"\n{score_table(scores.values, scores.intervals, floor)}\n{path}")
         trainer.strategy.barrier("scores")
 
@@ -151,6 +159,11 @@ class Evaluate(pl.Callback):
             "seed": int(module.draw_seed),
             "versions": runs.versions(),
         }
+
+    def _draw(self, folder: Path, stage: runs.ScoreStage, scores: Evaluation) -> None:
+        images = scores.provenance["images"]
+        title = f"{'/'.join(folder.parts[-2:])}: {stage}, {images:,} images"
+        plots.save(sheet(scores, title), folder / "images" / "scores.png")
 
     def _log(self, trainer: pl.Trainer, module: Objective, scores: Evaluation) -> None:
         logged = {f"scores/{name}": value for name, value in scores.values.items()}

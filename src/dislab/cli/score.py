@@ -59,6 +59,8 @@ def run(args: list[str]) -> int:
     print(score_table(found.values, found.intervals, {}))
     if options.json:
         _write(Path(options.json), path, found)
+    if options.sheet:
+        _draw(Path(options.sheet), path, found)
     return 0
 
 
@@ -94,6 +96,11 @@ def _parser() -> _Parser:
         "ones need a random order, so that the images are shuffled unless this is given",
     )
     parser.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
+    parser.add_argument(
+        "--sheet",
+        metavar="OUT.png",
+        help="draw scores, importances and mutual information as one page there",
+    )
     return parser
 
 
@@ -149,6 +156,14 @@ def _write(out: Path, source: Path, found: "Evaluation") -> None:
     record = {"source": {"path": str(source), "sha256": digest}, **found.record()}
     with atomic(out) as temporary:
         temporary.write_text(json_text(record), encoding="utf-8")
+    print(out)
+
+
+def _draw(out: Path, source: Path, found: "Evaluation") -> None:
+    from dislab.metrics.sheet import sheet
+    from dislab.plots import save
+
+    save(sheet(found, f"{source}: {found.provenance['images']:,} images"), out)
     print(out)
 
 
