@@ -17,6 +17,7 @@ from dislab.base import (
     Encoder,
     ImageBatch,
     ImageShape,
+    Metric,
     Objective,
     Penalty,
     Posterior,
@@ -39,6 +40,8 @@ from dislab.decoders import (
     SpatialBroadcastDecoder,
 )
 from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder, ResidualEncoder128
+from dislab.factors import FactorSpace
+from dislab.functional.code_bank import CodeBank
 from dislab.metrics import DCI, MIG, FactorVAEScore
 from dislab.objectives import (
     VAE,
@@ -336,6 +339,41 @@ class Restarting(SingleData):  # type: ignore[misc]
 
     def state_dict(self) -> dict[str, int]:
         return {**super().state_dict(), "step": 0}
+
+
+class Mutable(Metric):
+    """Breaks the rule that its setting names."""
+
+    higher_is_better = True
+    plot_upper_bound = 1.0
+
+    def __init__(self, space: FactorSpace, fault: str) -> None:
+        super().__init__(space)
+        self.fault = fault
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        spread = bank.codes.std(0).mean() if len(bank) > 1 else torch.tensor(0.5)
+        if self.fault == "bank":
+            bank.codes[0] = 0.0
+        if self.fault == "nan":
+            return {"value": (bank.codes.std(0) / bank.codes.std(0)).mean()}
+        if self.fault == "draw":
+            return {"value": torch.rand(2)[0] * 0 + 0.5}
+        return {"value": spread * 1e9 if self.fault == "bounds" else torch.tensor(0.5)}
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("bank", "score leaves the codes of the bank alone"),
+        ("nan", "latents that stand still do not make a scalar NaN, but value is"),
+        ("draw", "score draws from a generator of its own"),
+        ("bounds", "value is at most 1.0, not"),
+    ],
+)
+def test_the_checks_notice_scores_that_do_not_conform(fault: str, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_metric(partial(Mutable, fault=fault), images=400)
 
 
 def test_the_checks_notice_what_does_not_conform() -> None:

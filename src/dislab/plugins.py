@@ -110,22 +110,52 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     return {group: _load_group(group) for group in groups}
 
 
+def load(group: str, name: str) -> type:
+    """The class of one declared part; no other part is imported.
+
+    Args:
+        group: One of `GROUPS`.
+        name: The class name.
+
+    Raises:
+        InputError: There is no such part, or it cannot be imported.
+    """
+    found = {plugin.name: plugin for plugin in available(group)}
+    if name not in found:
+        close = nearest(name, found)
+        hint = f" (did you mean {close}?)" if close else ""
+        listing = ", ".join(found) or "none"
+        raise InputError(f"there is no {name!r} among the {group}{hint}; available: {listing}")
+    try:
+        return _load(found[name])
+    except Exception as error:
+        raise InputError(f"{_where(found[name])} cannot be used: {_said(error)}") from error
+
+
 def _load_group(group: str) -> dict[str, type]:
     classes: dict[str, type] = {}
     for plugin in available(group):
-        where = f"dislab.{group}: {plugin.name} of {plugin.distribution} {plugin.version}"
         try:
-            loaded = EntryPoint(plugin.name, plugin.value, f"dislab.{group}").load()
+            classes[plugin.name] = _load(plugin)
         except Exception as error:  # whatever a third party's module raises must not end the run
-            message = f"{where} was left out: {type(error).__name__}: {error}"
+            message = f"{_where(plugin)} was left out: {_said(error)}"
             warnings.warn(message, PluginWarning, stacklevel=3)
-            continue
-        if not isinstance(loaded, type) or loaded.__name__ != plugin.name:
-            message = f"{where} was left out: {plugin.value} is no class named {plugin.name}"
-            warnings.warn(message, PluginWarning, stacklevel=3)
-            continue
-        classes[plugin.name] = loaded
     return classes
+
+
+def _load(plugin: Plugin) -> type:
+    loaded = EntryPoint(plugin.name, plugin.value, f"dislab.{plugin.group}").load()
+    if not isinstance(loaded, type) or loaded.__name__ != plugin.name:
+        raise InputError(f"{plugin.value} is no class named {plugin.name}")
+    return loaded
+
+
+def _where(plugin: Plugin) -> str:
+    return f"dislab.{plugin.group}: {plugin.name} of {plugin.distribution} {plugin.version}"
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
 
 
 def _plugin(group: str, entry: EntryPoint) -> Plugin:

@@ -5,7 +5,6 @@ A run lies in `<root>/<name>/version_<k>/` with `config.yaml`, `checkpoints/`, `
 """
 
 import json
-import math
 import re
 import sys
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from lightning.pytorch import Trainer
 from dislab import plugins
 from dislab.base.objective import Objective
 from dislab.errors import InputError
-from dislab.storage import atomic, locked
+from dislab.storage import atomic, json_text, locked
 
 ScoreStage = Literal["validate", "test"]
 """The command that made a record of scores."""
@@ -215,9 +214,8 @@ def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
     path = Path(run, SCORES)
     with locked(path):
         records = read_scores(run) if path.exists() else {}
-        text = json.dumps(_finite({**records, stage: record}), indent=2, allow_nan=False)
         with atomic(path) as temporary:
-            temporary.write_text(f"{text}\n", encoding="utf-8")
+            temporary.write_text(json_text({**records, stage: record}), encoding="utf-8")
     return path
 
 
@@ -283,16 +281,6 @@ def _build(cls: type[Objective], hparams: Mapping[str, Any]) -> Objective:
     # In a context of its own: inside the command line's, Lightning would store the settings of the
     # outer model as those of every model that is built meanwhile.
     return Context().run(build)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _short(error: BaseException) -> str:

@@ -5,14 +5,16 @@ Standard library, platformdirs, filelock and tqdm only.
 
 import hashlib
 import http.client
+import json
+import math
 import os
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import platformdirs
 from filelock import FileLock
@@ -79,6 +81,15 @@ def atomic(path: Path) -> Iterator[Path]:
         raise InputError(f"{path} cannot be written: {error}; {advice}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def json_text(record: Mapping[str, Any]) -> str:
+    """A record as JSON with a line break at its end; numbers that are not finite become null.
+
+    Args:
+        record: Numbers, strings, lists, tuples and mappings.
+    """
+    return json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
 
 
 def remove_leftovers(path: Path) -> None:
@@ -216,3 +227,13 @@ def _verify(url: str, part: Path, size: int | None, checksum: str | None) -> Non
 def _digest(path: Path, kind: str) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, kind).hexdigest()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

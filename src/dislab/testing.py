@@ -12,12 +12,14 @@ Each raises `AssertionError` with one sentence that says what does not hold.
 """
 
 import io
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 from torch.func import functional_call, stack_module_state, vmap
@@ -30,13 +32,16 @@ from dislab.base import (
     EncoderBuilder,
     ImageBatch,
     ImageShape,
+    Metric,
     MetricBuilder,
     Objective,
     Posterior,
     RegularizerBuilder,
 )
+from dislab.base.metric import primary
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
+from dislab.functional.code_bank import checked
 from dislab.functional.draws import device_generator
 from dislab.plugins import available
 
@@ -192,7 +197,13 @@ def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
 
 
 def check_metric(build: MetricBuilder, images: int = 3000) -> None:
-    """A score is a function of codes and factors, high for perfect codes, finite for noise.
+    """A score is a function of codes and factors, and no codes make it NaN.
+
+    Checked are informative codes, noise, latents that stand still, more latents than images, a
+    factor that never varies and a resample of the images. Each time there is a primary scalar,
+    within the bounds that the class declares, unless the score refuses with an `InputError`, which
+    it may where images are few or all latents stand still. It leaves codes, factors and the
+    global random states alone, and needs more than one image.
 
     Args:
         build: The class, or a partial of it.
@@ -203,7 +214,8 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     index = torch.randint(len(space), (images,), generator=generator)
     factors = torch.from_numpy(space.positions(index.numpy()))
     noise = torch.randn(images, 3, generator=generator)
-    for codes in (torch.cat([factors.float(), noise[:, :1]], dim=1), noise):
+    informative = torch.cat([factors.float(), noise[:, :1]], dim=1)
+    for codes in (informative, noise):
         results = []
         for parts in (1, 4):
             metric = build(space)
@@ -215,6 +227,14 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
         for name in one:
             _must(bool(one[name].isfinite().all()), f"{name} is finite")
             _must(torch.equal(one[name], several[name]), f"{name} ignores how updates are cut")
+        _check_primary(build(space), one)
+    _check_odd_codes(build, space, informative[:300], factors[:300], generator)
+    _check_purity(build(space), informative[:300], factors[:300])
+    try:
+        _scored(build(space), informative[:1], factors[:1])
+    except InputError:
+        return
+    _must(False, "one image is refused with an InputError")
 
 
 def check_dataset(dataset: Dataset, images: int = 5) -> None:
@@ -293,6 +313,72 @@ def _check_codes(model: Objective, image: Tensor) -> None:
     _must(model.has_codes, "a method that says has_codes = False refuses to make codes")
     _must(codes.ndim == 2 and len(codes) == len(image), "codes has one row an image")
     _must(codes.dtype == torch.float32, "codes are float32")
+
+
+def _check_odd_codes(
+    build: MetricBuilder,
+    space: FactorSpace,
+    codes: Tensor,
+    factors: Tensor,
+    generator: torch.Generator,
+) -> None:
+    still = torch.cat([codes, torch.full((len(codes), 2), 7.0)], dim=1)
+    wide = torch.randn(60, 90, generator=generator)
+    narrow = factors.clone()
+    narrow[:, 1] = 2
+    cases = {
+        "latents that stand still": (still, factors, False),
+        "codes that never change": (torch.zeros_like(codes), factors, True),
+        "more latents than images": (wide, factors[:60], True),
+        "a factor that never varies": (codes, narrow, True),
+    }
+    for name, (odd, positions, may_refuse) in cases.items():
+        metric = build(space)
+        try:
+            result = _scored(metric, odd, positions)
+        except InputError as error:
+            _must(may_refuse, f"{name} are no reason to refuse ({error})")
+            continue
+        broken = [one for one, value in result.items() if value.ndim == 0 and value.isnan()]
+        _must(not broken, f"{name} do not make a scalar NaN, but {', '.join(broken)} is")
+        _check_primary(metric, result)
+
+
+def _check_purity(metric: Metric, codes: Tensor, factors: Tensor) -> None:
+    bank = checked([codes], [factors], metric.space, metric.least)
+    before = bank.codes.clone(), bank.factors.clone()
+    states = _random_states()
+    first, again = metric.score(bank), metric.score(bank)
+    _must(torch.equal(before[0], bank.codes), "score leaves the codes of the bank alone")
+    _must(torch.equal(before[1], bank.factors), "score leaves the factors of the bank alone")
+    _must(states == _random_states(), "score draws from a generator of its own")
+    for name, value in first.items():
+        _must(torch.equal(value, again[name]), f"{name} is the same the second time")
+    if metric.bootstraps:
+        drawn = torch.arange(len(codes)).remainder(len(codes) - 7)
+        result = metric.score(bank.rows(drawn))
+        _must(bool(result[primary(result)].isfinite()), "a resample of the images can be scored")
+
+
+def _random_states() -> tuple[bytes, bytes]:
+    numpy_state: Any = np.random.get_state()  # noqa: NPY002
+    return torch.get_rng_state().numpy().tobytes(), numpy_state[1].tobytes()
+
+
+def _check_primary(metric: Metric, result: Mapping[str, Tensor]) -> None:
+    name = primary(result)
+    value = result[name].item()
+    lower, upper = metric.plot_lower_bound, metric.plot_upper_bound
+    _must(lower is None or value >= lower - 1e-9, f"{name} is at least {lower}, not {value}")
+    _must(upper is None or value <= upper + 1e-9, f"{name} is at most {upper}, not {value}")
+
+
+def _scored(metric: Metric, codes: Tensor, factors: Tensor) -> dict[str, Tensor]:
+    metric.update(codes, factors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        result: dict[str, Tensor] = metric.compute()
+    return result
 
 
 def _check_network(

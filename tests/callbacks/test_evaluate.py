@@ -74,10 +74,23 @@ def test_the_record_tells_how_it_came_about(
     trainer(callbacks=[evaluate]).validate(objective, datamodule=data, verbose=False)
     record = runs.read_scores(tmp_path / "run")["validate"]
     path = f"{correlation.__module__}.Correlation"
+    meaning: dict[str, object] = {"higher_is_better": None, "bounds": [None, None], "versions": {}}
     assert record["metrics"] == {
-        "c": {"class_path": path, "init_args": {"power": 1.0}},
-        "sharp": {"class_path": path, "init_args": {"power": 2.0}},
+        name: {
+            "class_path": path,
+            "init_args": {"power": power},
+            "primary": f"{name}/correlation",
+            **meaning,
+        }
+        for name, power in (("c", 1.0), ("sharp", 2.0))
     }
+    assert record["sample"] == {
+        "images": 12,
+        "latents": 3,
+        "factors": {"x": 4, "y": 4, "brightness": 2},
+        "bootstrap": None,
+    }
+    assert record["intervals"] == {}
     assert {"c/correlation", "sharp/correlation", "active_units"} == set(record["scores"])
     assert record["draw"] == {"split": "test", "points": 12, "seed": 0, "available": 12}
     assert record["data"]["provenance"] == {"source": "blocks", "version": "1"}
@@ -217,6 +230,26 @@ def test_scalars_reach_every_logger_and_runs_keep_apart(
     assert "scores/correlation_per_factor" not in events.Tags()["scalars"]
 
 
+def test_intervals_come_from_resampled_points(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    evaluate = Evaluate({"corr": correlation}, bootstrap=50, untrained=1, sheet=False)
+    runner = trainer(callbacks=[evaluate])
+    runner.validate(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["validate"]
+    low, high = record["intervals"]["correlation"]
+    assert set(record["intervals"]) == {"correlation"}
+    assert low < record["scores"]["correlation"] < high
+    assert record["sample"]["bootstrap"] == {"resamples": 50, "confidence": 0.95, "seed": 0}
+    assert f"[{low:.4f}, {high:.4f}]" in capsys.readouterr().out
+    assert not list(tmp_path.rglob("*.png"))
+
+
 def test_a_method_with_codes_only_is_scored_without_kl(
     tmp_path: Path,
     trainer: MakeTrainer,
@@ -255,7 +288,7 @@ def test_a_score_that_fits_a_model_has_gradients(
     assert record["scores"]["slope"] == pytest.approx(float(expected), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["points", "batch_size", "untrained"])
+@pytest.mark.parametrize("name", ["points", "batch_size", "untrained", "bootstrap"])
 def test_numbers_that_make_no_sense_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} is -1"):
         Evaluate(**{name: -1})  # type: ignore[arg-type]
@@ -287,7 +320,8 @@ def test_the_command_line_builds_it_with_its_scores(
     parts = record["parts"]["correlation_per_factor"]
     np.testing.assert_allclose(parts, expected["correlation_per_factor"].numpy() ** 3)
     path = f"{correlation.__module__}.Correlation"
-    assert record["metrics"]["sharp"] == {"class_path": path, "init_args": {"power": 3.0}}
+    assert record["metrics"]["sharp"]["class_path"] == path
+    assert record["metrics"]["sharp"]["init_args"] == {"power": 3.0}
 
 
 def test_the_first_of_two_processes_scores(
@@ -323,5 +357,6 @@ def test_codes_are_made_in_the_precision_of_the_trainer(
     np.testing.assert_allclose(record["parts"]["correlation_per_factor"], expected, rtol=1e-6)
     assert {path.name for path in (tmp_path / "run" / "images").iterdir()} == {
         "reconstructions.png",
+        "scores.png",
         "traversals.png",
     }

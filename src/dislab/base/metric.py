@@ -1,15 +1,20 @@
 """Contract of the scores."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import torchmetrics
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank, checked
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class Metric(torchmetrics.Metric, ABC):
@@ -20,6 +25,10 @@ class Metric(torchmetrics.Metric, ABC):
     bank of codes. Processes are not synchronised: codes are gathered once, before any score sees
     them.
 
+    The first scalar that `score` returns is the primary one: `higher_is_better`,
+    `plot_lower_bound` and `plot_upper_bound`, which a class sets where they are known, speak of
+    it, and `plot` draws it.
+
     Args:
         space: The factors behind the images.
     """
@@ -28,8 +37,13 @@ class Metric(torchmetrics.Metric, ABC):
     full_state_update = False
     least: ClassVar[int] = 2
     """The fewest images that the score can do with."""
-    codes: list[Tensor]
-    factors: list[Tensor]
+    bootstraps: bool = True
+    """Whether the score is cheap enough, and makes sense, on hundreds of resamples of the images.
+    One that fits a model, or tests on images other than those it learns from, does not."""
+    engines: tuple[str, ...] = ()
+    """Distributions, besides torch and its own, whose version its numbers depend on."""
+    codes: list[Tensor] | Tensor
+    factors: list[Tensor] | Tensor
 
     def __init__(self, space: FactorSpace) -> None:
         super().__init__(sync_on_compute=False)
@@ -46,8 +60,8 @@ class Metric(torchmetrics.Metric, ABC):
             codes: Codes, for most scores the posterior means.
             factors: Positions: value numbers, one column a factor of the space.
         """
-        self.codes.append(codes)
-        self.factors.append(factors)
+        cast("list[Tensor]", self.codes).append(codes)
+        cast("list[Tensor]", self.factors).append(factors)
 
     @abstractmethod
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -63,7 +77,56 @@ class Metric(torchmetrics.Metric, ABC):
         Raises:
             InputError: The codes or factors cannot be scored; the message says why.
         """
-        return self.score(checked(self.codes, self.factors, self.space, least=self.least))
+        # torchmetrics puts a list in one tensor when it synchronises processes
+        codes, factors = (
+            [one] if isinstance(one, Tensor) else one for one in (self.codes, self.factors)
+        )
+        return self.score(checked(codes, factors, self.space, least=self.least))
+
+    def plot(
+        self,
+        val: Tensor | Mapping[str, Tensor] | Sequence[Tensor | Mapping[str, Tensor]] | None = None,
+        ax: "Axes | None" = None,
+    ) -> "tuple[Figure, Axes]":
+        """The primary scalar with its bounds, as a point, or as a line over several results.
+
+        Args:
+            val: A result of `compute`, its primary scalar, or several of either in their order;
+                what `compute` returns now unless given.
+            ax: Where to draw; a figure of its own unless given.
+        """
+        from matplotlib.figure import Figure
+        from torchmetrics.utilities.plot import plot_single_or_multi_val
+
+        given = self.compute() if val is None else val
+        results = [given] if isinstance(given, Tensor | Mapping) else list(given)
+        scalars = [one if isinstance(one, Tensor) else one[primary(one)] for one in results]
+        named = next((primary(one) for one in results if isinstance(one, Mapping)), None)
+        axes = Figure().subplots() if ax is None else ax
+        plot_single_or_multi_val(
+            scalars[0] if isinstance(given, Tensor | Mapping) else scalars,
+            ax=axes,
+            higher_is_better=self.higher_is_better,
+            lower_bound=self.plot_lower_bound,
+            upper_bound=self.plot_upper_bound,
+            name=named or type(self).__name__,
+        )
+        return cast("Figure", axes.get_figure(root=True)), axes
+
+
+def primary(result: Mapping[str, Tensor]) -> str:
+    """Name of the first scalar of a result.
+
+    Args:
+        result: What `Metric.score` or `Metric.compute` returned.
+
+    Raises:
+        InputError: There is no scalar.
+    """
+    for name, value in result.items():
+        if value.ndim == 0:
+            return name
+    raise InputError(f"there is no scalar among {', '.join(result) or 'no results'}")
 
 
 MetricBuilder = Callable[[FactorSpace], Metric]

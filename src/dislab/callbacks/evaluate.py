@@ -1,19 +1,26 @@
 """Scores of a trained objective."""
 
-from typing import Any, final
+from pathlib import Path
+from typing import Any, Final, final
 
 import lightning.pytorch as pl
 import torch
 from lightning.pytorch.utilities import rank_zero_info
 
-from dislab import runs
+from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.callbacks._encoding import draw_states, encode_states
-from dislab.callbacks._scoring import Scores, score, spread, table
+from dislab.callbacks._scoring import score, spread
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
 from dislab.factors import Indices
 from dislab.functional.checks import check_at_least
 from dislab.functional.draws import mix
+from dislab.metrics.evaluation import Bootstrap, Evaluation
+from dislab.metrics.score_table import score_table
+from dislab.metrics.sheet import sheet
+
+CONFIDENCE: Final = 0.95
+"""Share of the resampled scores that an interval holds."""
 
 
 @final
@@ -22,7 +29,7 @@ class Evaluate(pl.Callback):
 
     Some states are drawn, their images encoded once, and every score reads the same codes. The
     scalars go to the loggers as `scores/<name>` and to the terminal as a table; `scores.json` in
-    the run folder gets them under `validate` or `test`, together with per-factor parts, settings,
+    the run folder gets them under `validate` or `test`, with intervals, per-factor parts, settings,
     draw, data, checkpoint, seed and versions. Of a method with posteriors the KL of each latent in
     nats and the number of active units (KL above 0.01 nats, the mean over the points) are
     recorded as well. Of a method that makes no codes only the losses are recorded. Several
@@ -36,6 +43,10 @@ class Evaluate(pl.Callback):
         seed: Decides which states are drawn, and in what order.
         untrained: How many copies of the objective with fresh weights are scored on the same
             points. Their mean and standard deviation are the floor that training must beat.
+        bootstrap: How many times the points are resampled, for 95 % intervals of the scores that
+            fit no model; with 0 there are none.
+        sheet: Whether a page with scores, importances, mutual information and KL is drawn into
+            `images/scores.png` of the run folder.
 
     Raises:
         InputError: A number is below what makes sense.
@@ -49,16 +60,21 @@ class Evaluate(pl.Callback):
         batch_size: int = 256,
         seed: int = 0,
         untrained: int = 0,
+        bootstrap: int = 0,
+        sheet: bool = True,
     ) -> None:
         check_at_least("points", points, 1)
         check_at_least("batch_size", batch_size, 1)
         check_at_least("untrained", untrained, 0)
+        check_at_least("bootstrap", bootstrap, 0)
         self.metrics = metrics or {}
         self.points = points
         self.split: Split = split
         self.batch_size = batch_size
         self.seed = seed
         self.untrained = untrained
+        self.bootstrap = bootstrap
+        self.sheet = sheet
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Says once when the method has nothing to score."""
@@ -86,7 +102,7 @@ class Evaluate(pl.Callback):
             states = draw_states(data, self.split, self.points, self.seed)
             # The trainer runs its loops in inference mode; a score may need to fit a model.
             with torch.inference_mode(False), torch.enable_grad():
-                scores = self._score(trainer, data, module, states)
+                scores = self._score(trainer, data, module, states, self.bootstrap)
                 seeds, copies = self._score_untrained(trainer, data, module, states)
             floor = spread(copies)
             record = self._record(trainer, data, module, scores, len(states))
@@ -95,17 +111,25 @@ class Evaluate(pl.Callback):
             record["untrained"] = {"seeds": seeds, "scores": floor}
             path = runs.write_scores(folder, stage, record)
             self._log(trainer, module, scores)
+            if self.sheet and scores.values:
+                self._draw(folder, stage, scores)
             if scores.values:
-                print(f"\n{table(scores.values, floor)}\n{path}")
+                print(f"\n{score_table(scores.values, scores.intervals, floor)}\n{path}")
         trainer.strategy.barrier("scores")
 
     def _score(
-        self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
-    ) -> Scores:
+        self,
+        trainer: pl.Trainer,
+        data: DataModule,
+        module: Objective,
+        states: Indices,
+        bootstrap: int = 0,
+    ) -> Evaluation:
         if not module.has_codes:
-            return Scores({}, {}, {})
+            return Evaluation({}, {}, {}, {}, {})
         encoding = encode_states(trainer, data, module, states, self.batch_size)
-        return score(self.metrics, data.factors, encoding)
+        resampling = Bootstrap(bootstrap, CONFIDENCE, self.seed)
+        return score(self.metrics, data.factors, encoding, resampling)
 
     def _score_untrained(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
@@ -126,14 +150,12 @@ class Evaluate(pl.Callback):
         trainer: pl.Trainer,
         data: DataModule,
         module: Objective,
-        scores: Scores,
+        scores: Evaluation,
         points: int,
     ) -> dict[str, Any]:
         drawn = {"split": self.split, "points": points, "seed": self.seed}
         return {
-            "scores": scores.values,
-            "parts": scores.parts,
-            "metrics": scores.settings,
+            **scores.record(),
             "draw": drawn | {"available": len(data.indices(self.split))},
             "data": {
                 "datamodule": type(data).__name__,
@@ -150,7 +172,12 @@ class Evaluate(pl.Callback):
             "versions": runs.versions(),
         }
 
-    def _log(self, trainer: pl.Trainer, module: Objective, scores: Scores) -> None:
+    def _draw(self, folder: Path, stage: runs.ScoreStage, scores: Evaluation) -> None:
+        images = scores.provenance["images"]
+        title = f"{'/'.join(folder.parts[-2:])}: {stage}, {images:,} images"
+        plots.save(sheet(scores, title), folder / "images" / "scores.png")
+
+    def _log(self, trainer: pl.Trainer, module: Objective, scores: Evaluation) -> None:
         logged = {f"scores/{name}": value for name, value in scores.values.items()}
         for logger in trainer.loggers:
             logger.log_metrics(logged, step=int(module.steps))

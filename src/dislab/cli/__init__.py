@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "validate": "score a model on the validation split",
     "test": "score a model on the test split",
     "predict": "write a model's codes of the test split to a file",
+    "score": "score the codes in a file, of any program",
     "plugins": "list the parts that a configuration can name",
 }
 
@@ -84,6 +85,10 @@ def _dispatch(command: str, args: list[str]) -> int:
     # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
     # training step several times as soon as another process wants a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if command == "score":
+        from dislab.cli import score
+
+        return score.run(args)
     from dislab.cli import training
 
     return training.run(command, args)

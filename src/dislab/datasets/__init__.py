@@ -13,12 +13,12 @@ from dislab.datasets.shapes3d import Shapes3D
 from dislab.datasets.small_norb import SmallNORB
 
 __all__ = [
-    "MNIST",
-    "MPI3D",
     "Cars3D",
     "CelebA",
     "Chairs3D",
     "DSprites",
+    "MNIST",
+    "MPI3D",
     "RobotFinger",
     "RobotFingerFiles",
     "RobotFingerPseudoReal",

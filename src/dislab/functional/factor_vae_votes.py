@@ -1,6 +1,6 @@
 """Votes of the FactorVAE score: which latent varies least while one factor is held."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dislab.errors import InputError
+from dislab.functional.value_rows import ValueRows, rows_of
 
 VOTES_AT_ONCE: Final = 64
 """Votes whose codes are gathered together; bounds the memory, changes no result."""
@@ -33,6 +34,7 @@ def draw_ballot(
     samples: int,
     generator: np.random.Generator,
     names: Sequence[str],
+    tables: Callable[[int], ValueRows] | None = None,
 ) -> Ballot:
     """Images for each vote, drawn with replacement out of the bank.
 
@@ -47,17 +49,18 @@ def draw_ballot(
         samples: Number of images a vote.
         generator: Source of the draws.
         names: Names of the factors, for messages.
+        tables: Gives the rows of each value of a factor, where they are known already.
 
     Raises:
         InputError: No two images share a value of one of the factors.
     """
-    bank = factors.cpu().numpy()
     held = generator.choice(np.flatnonzero(varied.cpu().numpy()), votes)
     rows = np.empty((votes, samples), dtype=np.int64)
     for factor in np.unique(held):
-        column = bank[:, factor]
         own = np.flatnonzero(held == factor)
-        count = np.bincount(column)
+        known = rows_of(factors[:, factor]) if tables is None else tables(int(factor))
+        order, first, count = (one.cpu().numpy() for one in known)
+        column = factors[:, factor].cpu().numpy()
         shared = np.flatnonzero(count[column] > 1)
         if not len(shared):
             raise InputError(
@@ -66,8 +69,6 @@ def draw_ballot(
             )
         value = column[shared[generator.integers(len(shared), size=len(own))]]
         place = generator.random((len(own), samples)) * count[value, None]
-        first = np.cumsum(count) - count
-        order = np.argsort(column, kind="stable")
         rows[own] = order[first[value, None] + place.astype(np.int64)]
     return Ballot(
         torch.from_numpy(held.astype(np.int64)).to(factors.device),

@@ -1,10 +1,14 @@
 """Discrete mutual information of latents and factors, in nats."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+CODES_AT_ONCE: Final = 8192
+"""Codes that are binned together: temporaries that stay in the cache; changes no result."""
 
 
 class InformationGaps(NamedTuple):
@@ -37,23 +41,28 @@ def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, 
     still = low == high
     low, high = torch.where(still, low - 0.5, low), torch.where(still, high + 0.5, high)
     width = (high - low) / bins
-    guess = ((codes - low) / width).floor_().clamp_(0, bins - 1)
-    # Division may put a code that lies on an edge, or next to it, one bin off.
-    guess = guess - (codes < guess * width + low).to(guess.dtype)
-    above = guess + 1
-    return torch.where((codes >= above * width + low) & (above < bins), above, guess).long()
+    numbers = torch.empty(codes.shape, dtype=torch.int64, device=codes.device)
+    rows = max(1, CODES_AT_ONCE // codes.shape[1])
+    for part, out in zip(torch.split(codes, rows), torch.split(numbers, rows), strict=True):
+        guess = ((part - low) / width).floor_().clamp_(0, bins - 1)
+        # Division may put a code that lies on an edge, or next to it, one bin off.
+        guess -= (part < guess * width + low).to(guess.dtype)
+        above = guess + 1
+        out.copy_(torch.where((part >= above * width + low) & (above < bins), above, guess))
+    return numbers
 
 
 def joint_counts(
-    binned: Int[Tensor, "image latent"], factors: Int[Tensor, "image factor"]
+    binned: Int[Tensor, "image latent"], factors: Int[Tensor, "image factor"], bins: int = 0
 ) -> list[Int[Tensor, "latent bin value"]]:
     """How often each bin of each latent meets each value, one table a factor.
 
     Args:
         binned: Bin numbers.
         factors: Positions: value numbers.
+        bins: Number of bins; 0 takes as many as the bin numbers need.
     """
-    latents, bins = binned.shape[1], int(binned.max()) + 1
+    latents, bins = binned.shape[1], bins or int(binned.max()) + 1
     # 32 bits count more cells than fit in memory, and halve what is moved.
     cells = (binned + torch.arange(latents, device=binned.device) * bins).int()
     tables = []
@@ -66,22 +75,44 @@ def joint_counts(
 
 
 def mutual_information(
-    counts: Int[Tensor, "latent bin value"],
-) -> tuple[Float[Tensor, " latent"], Float[Tensor, ""]]:
+    counts: Int[Tensor, "*many latent bin value"],
+) -> tuple[Float[Tensor, "*many latent"], Float[Tensor, "*many"]]:
     """Mutual information of each latent with a factor, and the factor's entropy, in nats.
 
     Args:
-        counts: How often each bin meets each value.
+        counts: How often each bin meets each value; of one set of images, or of many.
     """
-    values = counts[0].sum(0)
-    total = values.sum()
+    values = counts[..., 0, :, :].sum(-2)
+    total = values.sum(-1)
     log_total = total.double().log()
-    joint = _count_log(counts).sum((1, 2))
-    rows, columns = _count_log(counts.sum(2)).sum(1), _count_log(values).sum()
-    information = (log_total + (joint - rows - columns) / total).clamp(min=0.0)
+    joint = _count_log(counts).sum((-2, -1))
+    rows, columns = _count_log(counts.sum(-1)).sum(-1), _count_log(values).sum(-1)
+    gained = (joint - rows - columns[..., None]) / total[..., None]
+    information = (log_total[..., None] + gained).clamp(min=0.0)
     # Exactly 0 for a single value, where rounding would leave a trace.
-    entropy = (log_total - columns / total).clamp(min=0.0) * (values < total).all()
-    return information, entropy
+    several = (values < total[..., None]).all(-1)
+    return information, (log_total - columns / total).clamp(min=0.0) * several
+
+
+def gaps_of_counts(counts: Sequence[Int[Tensor, "*many latent bin _"]]) -> InformationGaps:
+    """The mutual information of all latents and factors, and the gap of each factor.
+
+    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6. With one latent the second
+    most informative one counts as uninformative.
+
+    Args:
+        counts: How often each bin meets each value, one table a factor; of one set of images, or
+            of many, whose results then stand along the leading axes.
+    """
+    pairs = [mutual_information(table) for table in counts]
+    information = torch.stack([one for one, _ in pairs], dim=-1)
+    entropy = torch.stack([one for _, one in pairs], dim=-1)
+    padded = torch.cat([information, torch.zeros_like(information[..., :1, :])], dim=-2)
+    best = padded.topk(2, dim=-2).values
+    ahead = best[..., 0, :] - best[..., 1, :]
+    return InformationGaps(
+        information, entropy, torch.where(entropy > 0, ahead / entropy, torch.nan)
+    )
 
 
 def information_gaps(
@@ -89,23 +120,12 @@ def information_gaps(
 ) -> InformationGaps:
     """The mutual information of all latents and factors, and the gap of each factor.
 
-    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6. With one latent the second
-    most informative one counts as uninformative.
-
     Args:
         codes: Finite codes, in float64 for the accuracy of the bins' edges.
         factors: Positions: value numbers.
         bins: Number of equal-width bins a latent.
     """
-    pairs = [
-        mutual_information(counts) for counts in joint_counts(bin_numbers(codes, bins), factors)
-    ]
-    information = torch.stack([one for one, _ in pairs], dim=1)
-    entropy = torch.stack([one for _, one in pairs])
-    padded = torch.cat([information, torch.zeros_like(information[:1])])
-    best = padded.topk(2, dim=0).values
-    gap = torch.where(entropy > 0, (best[0] - best[1]) / entropy, torch.nan)
-    return InformationGaps(information, entropy, gap)
+    return gaps_of_counts(joint_counts(bin_numbers(codes, bins), factors))
 
 
 def _count_log(counts: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

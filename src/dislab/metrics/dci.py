@@ -46,6 +46,11 @@ class DCI(Metric):
         InputError: The learner is unknown, or the fraction is not between 0 and 1.
     """
 
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+    bootstraps = False  # trees fit anew would take hours, and duplicates leak into the test part
+    engines = ("scikit-learn",)
     least: ClassVar[int] = 3  # two images to learn from and one to test on
 
     def __init__(

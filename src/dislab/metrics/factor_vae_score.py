@@ -40,6 +40,10 @@ class FactorVAEScore(Metric):
         InputError: A number of votes is below 1, of samples below 2, or the threshold negative.
     """
 
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
     def __init__(
         self,
         space: FactorSpace,
@@ -69,8 +73,7 @@ class FactorVAEScore(Metric):
         Args:
             bank: Checked codes and factors.
         """
-        spread = bank.codes.std(0)
-        active = (spread >= self.threshold) & (bank.codes != bank.codes[:1]).any(0)
+        active = (bank.std >= self.threshold) & (bank.std > 0)
         if not active.any():
             nothing = torch.zeros((), dtype=torch.float64)
             votes = torch.zeros(len(active), len(self.space.factors), dtype=torch.int64)
@@ -85,7 +88,9 @@ class FactorVAEScore(Metric):
         self, bank: CodeBank, active: Bool[Tensor, " latent"], part: int, votes: int
     ) -> Int[Tensor, "latent factor"]:
         generator, names = host_generator(self.seed, part), self.space.names
-        ballot = draw_ballot(bank.factors, bank.varied, votes, self.samples, generator, names)
+        ballot = draw_ballot(
+            bank.factors, bank.varied, votes, self.samples, generator, names, bank.value_rows
+        )
         return count_votes(bank.codes, active, ballot, len(names))
 
 

@@ -8,7 +8,6 @@ from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
-from dislab.functional.mutual_information import information_gaps
 
 
 @final
@@ -32,6 +31,10 @@ class MIG(Metric):
         InputError: There are fewer than two bins.
     """
 
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
     def __init__(self, space: FactorSpace, bins: int = 20) -> None:
         super().__init__(space)
         if bins < 2:
@@ -47,7 +50,7 @@ class MIG(Metric):
         Args:
             bank: Checked codes and factors.
         """
-        gaps = information_gaps(bank.codes, bank.factors, self.bins)
+        gaps = bank.information(self.bins)
         return {
             "mig": gaps.gap[bank.varied].mean(),
             "mig_per_factor": gaps.gap,

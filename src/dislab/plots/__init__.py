@@ -1,10 +1,16 @@
 """Figures from arrays: pure functions that touch no global plotting state."""
 
+from dislab.plots.heat_map import heat_map
+from dislab.plots.hinton import hinton
 from dislab.plots.image_grid import image_grid
 from dislab.plots.output import pixels, save
+from dislab.plots.score_sheet import score_sheet
 
 __all__ = [
+    "heat_map",
+    "hinton",
     "image_grid",
     "pixels",
     "save",
+    "score_sheet",
 ]

@@ -1,0 +1,171 @@
+"""`dislab score`: scores of the codes in a file, of any program."""
+
+import argparse
+import hashlib
+import sys
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dislab.errors import InputError
+
+if TYPE_CHECKING:
+    from dislab.metrics import Evaluation
+
+_DESCRIPTION = """\
+Score codes against the factors that made the images.
+
+The file is what numpy.savez(FILE, codes=…, factors=…) writes: codes with one row an image and one
+column a latent, factors with one row an image and one column a factor, integers that number the
+values 0, 1, 2, …; if there is an array names (or factor_names), it names the factors. Of a run
+folder the file representations.npz is read, which `dislab predict` writes."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
+def run(args: list[str]) -> int:
+    """Prints the scores of a file as a table and returns the exit status.
+
+    Args:
+        args: What follows `dislab score`.
+
+    Raises:
+        InputError: An option makes no sense, or the file or what it holds cannot be scored.
+    """
+    options = _parser().parse_args(args)
+    from dislab.metrics import evaluate_fully
+    from dislab.metrics.score_table import score_table
+
+    path = _file(Path(options.codes))
+    arrays = _arrays(path)
+    names = options.names or (list(map(str, arrays["names"])) if "names" in arrays else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show
+        found = evaluate_fully(
+            arrays["codes"],
+            arrays["factors"],
+            options.metrics,
+            names,
+            bootstrap=options.bootstrap,
+            confidence=options.confidence,
+            seed=options.seed,
+            shuffle=not options.in_order,
+        )
+    print(score_table(found.values, found.intervals, {}))
+    if options.json:
+        _write(Path(options.json), path, found)
+    if options.sheet:
+        _draw(Path(options.sheet), path, found)
+    return 0
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        "dislab score",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("codes", help="an .npz file, or a run folder")
+    parser.add_argument(
+        "--metrics",
+        nargs="+",
+        metavar="NAME",
+        help="class names, as `dislab plugins metrics` lists them; the default set unless given",
+    )
+    parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the factors")
+    parser.add_argument(
+        "--bootstrap",
+        type=int,
+        default=0,
+        metavar="N",
+        help="resample the images N times for intervals, such as 200; 0 for none",
+    )
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, help="share of resampled scores in an interval"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of everything that is drawn")
+    parser.add_argument(
+        "--in_order",
+        action="store_true",
+        help="keep the order of the images; scores that learn from the first and test on the last "
+        "ones need a random order, so that the images are shuffled unless this is given",
+    )
+    parser.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
+    parser.add_argument(
+        "--sheet",
+        metavar="OUT.png",
+        help="draw scores, importances and mutual information as one page there",
+    )
+    return parser
+
+
+def _file(path: Path) -> Path:
+    if path.is_dir():
+        inside = path / "representations.npz"
+        if not inside.is_file():
+            raise InputError(
+                f"{path} has no {inside.name}; `dislab predict --run {path}` writes one"
+            )
+        return inside
+    if not path.is_file():
+        raise InputError(f"{path} does not exist; give an .npz file or a run folder")
+    return path
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    import numpy as np
+
+    try:
+        with path.open("rb") as stream:
+            stored = np.load(stream, allow_pickle=False)
+            if not isinstance(stored, np.lib.npyio.NpzFile):
+                raise InputError(
+                    f"{path} holds a single array; numpy.savez(FILE, codes=codes, "
+                    "factors=factors) writes both"
+                )
+            return _found(path, stored)
+    except InputError:
+        raise
+    except Exception as error:  # numpy, zipfile and zlib raise half a dozen types
+        said = " ".join(str(error).split())
+        if "pickle" in said:
+            said = "it holds Python objects, which are not read; save arrays of numbers"
+        raise InputError(
+            f"{path} cannot be read as .npz: {said or type(error).__name__}"
+        ) from error
+
+
+def _found(path: Path, stored: Mapping[str, Any]) -> dict[str, Any]:
+    missing = [key for key in ("codes", "factors") if key not in stored]
+    if missing:
+        raise InputError(f"{path} has no {' and no '.join(missing)}; it has {', '.join(stored)}")
+    found = {key: stored[key] for key in ("codes", "factors")}
+    names = [stored[key].ravel() for key in ("names", "factor_names") if key in stored]
+    return found | ({"names": names[0]} if names else {})
+
+
+def _write(out: Path, source: Path, found: "Evaluation") -> None:
+    from dislab.storage import atomic, json_text
+
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    record = {"source": {"path": str(source), "sha256": digest}, **found.record()}
+    with atomic(out) as temporary:
+        temporary.write_text(json_text(record), encoding="utf-8")
+    print(out)
+
+
+def _draw(out: Path, source: Path, found: "Evaluation") -> None:
+    from dislab.metrics.sheet import sheet
+    from dislab.plots import save
+
+    save(sheet(found, f"{source}: {found.provenance['images']:,} images"), out)
+    print(out)
+
+
+def _show(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"dislab: warning: {' '.join(str(message).split())}", file=sys.stderr)

@@ -1,0 +1,148 @@
+"""What codes and factors must be before they are scored."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+
+NAMES_SHOWN: Final = 8
+"""Names or numbers that a message lists before it only counts the rest."""
+
+
+class ConstantFactorWarning(UserWarning):
+    """A factor has one value in all the scored images and was left out of a score."""
+
+
+def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
+    """The batches put together, finite and in float64.
+
+    Args:
+        batches: Batches of codes.
+
+    Raises:
+        InputError: There are none, their shapes do not fit, or they hold NaN or infinity.
+    """
+    if not batches:
+        raise InputError("the score has no codes; call update(codes, factors) before compute()")
+    shapes = {tuple(batch.shape[1:]) for batch in batches}
+    if len(shapes) > 1 or len(next(iter(shapes))) != 1 or not next(iter(shapes))[0]:
+        found = ", ".join(str(tuple(batch.shape)) for batch in batches[:NAMES_SHOWN])
+        raise InputError(
+            f"codes have shape (batch, latent), with as many latents in each batch; got {found}"
+        )
+    codes = torch.cat([batch.detach() for batch in batches])
+    if codes.is_complex():
+        raise InputError(f"codes are real numbers, not {codes.dtype}")
+    codes = codes.to(torch.float64)
+    if not codes.sum().isfinite():  # a sum is all that sound codes cost
+        _refuse_broken(codes)
+    return codes
+
+
+def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor, "image factor"]:
+    """The batches put together, in int64 and within the space.
+
+    Args:
+        batches: Batches of positions.
+        space: The factors behind the images.
+
+    Raises:
+        InputError: They are no integers, or no value numbers of the space.
+    """
+    wrong = {str(one.dtype) for one in batches if one.is_floating_point() or one.is_complex()}
+    wrong |= {str(one.dtype) for one in batches if one.dtype == torch.bool}
+    if wrong:
+        raise InputError(
+            f"factors are positions, integers that number the values, not {', '.join(wrong)}; "
+            "FactorSpace.positions gives them"
+        )
+    for batch in batches:
+        if batch.ndim != 2 or batch.shape[1] != len(space.factors):
+            raise InputError(
+                f"factors of shape {tuple(batch.shape)} do not fit; there is one column for each "
+                f"of {', '.join(space.names)}"
+            )
+    factors = torch.cat([batch.to(torch.int64) for batch in batches])
+    sizes = torch.tensor(space.sizes, device=factors.device)
+    outside = ((factors < 0) | (factors >= sizes)).any(0).tolist()
+    if any(outside):
+        first = space.factors[outside.index(True)]
+        raise InputError(
+            f"value numbers of factor {first.name} run from 0 to {len(first) - 1}; some do not"
+        )
+    return factors
+
+
+def check_images(count: int, least: int) -> None:
+    """Refuses too few images.
+
+    Args:
+        count: Number of images.
+        least: The fewest that the score can do with.
+
+    Raises:
+        InputError: There are fewer.
+    """
+    if count < least:
+        raise InputError(f"the score got {count} images and needs at least {least}; encode more")
+
+
+def varied_factors(
+    factors: Int[Tensor, "image factor"], space: FactorSpace
+) -> Bool[Tensor, " factor"]:
+    """Which factors take more than one value and are no nuisance.
+
+    Args:
+        factors: Positions.
+        space: The factors behind the images.
+
+    Raises:
+        InputError: None does.
+
+    Warns:
+        ConstantFactorWarning: Some take one value only.
+    """
+    scored = torch.tensor([not factor.nuisance for factor in space.factors], device=factors.device)
+    varied = (factors != factors[:1]).any(0) & scored
+    constant = [
+        factor.name
+        for factor, varies in zip(space.factors, varied.tolist(), strict=True)
+        if not varies and not factor.nuisance
+    ]
+    if not varied.any():
+        raise InputError(
+            f"none of {', '.join(space.names)} takes more than one value in these "
+            f"{len(factors)} images; score images whose factors vary"
+        )
+    if constant:
+        warnings.warn(
+            f"{', '.join(constant)} took one value only in these {len(factors)} images and was "
+            "left out of the score",
+            ConstantFactorWarning,
+            stacklevel=4,
+        )
+    return varied
+
+
+def _refuse_broken(codes: Float[Tensor, "image latent"]) -> None:
+    broken = ~codes.isfinite()
+    if broken.any():
+        latents = broken.any(0).nonzero().flatten().tolist()
+        raise InputError(
+            f"{int(broken.any(1).sum())} of {len(codes)} codes hold NaN or infinity, in "
+            f"{_listed('latent', latents)}; scores need finite codes: look for a run that diverged"
+        )
+
+
+def _listed(noun: str, numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:NAMES_SHOWN]))
+    rest = len(numbers) - NAMES_SHOWN
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {shown}" + (
+        f" and {rest} more" if rest > 0 else ""
+    )

@@ -1,0 +1,98 @@
+"""Scores of two plain arrays."""
+
+from collections.abc import Sequence
+
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
+from dislab.metrics._arrays import Array, bank_of
+from dislab.metrics._selection import Choices, builders
+from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
+
+
+def evaluate(
+    codes: Array,
+    factors: Array,
+    metrics: Choices = None,
+    names: Sequence[str] | None = None,
+    space: FactorSpace | None = None,
+    bootstrap: int = 0,
+    confidence: float = 0.95,
+    seed: int = 0,
+    shuffle: bool = True,
+) -> dict[str, float]:
+    """The scores of codes against factors, by name.
+
+    With a bootstrap, the ends of the interval of score `mig` are `mig_low` and `mig_high`; scores
+    that fit a model have none. `evaluate_fully` returns parts and provenance as well.
+
+    Args:
+        codes: One row an image, one column a latent; an array, a tensor or nested lists.
+        factors: Value numbers 0, 1, 2, …, one row an image, one column a factor.
+        metrics: Class names of plug-ins, classes, partials of classes, or a dictionary of any of
+            these by names of your own; the default set unless given.
+        names: Names of the factors, for parts and messages.
+        space: The factors with all their values; unless given, a factor's values are the numbers
+            from 0 to its largest.
+        bootstrap: How many times the images are resampled for intervals.
+        confidence: Share of the resampled scores that an interval holds.
+        seed: Seed of the order, of the resamples, and of every score that draws and was not given
+            one.
+        shuffle: Whether the images are put in a random order first. Some scores learn from the
+            first images and test on the last ones, and need it.
+
+    Raises:
+        InputError: The arrays cannot be scored, a score does not exist, or a setting makes no
+            sense; the message says why.
+
+    Warns:
+        ConstantFactorWarning: Some factors take one value only; they are left out.
+    """
+    full = evaluate_fully(
+        codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle
+    )
+    ends = {
+        f"{name}_{end}": value
+        for name, interval in full.intervals.items()
+        for end, value in zip(("low", "high"), interval, strict=True)
+    }
+    return full.values | ends
+
+
+def evaluate_fully(
+    codes: Array,
+    factors: Array,
+    metrics: Choices = None,
+    names: Sequence[str] | None = None,
+    space: FactorSpace | None = None,
+    bootstrap: int = 0,
+    confidence: float = 0.95,
+    seed: int = 0,
+    shuffle: bool = True,
+) -> Evaluation:
+    """The scores with their intervals and parts, and how they came about.
+
+    Args:
+        codes: As for `evaluate`.
+        factors: As for `evaluate`.
+        metrics: As for `evaluate`.
+        names: As for `evaluate`.
+        space: As for `evaluate`.
+        bootstrap: As for `evaluate`.
+        confidence: As for `evaluate`.
+        seed: As for `evaluate`.
+        shuffle: As for `evaluate`.
+
+    Raises:
+        InputError: As for `evaluate`.
+
+    Warns:
+        ConstantFactorWarning: As for `evaluate`.
+    """
+    check_at_least("bootstrap", bootstrap, 0)
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence is {confidence}; it must lie between 0 and 1, both excluded")
+    chosen = builders(metrics, seed)
+    bank, space = bank_of(codes, factors, names, space, seed if shuffle else None)
+    found = score_bank(chosen, space, bank, Bootstrap(bootstrap, confidence, seed))
+    return found._replace(provenance={**found.provenance, "seed": seed, "shuffled": shuffle})

@@ -1,0 +1,230 @@
+"""Many scores of one bank of codes: values, intervals, parts, and how they came about."""
+
+import functools
+import inspect
+import math
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+from tqdm import tqdm
+
+from dislab import plugins
+from dislab.base import Metric, MetricBuilder
+from dislab.base.metric import primary
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.code_checks import check_images
+from dislab.functional.resamples import resamples
+
+DISTRIBUTIONS: Final = ("dislab", "torch", "torchmetrics", "numpy", "scipy", "scikit-learn")
+"""What any score may depend on."""
+
+
+class Bootstrap(NamedTuple):
+    """How intervals are found.
+
+    Attributes:
+        resamples: How many times the images are drawn anew; 0 for no intervals.
+        confidence: Share of the resampled scores that an interval holds.
+        seed: Decides the draws.
+    """
+
+    resamples: int
+    confidence: float
+    seed: int
+
+
+class Evaluation(NamedTuple):
+    """What some scores say of one set of codes.
+
+    Attributes:
+        values: Scalars by name.
+        intervals: Ends of the interval of each scalar whose score is resampled.
+        parts: Lists and nested lists by name, such as one number a factor.
+        metrics: By the name that the user gave each score: its class, its settings, the name of
+            its primary scalar with direction and bounds, and versions of what computes it.
+        provenance: Sample sizes, factors, seed, settings of the bootstrap, and versions.
+    """
+
+    values: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    parts: dict[str, Any]
+    metrics: dict[str, dict[str, Any]]
+    provenance: dict[str, Any]
+
+    def record(self) -> dict[str, Any]:
+        """All of it under the names that `scores.json` has, for JSON."""
+        sample = {key: one for key, one in self.provenance.items() if key != "versions"}
+        return {
+            "scores": self.values,
+            "intervals": self.intervals,
+            "parts": self.parts,
+            "metrics": self.metrics,
+            "sample": sample,
+            "versions": self.provenance["versions"],
+        }
+
+
+def score_bank(
+    builders: Mapping[str, MetricBuilder], space: FactorSpace, bank: CodeBank, bootstrap: Bootstrap
+) -> Evaluation:
+    """All scores of one bank.
+
+    A name that two scores both use is told apart by the name that the user gave each score, as in
+    `fine/mig`.
+
+    Args:
+        builders: Makes the scores, by the user's names.
+        space: The factors behind the images.
+        bank: Checked codes and factors.
+        bootstrap: How intervals are found.
+
+    Raises:
+        InputError: A score cannot be built or cannot score these codes.
+    """
+    built = {key: _built(key, build, space) for key, build in builders.items()}
+    results: dict[str, dict[str, Tensor]] = {}
+    bar = tqdm(built.items(), desc="scores", unit=" scores", leave=False, disable=None)
+    for key, metric in bar:
+        bar.set_description(key)
+        check_images(len(bank), metric.least)
+        results[key] = metric.score(bank)
+    uses = Counter(name for result in results.values() for name in result)
+    named = {
+        (key, name): name if uses[name] == 1 else f"{key}/{name}"
+        for key, result in results.items()
+        for name in result
+    }
+    tensors = {named[key, name]: one for key, own in results.items() for name, one in own.items()}
+    return Evaluation(
+        {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},
+        _intervals(built, results, named, bank, bootstrap),
+        {name: tensor.tolist() for name, tensor in tensors.items() if tensor.ndim},
+        {
+            key: _settings(builders[key], metric, named[key, primary(results[key])])
+            for key, metric in built.items()
+        },
+        {
+            "images": len(bank),
+            "latents": bank.codes.shape[1],
+            "factors": dict(zip(space.names, space.sizes, strict=True)),
+            "bootstrap": bootstrap._asdict() if bootstrap.resamples else None,
+            "versions": versions(),
+        },
+    )
+
+
+def versions() -> dict[str, str]:
+    """Versions of what any score may depend on, by distribution."""
+    return {name: version(name) for name in DISTRIBUTIONS} | {"python": python_version()}
+
+
+def _built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
+    metric = build(space)
+    if not isinstance(metric, Metric):
+        raise InputError(f"{key} makes a {type(metric).__name__}, which is no dislab.base.Metric")
+    return metric
+
+
+def _intervals(
+    built: Mapping[str, Metric],
+    results: Mapping[str, Mapping[str, Tensor]],
+    named: Mapping[tuple[str, str], str],
+    bank: CodeBank,
+    bootstrap: Bootstrap,
+) -> dict[str, tuple[float, float]]:
+    cheap = {key: metric for key, metric in built.items() if metric.bootstraps}
+    scalars = [
+        (key, name) for key in cheap for name, value in results[key].items() if value.ndim == 0
+    ]
+    if not bootstrap.resamples or not scalars:
+        return {}
+    rows = []
+    drawn = resamples(bank, bootstrap.resamples, bootstrap.seed)
+    bar = tqdm(drawn, "bootstrap", bootstrap.resamples, False, unit=" resamples", disable=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # said once, of the images themselves
+        for one in bar:
+            found = {key: _attempt(metric, one) for key, metric in cheap.items()}
+            rows.append([float(found[key].get(name, math.nan)) for key, name in scalars])
+    intervals = {}
+    for (key, name), column in zip(scalars, np.array(rows).T, strict=True):
+        ends = _percentiles(float(results[key][name]), column, bootstrap.confidence)
+        if name == primary(results[key]):
+            ends = _within(ends, cheap[key].plot_lower_bound, cheap[key].plot_upper_bound)
+        intervals[named[key, name]] = ends
+    return intervals
+
+
+def _percentiles(
+    value: float, resampled: Float[np.ndarray, " resample"], confidence: float
+) -> tuple[float, float]:
+    """Percentiles around a value; NaN where the score failed on half of the resamples or more.
+
+    Resamples repeat images, which biases scores estimated from counts: their median is moved to
+    the value, and what remains is the spread.
+    """
+    found = resampled[np.isfinite(resampled)]
+    if 2 * len(found) <= len(resampled):
+        return math.nan, math.nan
+    tail = (1 - confidence) / 2
+    low, middle, high = np.quantile(found, [tail, 0.5, 1 - tail])
+    return float(value + low - middle), float(value + high - middle)
+
+
+def _within(
+    ends: tuple[float, float], lower: float | None, upper: float | None
+) -> tuple[float, float]:
+    low, high = (float(np.clip(end, lower, upper)) for end in ends)
+    return low, high
+
+
+def _attempt(metric: Metric, bank: CodeBank) -> dict[str, Tensor]:
+    """The scores of a resample; none where it lacks what the score needs, such as a value twice."""
+    try:
+        return metric.score(bank)
+    except InputError:
+        return {}
+
+
+def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]:
+    """The class of a score and all its settings, given and default, and what its number means."""
+    cls = type(metric)
+    own = list(inspect.signature(cls.__init__).parameters.values())[2:]
+    defaults = {one.name: one.default for one in own if one.default is not one.empty}
+    given = build.keywords if isinstance(build, functools.partial) else {}
+    merged = defaults | {key: value for key, value in given.items() if key != "space"}
+    plain = {
+        key: value if isinstance(value, str | int | float | list | tuple | None) else repr(value)
+        for key, value in merged.items()
+    }
+    return {
+        "class_path": f"{cls.__module__}.{cls.__qualname__}",
+        "init_args": plain,
+        "primary": name,
+        "higher_is_better": metric.higher_is_better,
+        "bounds": [metric.plot_lower_bound, metric.plot_upper_bound],
+        "versions": _origin(cls) | {engine: _version(engine) for engine in metric.engines},
+    }
+
+
+def _origin(cls: type) -> dict[str, str]:
+    """The distribution that declares a class, with its version."""
+    value = f"{cls.__module__}:{cls.__qualname__}"
+    declared = plugins.available("metrics")
+    return {one.distribution: one.version for one in declared if one.value == value}
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "unknown"

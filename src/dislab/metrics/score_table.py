@@ -1,0 +1,42 @@
+"""Scores as a table for a terminal."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def score_table(
+    values: Mapping[str, float],
+    intervals: Mapping[str, tuple[float, float]],
+    untrained: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """The scores in aligned columns, one line a score.
+
+    Args:
+        values: Scalars by name.
+        intervals: Ends of intervals by name; empty for no such column.
+        untrained: Mean and standard deviation of each score over untrained models; empty for no
+            such column.
+    """
+    head = ["score", "value"]
+    head += ["interval"] if intervals else []
+    head += ["untrained"] if untrained else []
+    rows = [head]
+    for name, value in values.items():
+        row = [name, f"{value:.4f}"]
+        if intervals:
+            ends = intervals.get(name)
+            row.append("" if ends is None else f"[{ends[0]:.4f}, {ends[1]:.4f}]")
+        if untrained:
+            row.append(_floor(untrained[name]) if name in untrained else "")
+        rows.append(row)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
+    )
+
+
+def _floor(spread: Mapping[str, Any]) -> str:
+    several = not math.isnan(spread["std"])
+    return f"{spread['mean']:.4f}" + (f" ± {spread['std']:.4f}" if several else "")

@@ -1,0 +1,39 @@
+"""The score sheet of an evaluation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from dislab.metrics.evaluation import Evaluation
+from dislab.plots import score_sheet
+
+
+def sheet(found: Evaluation, title: str = "") -> Figure:
+    """A page with all scores and their intervals, importances, mutual information and KL.
+
+    Of several matrices of importances, or of mutual information, the first one is drawn; what was
+    not computed is left out.
+
+    Args:
+        found: What the scores said.
+        title: Stands above everything; empty for none.
+    """
+    return score_sheet(
+        found.values,
+        found.intervals,
+        list(found.provenance["factors"]),
+        _first(found.parts, "importance"),
+        _first(found.parts, "mutual_information"),
+        _first(found.parts, "kl_per_latent"),
+        title,
+    )
+
+
+def _first(parts: Mapping[str, Any], ending: str) -> npt.NDArray[np.float64] | None:
+    for name, part in parts.items():
+        if name.endswith(ending):
+            return np.asarray(part, dtype=np.float64)
+    return None

@@ -1,0 +1,69 @@
+"""Hinton diagrams: a matrix as squares."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from dislab.plots._panels import FAINT, INK, blank, check_matrix, label
+
+
+def hinton(
+    importance: Float[np.ndarray, "latent factor"], names: Sequence[str], title: str = ""
+) -> Figure:
+    """A figure with one square for each latent and factor.
+
+    Args:
+        importance: How much each latent matters for each factor.
+        names: Names of the factors.
+        title: Stands above; empty for none.
+
+    Raises:
+        InputError: There is nothing to draw, or not one name a factor.
+    """
+    check_matrix(importance, names)
+    figure, axes = blank(len(importance), len(names), names)
+    draw_hinton(axes, importance, names, title)
+    return figure
+
+
+def draw_hinton(
+    axes: Axes,
+    importance: Float[np.ndarray, "latent factor"],
+    names: Sequence[str],
+    title: str = "",
+) -> None:
+    """Squares whose areas are the numbers' sizes, in units of the largest one.
+
+    Numbers below 0 are hollow; what is no number is a cross.
+
+    Args:
+        axes: Where to draw.
+        importance: How much each latent matters for each factor.
+        names: Names of the factors.
+        title: Stands above; empty for none.
+
+    Raises:
+        InputError: There is nothing to draw, or not one name a factor.
+    """
+    check_matrix(importance, names)
+    known = np.isfinite(importance)
+    sizes = np.where(known, np.abs(np.where(known, importance, 0)), 0)
+    sides = 0.92 * np.sqrt(sizes / (sizes.max() or 1.0))
+    squares, fills = [], []
+    for (latent, factor), side in np.ndenumerate(sides):
+        squares.append(Rectangle((latent - side / 2, factor - side / 2), side, side))
+        fills.append("white" if importance[latent, factor] < 0 else INK)
+    axes.add_collection(PatchCollection(squares, facecolors=fills, edgecolors=INK, linewidths=0.5))
+    axes.plot(*np.nonzero(~known), "x", color="#b2182b", markersize=5)
+    label(axes, len(importance), names, title)
+    axes.set_aspect("equal")
+    axes.set_xticks(np.arange(len(importance) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(names) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color=FAINT, linewidth=0.5)
+    axes.tick_params(which="minor", length=0)
+    axes.set_axisbelow(True)

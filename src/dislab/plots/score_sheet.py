@@ -1,0 +1,132 @@
+"""One page that shows what all scores say of a model."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+
+from dislab.errors import InputError
+from dislab.plots._panels import DPI, FAINT, INK, LABEL_SIZE, TITLE_SIZE, number_latents, panel_size
+from dislab.plots.heat_map import draw_heat_map
+from dislab.plots.hinton import draw_hinton
+
+LEFT: Final = 6.4
+"""Inches across that the list of scores gets."""
+KL_HEIGHT: Final = 1.9
+"""Inches down that the bars of the KL get."""
+ROW: Final = 0.21
+"""Inches down that one score gets."""
+ACTIVE: Final = 0.01
+"""Nats of KL from which a latent is drawn as active."""
+
+
+def score_sheet(
+    values: Mapping[str, float],
+    intervals: Mapping[str, tuple[float, float]],
+    names: Sequence[str],
+    importance: Float[np.ndarray, "latent factor"] | None = None,
+    information: Float[np.ndarray, "latent factor"] | None = None,
+    kl: Float[np.ndarray, " latent"] | None = None,
+    title: str = "",
+) -> Figure:
+    """A figure with the scores at the left and what is known of latents and factors at the right.
+
+    Args:
+        values: Scores by name.
+        intervals: Ends of the intervals of some of them.
+        names: Names of the factors.
+        importance: How much each latent matters for predicting each factor.
+        information: Mutual information of latents and factors, in nats.
+        kl: KL of each latent's posterior from the prior, in nats.
+        title: Stands above everything; empty for none.
+
+    Raises:
+        InputError: There is no score, or a matrix does not fit the names.
+    """
+    if not values:
+        raise InputError("a score sheet needs at least one score")
+    latents = max((len(one) for one in (importance, information, kl) if one is not None), default=0)
+    across, down = panel_size(latents, len(names), names)
+    matrices = [one for one in (importance, information) if one is not None]
+    heights = [down] * len(matrices) + ([KL_HEIGHT] if kl is not None else [])
+    listed = ROW * len(values) + 0.7
+    width = LEFT + (max(across, 5.0) if heights else 0.0)
+    height = max(listed, sum(heights))
+    figure = Figure((width, height + 0.5), dpi=DPI, facecolor="white", layout="constrained")
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE + 1, parse_math=False)
+    pages = figure.subfigures(
+        1, 2 if heights else 1, width_ratios=_ratios(LEFT, width), squeeze=False
+    )
+    draw_scores(_stacked(pages[0, 0], [listed], height)[0], values, intervals)
+    panels = _stacked(pages[0, -1], heights, height) if heights else []
+    if importance is not None:
+        draw_hinton(panels.pop(0), importance, names, "importance for predicting a factor")
+    if information is not None:
+        draw_heat_map(panels.pop(0), information, names, "nats", "mutual information")
+    if kl is not None:
+        _draw_kl(panels.pop(0), kl)
+    return figure
+
+
+def _ratios(left: float, width: float) -> list[float]:
+    return [left, width - left] if width > left else [left]
+
+
+def _stacked(page: SubFigure, heights: Sequence[float], height: float) -> list[Axes]:
+    """Panels from the top of a page; what they leave of its height stays empty."""
+    rest = height - sum(heights)
+    ratios = [*heights, rest] if rest > 0.05 else list(heights)
+    axes = list(page.subplots(len(ratios), 1, height_ratios=ratios, squeeze=False)[:, 0])
+    for idle in axes[len(heights) :]:
+        idle.set_axis_off()
+    return axes[: len(heights)]
+
+
+def draw_scores(
+    axes: Axes, values: Mapping[str, float], intervals: Mapping[str, tuple[float, float]]
+) -> None:
+    """One line a score: its number, and a point between 0 and 1 with its interval.
+
+    A score outside of [0, 1] has its number only.
+
+    Args:
+        axes: Where to draw.
+        values: Scores by name.
+        intervals: Ends of the intervals of some of them.
+    """
+    for row, (name, value) in enumerate(values.items()):
+        ends = intervals.get(name)
+        if ends is not None and all(0 <= end <= 1 for end in ends):
+            axes.plot(ends, (row, row), color=INK, linewidth=2.5, alpha=0.4, solid_capstyle="butt")
+        if 0 <= value <= 1:
+            axes.plot([value], [row], "o", color=INK, markersize=4.5)
+        axes.text(1.04, row, _text(value, ends), va="center", fontsize=LABEL_SIZE)
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(len(values) - 0.4, -0.6)
+    axes.set_yticks(range(len(values)), list(values), parse_math=False)
+    axes.tick_params(length=0, labelsize=LABEL_SIZE)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_title("scores", fontsize=TITLE_SIZE, loc="left")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _text(value: float, ends: tuple[float, float] | None) -> str:
+    if float(value).is_integer() and abs(value) > 1:
+        return str(int(value))
+    return f"{value:.3f}" + ("" if ends is None else f"  [{ends[0]:.3f}, {ends[1]:.3f}]")
+
+
+def _draw_kl(axes: Axes, kl: Float[np.ndarray, " latent"]) -> None:
+    colours = [INK if one > ACTIVE else FAINT for one in kl]
+    axes.bar(range(len(kl)), np.maximum(kl, 0), color=colours, width=0.8)
+    number_latents(axes, len(kl))
+    axes.set_title("KL from the prior, nats", fontsize=TITLE_SIZE, loc="left")
+    axes.set_axisbelow(True)
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)

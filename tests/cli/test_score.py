@@ -1,0 +1,179 @@
+"""Scores of the codes in a file."""
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dislab.cli import main
+from dislab.metrics import evaluate
+
+SIZES = (3, 4)
+
+
+def draw(images: int = 300) -> dict[str, Any]:
+    generator = np.random.default_rng(0)
+    factors = np.stack([generator.integers(size, size=images) for size in SIZES], axis=1)
+    return {"codes": factors + 0.4 * generator.normal(size=factors.shape), "factors": factors}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "codes.npz"
+    np.savez(path, **draw(), names=np.array(["shape", "size"]))
+    return path
+
+
+def test_the_table_and_the_json_hold_the_scores(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, picture = tmp_path / "new" / "scores.json", tmp_path / "pictures" / "sheet.png"
+    args = ["score", str(file), "--metrics", "MIG", "DCI", "--bootstrap", "20", "--seed", "3"]
+    assert main([*args, "--json", str(out), "--sheet", str(picture)]) == 0
+    expected = evaluate(**draw(), metrics=["MIG", "DCI"], bootstrap=20, seed=3)
+    printed = capsys.readouterr()
+    low, high = expected["mig_low"], expected["mig_high"]
+    assert [line.split() for line in printed.out.splitlines()][:2] == [
+        ["score", "value", "interval"],
+        ["mig", f"{expected['mig']:.4f}", f"[{low:.4f},", f"{high:.4f}]"],
+    ]
+    assert printed.err == ""
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert printed.out.splitlines()[-2:] == [str(out), str(picture)]
+    record = json.loads(out.read_text())
+    assert record["scores"] == {
+        name: value for name, value in expected.items() if name not in ("mig_low", "mig_high")
+    }
+    assert record["intervals"] == {"mig": [low, high]}
+    assert record["sample"]["factors"] == {"shape": 3, "size": 4}
+    assert record["sample"]["seed"] == 3
+    assert set(record["metrics"]) == {"MIG", "DCI"}
+    assert len(record["source"]["sha256"]) == 64
+    assert {"dislab", "torch", "scikit-learn"} <= set(record["versions"])
+
+
+def test_a_run_folder_stands_for_its_representations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arrays = draw() | {"factor_names": np.array(["x", "y"])}
+    np.savez(tmp_path / "representations.npz", **arrays)
+    assert main(["score", str(tmp_path), "--metrics", "MIG"]) == 0
+    assert f"{evaluate(**draw(), metrics='MIG')['mig']:.4f}" in capsys.readouterr().out
+
+
+def test_a_constant_factor_is_named_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arrays = draw()
+    arrays["factors"][:, 1] = 2
+    np.savez(tmp_path / "codes.npz", **arrays)
+    args = ["score", str(tmp_path / "codes.npz"), "--metrics", "MIG", "--names", "a", "b"]
+    assert main(args) == 0
+    error = capsys.readouterr().err
+    assert error.startswith("dislab: warning: b took one value only")
+    assert error.count("\n") == 1
+
+
+def test_help_needs_no_torch_and_scoring_no_lightning(file: Path) -> None:
+    code = (
+        "import sys; from dislab.cli import main\n"
+        "try: main(sys.argv[2:])\n"
+        "except SystemExit: pass\n"
+        "found = [name for name in sys.argv[1].split(',') if name in sys.modules]\n"
+        "sys.exit(f'imported {found}' if found else 0)"
+    )
+    for banned, args in (
+        ("torch,numpy,lightning", ["score", "--help"]),
+        ("lightning", ["score", str(file), "--metrics", "MIG"]),
+    ):
+        command = [sys.executable, "-c", code, banned, *args]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+
+
+def nothing(path: Path) -> None:
+    path.unlink()
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:900])
+
+
+def damaged(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[300:320] = bytes(20)
+    path.write_bytes(content)
+
+
+def pickled(path: Path) -> None:
+    path.write_bytes(pickle.dumps({"codes": 1}))
+
+
+def objects(path: Path) -> None:
+    np.savez(path, codes=np.array([[1, "a"], [{}, 2]], dtype=object), factors=draw()["factors"])
+
+
+def single(path: Path) -> None:
+    with path.open("wb") as stream:
+        np.save(stream, draw()["codes"])
+
+
+def with_arrays(**changes: Any) -> Any:
+    def save(path: Path) -> None:
+        arrays = {name: one for name, one in (draw() | changes).items() if one is not None}
+        np.savez(path, **arrays)
+
+    return save
+
+
+NAN = draw()["codes"]
+NAN[[4, 9], 0] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("spoil", "args", "message"),
+    [
+        (nothing, [], "codes.npz does not exist; give an .npz file or a run folder"),
+        (truncated, [], "codes.npz cannot be read as .npz: "),
+        (damaged, [], "codes.npz cannot be read as .npz: "),
+        (pickled, [], "codes.npz cannot be read as .npz: it holds Python objects, which are not"),
+        (objects, [], "codes.npz cannot be read as .npz: it holds Python objects, which are not"),
+        (single, [], "codes.npz holds a single array; numpy.savez("),
+        (with_arrays(factors=None), [], "codes.npz has no factors; it has codes"),
+        (with_arrays(codes=NAN), [], "2 of 300 codes hold NaN or infinity, in latent 0;"),
+        (with_arrays(codes=NAN[:, 0]), [], "codes have shape (batch, latent)"),
+        (with_arrays(codes=NAN[10:20]), [], "there are 10 codes, but the factors of 300 images"),
+        (with_arrays(factors=draw()["factors"] - 1), [], "factor factor_0 holds -1;"),
+        (with_arrays(factors=draw()["codes"]), [], "factors are integers that number the values"),
+        (with_arrays(factors=draw()["factors"] * 0), [], "none of factor_0, factor_1 takes more"),
+        (with_arrays(names=np.array(["a"])), [], "1 names for 2 factors: a"),
+        (with_arrays(), ["--metrics", "MGI"], "there is no 'MGI' among the metrics (did you mean"),
+        (with_arrays(), ["--bootstrap", "-1"], "bootstrap is -1"),
+        (with_arrays(), ["--bootstrap", "x"], "argument --bootstrap: invalid int value: 'x'; see"),
+        (with_arrays(), ["--json", "/proc/nowhere/x.json"], "/proc/nowhere/x.json cannot be writ"),
+    ],
+)
+def test_mistakes_end_with_one_line_and_status_two(
+    spoil: Any, args: list[str], message: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil(file)
+    if "--metrics" not in args:
+        args = ["--metrics", "MIG", *args]
+    assert main(["score", str(file), *args]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("dislab: error: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_run_that_predicted_nothing_is_told_how(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(tmp_path)]) == 2
+    assert f"`dislab predict --run {tmp_path}` writes one" in capsys.readouterr().err

@@ -1,0 +1,268 @@
+"""Scores of two plain arrays."""
+
+import functools
+import math
+import re
+import warnings
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dislab import plugins
+from dislab.base import Metric
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
+from dislab.functional.code_bank import CodeBank, ConstantFactorWarning
+from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
+from dislab.metrics._selection import DEFAULT, _builder
+from dislab.metrics.dci import UnseenValueWarning
+from dislab.metrics.score_table import score_table
+
+SIZES = (3, 6, 8)
+QUICK = functools.partial(FactorVAEScore, votes_train=200, votes_test=100)
+
+
+def draw(images: int = 400, seed: int = 0, noise: float = 0.3) -> tuple[Any, Any]:
+    generator = np.random.default_rng(seed)
+    factors = np.stack([generator.integers(size, size=images) for size in SIZES], axis=1)
+    idle = generator.normal(size=(images, 2))
+    codes = factors + noise * generator.normal(size=factors.shape)
+    return np.concatenate([codes, idle], axis=1), factors
+
+
+class Widest(Metric):
+    """Has a setting that no other score has, and a name of its own."""
+
+    def __init__(self, space: FactorSpace, power: float = 1.0) -> None:
+        super().__init__(space)
+        self.power = power
+
+    def score(self, bank: CodeBank) -> dict[str, torch.Tensor]:
+        return {"widest": bank.std.max() ** self.power, "std": bank.std}
+
+
+def test_arrays_tensors_and_lists_give_what_the_classes_give() -> None:
+    codes, factors = draw()
+    named = zip("abc", SIZES, strict=True)
+    space = FactorSpace(tuple(Factor(n, tuple(map(float, range(size)))) for n, size in named))
+    metric = MIG(space)
+    metric.update(torch.from_numpy(codes), torch.from_numpy(factors))
+    expected = {"mig": metric.compute()["mig"].item()}
+    for one, other in (
+        (codes, factors),
+        (torch.from_numpy(codes), torch.from_numpy(factors)),
+        (codes.tolist(), factors.tolist()),
+        (np.asfortranarray(codes)[:, ::1], factors.astype(np.uint8)),
+        (codes, factors.astype(np.uint64)),
+        (torch.from_numpy(codes).requires_grad_(), factors.astype(">i4")),
+    ):
+        assert evaluate(one, other, ["MIG"]) == expected
+    codes.flags.writeable = False
+    assert evaluate(codes, factors, "MIG", space=space) == expected
+
+
+@pytest.mark.parametrize("metrics", [MIG, "MIG", ["MIG"], (MIG,), {"any": functools.partial(MIG)}])
+def test_a_score_can_be_named_in_many_ways(metrics: Any) -> None:
+    codes, factors = draw()
+    assert set(evaluate(codes, factors, metrics)) == {"mig"}
+
+
+def test_names_that_clash_are_told_apart() -> None:
+    codes, factors = draw()
+    fine = functools.partial(MIG, bins=40)
+    assert set(evaluate(codes, factors, {"coarse": MIG, "fine": fine})) == {
+        "coarse/mig",
+        "fine/mig",
+    }
+    full = evaluate_fully(codes, factors, [MIG, fine, "MIG"])
+    assert list(full.values) == ["MIG/mig", "MIG_2/mig", "MIG_3/mig"]
+    assert full.values["MIG/mig"] == full.values["MIG_3/mig"] != full.values["MIG_2/mig"]
+    assert full.metrics["MIG_2"]["init_args"] == {"bins": 40}
+
+
+def test_the_default_set_is_what_is_installed_of_the_list() -> None:
+    codes, factors = draw(200)
+    full = evaluate_fully(codes, factors, names=list("abc"))
+    installed = {plugin.name for plugin in plugins.available("metrics")}
+    expected = [name for name, (cls, _) in DEFAULT.items() if cls in installed]
+    assert list(full.metrics) == expected
+    assert {"mig", "dci_hgbt", "factor_vae_score"} <= set(expected)
+    assert all(math.isfinite(value) for value in full.values.values())
+
+
+def test_parts_and_provenance_tell_how_the_numbers_came_about() -> None:
+    codes, factors = draw()
+    full = evaluate_fully(codes, factors, ["DCI", Widest], names=list("abc"), seed=7)
+    assert full.provenance == {
+        "images": 400,
+        "latents": 5,
+        "factors": {"a": 3, "b": 6, "c": 8},
+        "seed": 7,
+        "shuffled": True,
+        "bootstrap": None,
+        "versions": full.provenance["versions"],
+    }
+    assert full.provenance["versions"]["dislab"] == version("dislab")
+    assert {"torch", "scikit-learn", "numpy", "python"} <= set(full.provenance["versions"])
+    assert full.metrics["DCI"] == {
+        "class_path": "dislab.metrics.dci.DCI",
+        "init_args": {"learner": "hgbt", "test_fraction": 1 / 3, "seed": 7},
+        "primary": "dci_hgbt_disentanglement",
+        "higher_is_better": True,
+        "bounds": [0.0, 1.0],
+        "versions": {"dislab": version("dislab"), "scikit-learn": version("scikit-learn")},
+    }
+    assert full.metrics["Widest"]["init_args"] == {"power": 1.0}
+    assert np.array(full.parts["dci_hgbt_importance"]).shape == (5, 3)
+    assert "widest" in full.values
+    assert len(full.parts["std"]) == 5
+
+
+def test_the_seed_reaches_every_score_that_draws_unless_it_has_its_own() -> None:
+    codes, factors = draw(noise=1.5)
+    one, two, other = (evaluate(codes, factors, QUICK, seed=seed) for seed in (1, 1, 2))
+    assert one == two != other
+    own = functools.partial(QUICK, seed=5)
+    one, two = (evaluate(codes, factors, own, seed=seed, shuffle=False) for seed in (1, 2))
+    assert one == two
+
+
+def test_images_in_the_order_of_a_grid_are_shuffled() -> None:
+    grid = np.stack(np.meshgrid(*map(np.arange, (3, 2, 8)), indexing="ij"), axis=-1).reshape(-1, 3)
+    factors = np.repeat(grid, 10, axis=0)
+    codes = factors + 0.01 * np.random.default_rng(0).normal(size=factors.shape)
+    assert evaluate(codes, factors, DCI)["dci_hgbt_informativeness"] > 0.95
+    with pytest.warns(UnseenValueWarning):
+        found = evaluate(codes, factors, DCI, shuffle=False)
+    assert found["dci_hgbt_informativeness"] < 0.9
+
+
+def test_intervals_hold_the_score_and_scores_that_fit_models_have_none() -> None:
+    codes, factors = draw(noise=0.8)
+    full = evaluate_fully(codes, factors, ["MIG", DCI, QUICK, Widest], bootstrap=40, confidence=0.9)
+    assert set(full.intervals) == {
+        "mig",
+        "widest",
+        "factor_vae_score",
+        "factor_vae_score_train",
+        "num_active",
+    }
+    for name, (low, high) in full.intervals.items():
+        assert low <= full.values[name] <= high
+    assert full.intervals["mig"][0] < full.intervals["mig"][1]
+    assert full.provenance["bootstrap"] == {"resamples": 40, "confidence": 0.9, "seed": 0}
+    wide = evaluate_fully(codes, factors, ["MIG"], bootstrap=40, confidence=0.99).intervals["mig"]
+    assert wide[0] < full.intervals["mig"][0] < full.intervals["mig"][1] < wide[1]
+    flat = evaluate(codes, factors, ["MIG"], bootstrap=40, confidence=0.99)
+    assert (flat["mig_low"], flat["mig_high"]) == wide
+
+
+def test_intervals_are_as_wide_as_scores_of_other_images_are_spread() -> None:
+    migs = [evaluate(*draw(600, seed, 0.8), ["MIG"])["mig"] for seed in range(1, 61)]
+    spread = 2 * 1.96 * np.std(migs)
+    widths = []
+    for seed in range(1, 6):
+        found = evaluate(*draw(600, seed, 0.8), ["MIG"], bootstrap=200)
+        widths.append(found["mig_high"] - found["mig_low"])
+    assert np.mean(widths) == pytest.approx(spread, rel=0.3)
+
+
+def test_an_interval_does_not_leave_the_bounds_of_the_score() -> None:
+    factors = draw(60)[1]
+    noise = np.random.default_rng(3).normal(size=(60, 3))
+    found = evaluate(noise, factors, ["MIG"], bootstrap=50)
+    assert 0 <= found["mig_low"] <= found["mig"] <= found["mig_high"]
+
+
+def test_a_score_that_most_resamples_break_has_no_interval() -> None:
+    class Fragile(Metric):
+        def score(self, bank: CodeBank) -> dict[str, torch.Tensor]:
+            if len(torch.unique(bank.codes, dim=0)) < len(bank):
+                raise InputError("an image was drawn twice")
+            return {"fragile": torch.tensor(0.5)}
+
+    full = evaluate_fully(*draw(40), {"f": Fragile, "m": MIG}, bootstrap=30)
+    assert full.values["fragile"] == 0.5
+    assert all(map(math.isnan, full.intervals["fragile"]))
+    assert all(map(math.isfinite, full.intervals["mig"]))
+
+
+def test_large_spaces_need_no_grid() -> None:
+    factors = np.random.default_rng(0).integers(10, size=(50, 30))
+    assert evaluate(factors.astype(float), factors, ["MIG"])["mig"] > 0.1
+
+
+def test_a_constant_factor_warns_once_for_all_scores() -> None:
+    codes, factors = draw()
+    factors[:, 1] = 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluate(codes, factors, ["MIG", QUICK], names=["shape", "size", "x"], bootstrap=3)
+    assert [one.category for one in caught] == [ConstantFactorWarning]
+    assert str(caught[0].message).startswith("size took one value only")
+
+
+def with_nan(codes: Any) -> Any:
+    codes[[3, 7], 1] = np.nan
+    return codes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"metrics": ["MGI"]},
+            r"no 'MGI' among the metrics \(did you mean MIG\?\); available: DCI",
+        ),
+        ({"metrics": []}, "no score was chosen"),
+        ({"metrics": {"x": lambda space: torch.nn.Identity()}}, "x makes a Identity, which is no"),
+        ({"names": ["a", "b"]}, "2 names for 3 factors: a, b"),
+        ({"names": ["a", "a", "b"]}, "factors need names of their own"),
+        ({"bootstrap": -1}, "bootstrap is -1"),
+        ({"confidence": 1.0}, "confidence is 1.0; it must lie between"),
+        ({"codes": with_nan(draw()[0])}, "2 of 400 codes hold NaN or infinity, in latent 1;"),
+        ({"codes": draw()[0][:9]}, "there are 9 codes, but the factors of 400 images"),
+        ({"codes": draw()[0][:, 0]}, r"codes have shape \(batch, latent\).*got \(400,\)"),
+        ({"codes": [[1.0, 2.0], [3.0]]}, "codes are no table: .*rows of equal length"),
+        ({"codes": np.array([["a"]])}, "codes must be numbers, not of type <U1"),
+        ({"factors": draw()[1][:, 0]}, r"factors have shape \(images, factors\).*got \(400,\)"),
+        ({"factors": draw()[1][:0]}, "factors has no rows"),
+        ({"factors": draw()[1] - 1}, "factor factor_0 holds -1; factors number"),
+        ({"factors": draw()[1] * 10**6}, "factor factor_0 holds 2000000;.*numpy.unique"),
+        ({"factors": draw()[1] * 1.0}, r"not torch.float64; convert them: .astype\(int\)"),
+        ({"factors": draw()[1] + [0, 0, 0.5]}, "not torch.float64; factor_2 hold others"),
+        ({"factors": draw()[1] > 0}, "not torch.bool"),
+        ({"factors": draw()[1] * 0}, "none of factor_0, factor_1, factor_2 takes more than one"),
+        ({"codes": draw()[0][:1], "factors": draw()[1][:1]}, "none of factor_0"),
+        ({"names": list("abc"), "space": FactorSpace((Factor("a", (1.0,)),))}, "not both"),
+    ],
+)
+def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
+    codes, factors = draw()
+    given = {"codes": codes, "factors": factors, "metrics": ["MIG"]} | change
+    with pytest.raises(InputError, match=message):
+        evaluate(**given)
+
+
+def test_what_makes_no_score_is_refused() -> None:
+    with pytest.raises(InputError, match="3 is no score; give a class name"):
+        _builder(3)
+
+
+def test_too_few_images_for_one_score_are_refused() -> None:
+    with pytest.raises(InputError, match="got 2 images and needs at least 3"):
+        evaluate([[0.0, 1.0], [1.0, 0.0]], [[0, 1], [1, 0]], ["MIG", "DCI"])
+
+
+def test_the_table_has_a_column_for_what_is_known() -> None:
+    values = {"mig": 0.5, "active_units": 3.0}
+    assert score_table(values, {}, {}).splitlines()[1] == "mig           0.5000"
+    lines = score_table(values, {"mig": (0.4, 0.61)}, {"mig": {"mean": 0.1, "std": 0.02}})
+    assert [re.split(r"  +", line) for line in lines.splitlines()] == [
+        ["score", "value", "interval", "untrained"],
+        ["mig", "0.5000", "[0.4000, 0.6100]", "0.1000 ± 0.0200"],
+        ["active_units", "3.0000"],
+    ]
