@@ -1,0 +1,146 @@
+"""Trains every configuration for a small budget, and keeps its scores and a picture.
+
+python benchmarks/effects/methods.py [NAME …] [--steps 1500] [--seed 0] [--runs FOLDER]
+
+Each method is trained by `dislab fit` in a process of its own, with `configs/quick.yaml` on top.
+Writes benchmarks/results/methods.json, one record a method, after each of them, and its picture to
+docs/images/methods/; methods that have a record with the same settings are left out, so that a run
+that was stopped goes on. The table of docs/methods/index.md is made of the records.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
+RESULT = ROOT / "benchmarks" / "results" / "methods.json"
+PICTURES = ROOT / "docs" / "images" / "methods"
+WIDTH = 900
+"""Pixels of a picture in the docs."""
+
+
+class Method(NamedTuple):
+    """How a configuration is trained here.
+
+    Attributes:
+        options: What differs from the configuration and the overlay.
+        steps: Multiplies the number of steps, such as for a critic's own ones.
+        picture: Which of the run's pictures is shown.
+        needs: The method whose run it starts from, and the option that names it.
+    """
+
+    options: tuple[str, ...] = ()
+    steps: int = 1
+    picture: str = "traversals"
+    needs: tuple[str, str] | None = None
+
+
+METHODS = {
+    "vae": Method(),
+    "betavae": Method(),
+    "annealedvae": Method(("--model.regularizers.kl.steps=1000",)),
+    "factorvae": Method(("--model.regularizers.tc.lr=1e-3",)),
+    "betatcvae": Method(),
+    "dipvae1": Method(),
+    "dipvae2": Method(),
+    "adagvae": Method(),
+    "adamlvae": Method(),
+    "dcign_heads": Method(),
+    "infowgangp": Method(steps=2),
+    "gtdecoder": Method(picture="traversals"),
+    "bottleneck": Method(picture="traversals"),
+    "composition": Method(picture="reconstructions"),
+    "dae": Method(picture="reconstructions"),
+    "betavae_dae": Method(needs=("dae", "--model.dae")),
+}
+
+
+def train(name: str, steps: int, seed: int, runs: Path) -> dict[str, Any]:
+    """Trains one method and returns its record."""
+    method = METHODS[name]
+    options = [*method.options, f"--trainer.max_steps={steps * method.steps}"]
+    options += [f"--trainer.val_check_interval={steps * method.steps}", "--evaluate.untrained=0"]
+    options += [f"--seed_everything={seed}", f"--runs={runs}", "--trainer.accelerator=cpu"]
+    configs = [f"--config={ROOT / 'configs' / file}.yaml" for file in (name, "quick")]
+    if method.needs:
+        needed, option = method.needs
+        options.append(f"{option}={latest(runs, needed)}")
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "dislab", "fit", *configs, *options]
+    done = subprocess.run(command, env=environment(), check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
+    run = latest(runs, name)
+    record = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    shrink(run / "images" / f"{method.picture}.png", PICTURES / f"{name}.png")
+    losses = record["test"]["losses"]
+    return {
+        "options": list(method.options),
+        "steps": steps * method.steps,
+        "seed": seed,
+        "seconds": round(time.perf_counter() - start),
+        "scores": record["test"]["scores"],
+        "losses": {key: value for key, value in losses.items() if key.count("/") == 1},
+    }
+
+
+def latest(runs: Path, name: str) -> Path:
+    """The newest run folder of a method."""
+    folders = sorted((runs / name).glob("version_*"), key=lambda one: int(one.name[8:]))
+    if not folders:
+        raise SystemExit(f"there is no run of {name} in {runs}; train it first")
+    return folders[-1]
+
+
+def shrink(source: Path, target: Path) -> None:
+    """Writes a picture at the docs' width."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with Image.open(source) as picture:
+        size = (WIDTH, round(picture.height * WIDTH / picture.width))
+        small = picture.convert("RGB").resize(size) if picture.width > WIDTH else picture
+        small.quantize(64).save(target, optimize=True)
+
+
+def environment() -> dict[str, str]:
+    """One thread, so that two methods can be trained side by side."""
+    return {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def main() -> None:
+    """Trains what has no record yet."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", choices=[[], *METHODS], default=[])
+    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--runs", type=Path, default=Path("runs/methods"))
+    args = parser.parse_args()
+    found = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {"methods": {}}
+    for name in args.names or METHODS:
+        old = found["methods"].get(name, {})
+        asked = (args.steps * METHODS[name].steps, args.seed, [*METHODS[name].options])
+        if (old.get("steps"), old.get("seed"), old.get("options")) == asked:
+            continue
+        print(name, flush=True)
+        found["methods"][name] = train(name, args.steps, args.seed, args.runs)
+        found["command"] = f"python benchmarks/effects/methods.py --steps {args.steps}"
+        found["hardware"] = f"{os.cpu_count()}-core {platform.machine()}, one thread each"
+        found["versions"] = {one: version(one) for one in ("dislab", "torch", "lightning")}
+        found["versions"]["python"] = platform.python_version()
+        temporary = RESULT.with_suffix(".tmp")
+        temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        temporary.replace(RESULT)
+
+
+if __name__ == "__main__":
+    main()
