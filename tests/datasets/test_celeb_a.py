@@ -9,7 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
-from dislab.datasets import CelebA, celeb_a
+from dislab.datasets import CelebA
+from dislab.datasets import _celeb_a_lists as lists
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 
@@ -32,7 +33,7 @@ def jpg(pixels: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-def attribute_list(names: tuple[str, ...] = celeb_a.NAMES) -> str:
+def attribute_list(names: tuple[str, ...] = lists.NAMES) -> str:
     lines = [str(COUNT), " ".join(names) + " "]
     for number, row in enumerate(ATTRIBUTES, start=1):
         # the published list is padded to two characters
@@ -66,21 +67,21 @@ def write(folder: Path, packed: bool = False, **changed: Any) -> None:
 @pytest.fixture
 def tiny(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cache folder, for a set of six images."""
-    monkeypatch.setattr(celeb_a, "IMAGES", COUNT)
+    monkeypatch.setattr(lists, "IMAGES", COUNT)
     return cache
 
 
 def test_factors_are_attributes_part_and_instance(tiny: Path) -> None:
     write(tiny)
     space = CelebA().factors
-    assert space.names == (*celeb_a.NAMES, "part", "instance")
+    assert space.names == (*lists.NAMES, "part", "instance")
     assert [factor.name for factor in space.factors if factor.nuisance] == ["part", "instance"]
     positions = space.positions(np.arange(COUNT))
     assert np.array_equal(positions[:, :40], ATTRIBUTES)
     assert positions[:, 40].tolist() == PART
     assert positions[:, 41].tolist() == [0, 0, 1, 0, 0, 0]
     assert space.where({"part": "test"}).tolist() == [4, 5]
-    smiling = celeb_a.NAMES.index("Smiling")
+    smiling = lists.NAMES.index("Smiling")
     assert np.array_equal(space.where({"Smiling": 1}), np.flatnonzero(ATTRIBUTES[:, smiling]))
 
 
@@ -130,7 +131,7 @@ LINES = attribute_list().splitlines()
     ("attr", "message"),
     [
         ("\n".join(["7", *LINES[1:]]), "its first line is '7' instead of 6"),
-        (attribute_list(celeb_a.NAMES[::-1]), "its second line does not name the 40 attributes"),
+        (attribute_list(lists.NAMES[::-1]), "its second line does not name the 40 attributes"),
         ("\n".join(LINES[:-1]), "it has lines for 5 images instead of 6"),
         ("\n".join([*LINES[:3], LINES[4], LINES[3], *LINES[5:]]), r"line 4 is '000003\.jpg .*'"),
         ("\n".join([*LINES[:-1], LINES[-1] + " 1"]), r"line 8 is '000006\.jpg"),

@@ -75,3 +75,10 @@ def test_something_else_is_no_archive(tmp_path: Path) -> None:
     path.write_bytes(b"hello" * 1000)
     with pytest.raises(tarfile.ReadError), open_tree(path):
         pass
+
+
+def test_a_cut_zip_is_noticed(tmp_path: Path) -> None:
+    path = as_zip(tmp_path / "tree.zip")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(zipfile.BadZipFile, match="not a zip file"), open_tree(path):
+        pass
