@@ -133,7 +133,7 @@ def test_a_cut_archive_is_refused(tiny: Path) -> None:
 
 def test_a_missing_archive_and_an_impossible_side_are_explained(cache: Path) -> None:
     with pytest.raises(
-        InputError, match="nips2015-analogy-data.tar.gz or .* is not in .*scottreed"
+        InputError, match=r"nips2015-analogy-data\.tar\.gz or .* is not in .*scottreed"
     ):
         Cars3D().prepare()
     with pytest.raises(InputError, match="side 129 is not possible"):

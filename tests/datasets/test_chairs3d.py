@@ -131,7 +131,7 @@ def test_a_cut_archive_is_refused(tiny: Path) -> None:
 
 
 def test_a_missing_archive_and_an_impossible_side_are_explained(cache: Path) -> None:
-    with pytest.raises(InputError, match="rendered_chairs.tar or .* is not in .*set download"):
+    with pytest.raises(InputError, match=r"rendered_chairs\.tar or .* is not in .*set download"):
         Chairs3D().prepare()
     with pytest.raises(InputError, match="side 601 is not possible"):
         Chairs3D(side=601)

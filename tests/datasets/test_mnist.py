@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from dislab.datasets import MNIST, mnist
+from dislab.datasets import MNIST, _mnist_file, _published, mnist
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 
 RANDOM = np.random.default_rng(0)
-DIGITS: dict[mnist.Part, np.ndarray] = {
+DIGITS: dict[_mnist_file.Part, np.ndarray] = {
     "training": np.array([5, 0, 4, 1, 9, 2, 1, 3, 1, 4, 6, 7, 8], dtype=np.uint8),
     "test": np.array([7, 2, 1, 0, 4, 1, 4, 9, 5, 9, 3, 6, 8], dtype=np.uint8),
 }
@@ -30,7 +30,7 @@ def idx(array: np.ndarray) -> bytes:
 def write(folder: Path, packed: bool = True, **changed: bytes) -> None:
     """The four files; `changed` replaces the content of those named by part and kind."""
     folder.mkdir(exist_ok=True)
-    for part, sources in mnist.SOURCES.items():
+    for part, sources in _mnist_file.SOURCES.items():
         for kind, source, array in zip(
             ("images", "labels"), sources, (IMAGES[part], DIGITS[part]), strict=True
         ):
@@ -44,7 +44,7 @@ def tiny(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The cache folder, for a set of 13 images in each part."""
     for part, digits in DIGITS.items():
         counts = tuple(np.bincount(digits, minlength=10).tolist())
-        monkeypatch.setitem(mnist.COUNTS, part, counts)
+        monkeypatch.setitem(_mnist_file.COUNTS, part, counts)
     mnist._states.cache_clear()
     yield cache
     mnist._states.cache_clear()
@@ -82,7 +82,7 @@ def test_images_are_sorted_by_digit_part_and_place_in_the_file(packed: bool, tin
 
 def test_a_part_alone_needs_its_files_only(tiny: Path, tmp_path: Path) -> None:
     write(tmp_path / "mine")
-    for source in mnist.SOURCES["training"]:
+    for source in _mnist_file.SOURCES["training"]:
         (tmp_path / "mine" / source.names[0]).unlink()
     dataset = MNIST("test", side=32, path=str(tmp_path / "mine"))
     check_dataset(dataset)
@@ -90,7 +90,7 @@ def test_a_part_alone_needs_its_files_only(tiny: Path, tmp_path: Path) -> None:
     order = np.argsort(DIGITS["test"], kind="stable")
     assert torch.equal(images[:, 0, 2:30, 2:30], torch.from_numpy(IMAGES["test"][order]))
     assert images.sum() == images[:, 0, 2:30, 2:30].sum()
-    with pytest.raises(InputError, match="train-images-idx3-ubyte.gz or .* at "):
+    with pytest.raises(InputError, match=r"train-images-idx3-ubyte\.gz or .* at "):
         MNIST(path=str(tmp_path / "mine")).prepare()
 
 
@@ -119,6 +119,26 @@ def test_a_cut_packing_is_refused(tiny: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"t10k-images-idx3-ubyte\.gz cannot be read"):
         MNIST().prepare()
+
+
+def test_files_are_fetched_when_that_is_asked_for(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "server")
+    fetched = []
+
+    def fetch(url: str, path: Path, size: int, checksum: str) -> None:
+        fetched.append((url, size, len(checksum)))
+        path.write_bytes((tmp_path / "server" / url.rpartition("/")[2]).read_bytes())
+
+    monkeypatch.setattr(_published, "download", fetch)
+    MNIST("test", download=True).prepare()
+    MNIST("test", download=True).prepare()
+    server = "https://ossci-datasets.s3.amazonaws.com/mnist"
+    assert fetched == [
+        (f"{server}/t10k-images-idx3-ubyte.gz", 1_648_877, 64),
+        (f"{server}/t10k-labels-idx1-ubyte.gz", 4_542, 64),
+    ]
 
 
 def test_missing_files_are_explained(cache: Path) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from dislab.datasets import SmallNORB, small_norb
+from dislab.datasets import SmallNORB
+from dislab.datasets import _small_norb_labels as norb
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.testing import check_dataset
@@ -45,7 +46,7 @@ def halves() -> list[dict[str, np.ndarray]]:
 
 def write(folder: Path, contents: list[dict[str, np.ndarray]], packed: bool = True) -> None:
     folder.mkdir(exist_ok=True)
-    for sources, half in zip(small_norb.SOURCES, contents, strict=True):
+    for sources, half in zip(norb.SOURCES, contents, strict=True):
         for kind, array in half.items():
             content = matrix(array)
             name = sources[kind].names[not packed]
@@ -55,10 +56,10 @@ def write(folder: Path, contents: list[dict[str, np.ndarray]], packed: bool = Tr
 @pytest.fixture
 def tiny(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cache folder, for a set of 24 pairs of images."""
-    monkeypatch.setattr(small_norb, "STATES", TINY)
-    stereo = FactorSpace((*TINY.factors, small_norb.STEREO["camera"]))
-    monkeypatch.setattr(small_norb, "STEREO", stereo)
-    monkeypatch.setattr(small_norb, "_PAIRS", PAIRS)
+    monkeypatch.setattr(norb, "STATES", TINY)
+    stereo = FactorSpace((*TINY.factors, norb.STEREO["camera"]))
+    monkeypatch.setattr(norb, "STEREO", stereo)
+    monkeypatch.setattr(norb, "PAIRS", PAIRS)
     return cache
 
 
@@ -132,7 +133,7 @@ def test_other_content_is_refused(
 
 def test_a_missing_half_and_an_impossible_side_are_explained(tiny: Path) -> None:
     write(tiny, halves())
-    (tiny / small_norb.SOURCES[1]["cat"].names[0]).unlink()
+    (tiny / norb.SOURCES[1]["cat"].names[0]).unlink()
     with pytest.raises(InputError, match=r"testing-cat\.mat\.gz or .*\.mat is not in .*nyu\.edu"):
         SmallNORB().prepare()
     with pytest.raises(InputError, match="side 100 is not possible"):

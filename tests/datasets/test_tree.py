@@ -66,13 +66,19 @@ def test_a_folder_is_listed_in_order(tmp_path: Path) -> None:
 def test_a_cut_tar_is_noticed(tmp_path: Path) -> None:
     path = as_tar(tmp_path / "tree")
     path.write_bytes(path.read_bytes()[:-20_000])
-    with pytest.raises(tarfile.ReadError), open_tree(path) as tree:
-        for name in tree.names:
-            tree.read(name)
+    with pytest.raises(tarfile.ReadError, match="unexpected end of data"), open_tree(path):
+        pass
 
 
 def test_something_else_is_no_archive(tmp_path: Path) -> None:
     path = tmp_path / "tree"
     path.write_bytes(b"hello" * 1000)
     with pytest.raises(tarfile.ReadError), open_tree(path):
+        pass
+
+
+def test_a_cut_zip_is_noticed(tmp_path: Path) -> None:
+    path = as_zip(tmp_path / "tree.zip")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(zipfile.BadZipFile, match="not a zip file"), open_tree(path):
         pass

@@ -54,15 +54,15 @@ def check_side(side: int, most: int) -> None:
 
     Args:
         side: Height and width that the user asks for.
-        most: Height and width of the published images.
+        most: Height and width of the images before they are shrunk.
 
     Raises:
         InputError: The size is not between 8 and the published one.
     """
     if not 8 <= side <= most:
         raise InputError(
-            f"side {side} is not possible; the published images have {most} pixels a side and are "
-            f"not enlarged; choose 8 to {most}"
+            f"side {side} is not possible; images are shrunk from {most} pixels a side and never "
+            f"enlarged; choose 8 to {most}"
         )
 
 

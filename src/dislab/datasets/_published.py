@@ -80,8 +80,10 @@ def reading(path: Path, page: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+        # tarfile lists what it tried, one line each
+        reason = " ".join(str(error).split())
         raise InputError(
-            f"{path} cannot be read: {error}; it may be cut or altered; fetch it again from {page}"
+            f"{path} cannot be read: {reason}; it may be cut or altered; fetch it again from {page}"
         ) from error
 
 

@@ -39,7 +39,7 @@ def open_tree(path: Path) -> Iterator[Tree]:
     """
     if path.is_dir():
         yield Tree(path, tuple(_below(path)), lambda name: (path / name).read_bytes())
-    elif zipfile.is_zipfile(path):
+    elif path.suffix == ".zip" or zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             files = (one.filename for one in archive.infolist() if not one.is_dir())
             yield Tree(path, tuple(files), archive.read)

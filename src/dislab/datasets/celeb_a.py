@@ -1,16 +1,13 @@
 """The CelebA data set."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, ClassVar, Final, final
 
-import numpy as np
-import numpy.typing as npt
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
+from dislab.datasets import _celeb_a_lists as lists
 from dislab.datasets._bank import Rows
 from dislab.datasets._decode import Frame, check_side, pictures
 from dislab.datasets._image_bank import ImageBank, Pictures
@@ -21,59 +18,16 @@ from dislab.datasets._tree import open_tree
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 
-_PAGE: Final = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
-IMAGES: Final = 202_599
 _WIDTH: Final = 178
 _HEIGHT: Final = 218
+_LABELS: Final = "celeba/labels"
 
-PICTURES: Final = Published(("img_align_celeba.zip", "img_align_celeba"), _PAGE, kind="part")
-ATTRIBUTES: Final = Published(("list_attr_celeba.txt",), _PAGE, kind="part")
-PARTITION: Final = Published(("list_eval_partition.txt",), _PAGE, kind="part")
+PICTURES: Final = Published(("img_align_celeba.zip", "img_align_celeba"), lists.PAGE, kind="part")
+ATTRIBUTES: Final = Published(("list_attr_celeba.txt",), lists.PAGE, kind="part")
+PARTITION: Final = Published(("list_eval_partition.txt",), lists.PAGE, kind="part")
 
-NAMES: Final = (
-    "5_o_Clock_Shadow",
-    "Arched_Eyebrows",
-    "Attractive",
-    "Bags_Under_Eyes",
-    "Bald",
-    "Bangs",
-    "Big_Lips",
-    "Big_Nose",
-    "Black_Hair",
-    "Blond_Hair",
-    "Blurry",
-    "Brown_Hair",
-    "Bushy_Eyebrows",
-    "Chubby",
-    "Double_Chin",
-    "Eyeglasses",
-    "Goatee",
-    "Gray_Hair",
-    "Heavy_Makeup",
-    "High_Cheekbones",
-    "Male",
-    "Mouth_Slightly_Open",
-    "Mustache",
-    "Narrow_Eyes",
-    "No_Beard",
-    "Oval_Face",
-    "Pale_Skin",
-    "Pointy_Nose",
-    "Receding_Hairline",
-    "Rosy_Cheeks",
-    "Sideburns",
-    "Smiling",
-    "Straight_Hair",
-    "Wavy_Hair",
-    "Wearing_Earrings",
-    "Wearing_Hat",
-    "Wearing_Lipstick",
-    "Wearing_Necklace",
-    "Wearing_Necktie",
-    "Young",
-)
 FACTORS: Final = (
-    *(Factor(name, (0.0, 1.0), "categorical") for name in NAMES),
+    *(Factor(name, (0.0, 1.0), "categorical") for name in lists.NAMES),
     Factor("part", ("training", "validation", "test"), "categorical", nuisance=True),
 )
 
@@ -187,58 +141,25 @@ class CelebA(Dataset):
     def _pictures(self) -> Pictures:
         origin = {"source": "published", "file": PICTURES.names[0], "filter": "bilinear"}
         name = f"celeba/{self.crop}-{self.side}"
-        return Pictures(name, IMAGES, self.image_shape, origin, self._rows)
+        return Pictures(name, lists.IMAGES, self.image_shape, origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         path = find(PICTURES, self.path, fetch=False)
         left, upper = (_WIDTH - self.crop) // 2, (_HEIGHT - self.crop) // 2
         box = (left, upper, left + self.crop, upper + self.crop)
         frame = Frame((_WIDTH, _HEIGHT), self.side, box=box)
-        with reading(path, _PAGE), open_tree(path) as tree:
+        with reading(path, lists.PAGE), open_tree(path) as tree:
             by_name = {name.rpartition("/")[2]: name for name in tree.names}
-            wanted = [f"{number:06d}.jpg" for number in range(1, IMAGES + 1)]
+            wanted = [f"{number:06d}.jpg" for number in range(1, lists.IMAGES + 1)]
             missing = [name for name in wanted if name not in by_name]
             if missing:
-                what = f"{len(missing)} of its {IMAGES} images are missing, {missing[0]} first"
-                raise refusal(path, what, _PAGE)
+                what = (
+                    f"{len(missing)} of its {lists.IMAGES} images are missing, {missing[0]} first"
+                )
+                raise refusal(path, what, lists.PAGE)
             yield from pictures(tree, [by_name[name] for name in wanted], frame)
 
     def _read_labels(self) -> Labels:
-        attributes = _attributes(find(ATTRIBUTES, self.path, fetch=False))
-        part = _table(find(PARTITION, self.path, fetch=False), 0, ("0", "1", "2"), 1)
-        return {"table": np.column_stack([attributes, part])}
-
-
-_LABELS: Final = "celeba/labels"
-
-
-def _attributes(path: Path) -> npt.NDArray[np.uint8]:
-    with reading(path, _PAGE), path.open(encoding="utf-8", errors="replace") as stream:
-        count, names = stream.readline().strip(), stream.readline().split()
-    if count != str(IMAGES):
-        raise refusal(path, f"its first line is {count[:20]!r} instead of {IMAGES}", _PAGE)
-    if tuple(names) != NAMES:
-        raise refusal(path, "its second line does not name the 40 attributes in order", _PAGE)
-    return _table(path, 2, ("-1", "1"), len(NAMES))
-
-
-def _table(path: Path, skip: int, words: tuple[str, ...], columns: int) -> npt.NDArray[np.uint8]:
-    """Which of the words stands in each column behind the file name, one row an image."""
-    with reading(path, _PAGE):
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[skip:]
-    if len(lines) != IMAGES:
-        raise refusal(path, f"it has lines for {len(lines)} images instead of {IMAGES}", _PAGE)
-    known = "|".join(map(re.escape, words))
-    form = re.compile(rf"(\d+)\.jpg((?:\s+(?:{known})){{{columns}}})\s*")
-    number_of = {word: number for number, word in enumerate(words)}
-    rows = np.empty((IMAGES, columns), dtype=np.uint8)
-    for number, line in enumerate(lines):
-        found = form.fullmatch(line)
-        if found is None or int(found[1]) != number + 1:
-            what = (
-                f"line {number + skip + 1} is {line[:40]!r}, not image {number + 1:06d}.jpg with "
-            )
-            what += f"{columns} of {', '.join(words)}"
-            raise refusal(path, what, _PAGE)
-        rows[number] = [number_of[word] for word in found[2].split()]
-    return rows
+        attributes = find(ATTRIBUTES, self.path, fetch=False)
+        partition = find(PARTITION, self.path, fetch=False)
+        return {"table": lists.read_lists(attributes, partition)}
