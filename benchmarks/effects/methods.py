@@ -1,6 +1,6 @@
 """Trains every configuration for a small budget, and keeps its scores and a picture.
 
-python benchmarks/effects/methods.py [NAME …] [--steps 1500] [--seed 0] [--runs FOLDER]
+python benchmarks/effects/methods.py [NAME …] [--steps 1000] [--seed 0] [--runs FOLDER]
 
 Each method is trained by `dislab fit` in a process of its own, with `configs/quick.yaml` on top.
 Writes benchmarks/results/methods.json, one record a method, after each of them, and its picture to
@@ -121,7 +121,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("names", nargs="*", choices=[[], *METHODS], default=[])
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=Path, default=Path("runs/methods"))
     args = parser.parse_args()

@@ -96,4 +96,4 @@ class ImageBank:
     def _plan(self) -> Plan:
         name, images, shape, origin, blocks = self._pictures()
         path = cache_folder() / f"{name}.npy"
-        return Plan(path, (images, math.prod(shape)), origin, blocks)
+        return Plan(path, (images, math.prod(shape)), origin, blocks, packed=False)
