@@ -97,7 +97,7 @@ def _radius(outward: Directions, identity: list[float], bumps: list[Bump]) -> Ma
     width, chin, cheek = identity[:3]
     axes = (0.74 + 0.06 * width, 1.0 + 0.05 * chin, 0.88 + 0.04 * cheek)
     x, y, z = (component / axis for component, axis in zip(outward, axes, strict=True))
-    radius = (x * x + y * y + z * z).rsqrt()
+    radius: Tensor = (x * x + y * y + z * z).rsqrt()
     for bump in bumps:
         radius = radius + bump.height * torch.exp(-_away(outward, bump.towards) / bump.width**2)
     return radius
@@ -130,7 +130,8 @@ def _near(
     length = math.hypot(*towards)
     x, y, z = outward
     across, up = (x - towards[0] / length).abs(), (y - towards[1] / length).abs()
-    return (across < width) & (up < height) & (z > 0)
+    near: Tensor = (across < width) & (up < height) & (z > 0)
+    return near
 
 
 def _away(outward: Directions, towards: tuple[float, float, float]) -> Map:

@@ -166,8 +166,8 @@ def first_turn(index: Numbers) -> Numbers:
     Args:
         index: State numbers, of a set whose last three factors are those of dSprites.
     """
-    turned = (index // _PLACES) % (_TURNS + 1) == _TURNS
-    return index - turned * (_TURNS * _PLACES)
+    turns = (index // _PLACES) % (_TURNS + 1) // _TURNS
+    return index - turns * (_TURNS * _PLACES)
 
 
 def unpacked(rows: UInt8[Tensor, "batch byte"]) -> UInt8[Tensor, "batch byte 8"]:
