@@ -26,6 +26,12 @@ CACHE_VARIABLE: Final = "DISLAB_CACHE"
 _CHUNK: Final = 1 << 20
 
 
+def cache_path() -> Path:
+    """Where the cache folder is or would be; neither made nor written to."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("dislab")
+
+
 def cache_folder() -> Path:
     """The folder of everything that can be made or fetched again; created when missing.
 
@@ -34,8 +40,7 @@ def cache_folder() -> Path:
     Raises:
         InputError: The folder cannot be made or written to.
     """
-    chosen = os.environ.get(CACHE_VARIABLE)
-    folder = Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("dislab")
+    folder = cache_path()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

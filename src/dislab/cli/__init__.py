@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "validate": "score a model on the validation split",
     "test": "score a model on the test split",
     "predict": "write a model's codes of the test split to a file",
+    "data": "list, prepare and show data sets",
     "plugins": "list the parts that a configuration can name",
 }
 
@@ -71,6 +72,10 @@ def _dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import plugins
 
         return plugins.run(args)
+    if command == "data":
+        from dislab.cli import data
+
+        return data.run(args)
     # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
     # training step several times as soon as another process wants a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -78,17 +78,17 @@ def _directions(polar: Tensor, around: Tensor) -> Directions:
 def _bumps(identity: list[float]) -> list[Bump]:
     _, chin, cheek, nose, droop, ear, eye, brow = identity
     bumps = [
-        Bump((0, -0.10 + 0.05 * droop, 1), 0.12 + 0.02 * ear, 0.22 + 0.07 * nose),
-        Bump((0, 0.08, 1), 0.10, 0.08 + 0.02 * nose),  # bridge of the nose
-        Bump((0, 0.38, 0.90), 0.30, 0.05 + 0.03 * brow),
-        Bump((0, -0.40, 0.92), 0.12, 0.04),  # mouth
-        Bump((0, -0.75, 0.72), 0.22, 0.12 + 0.08 * chin),
+        Bump((0.0, -0.10 + 0.05 * droop, 1.0), 0.12 + 0.02 * ear, 0.22 + 0.07 * nose),
+        Bump((0.0, 0.08, 1.0), 0.10, 0.08 + 0.02 * nose),  # bridge of the nose
+        Bump((0.0, 0.38, 0.90), 0.30, 0.05 + 0.03 * brow),
+        Bump((0.0, -0.40, 0.92), 0.12, 0.04),  # mouth
+        Bump((0.0, -0.75, 0.72), 0.22, 0.12 + 0.08 * chin),
     ]
     for side in (-1, 1):
         bumps += [
             Bump((side * (0.32 + 0.05 * eye), 0.14, 0.90), 0.14, -0.085 + 0.02 * brow),
             Bump((side * 0.55, -0.15, 0.75), 0.28, 0.05 + 0.05 * cheek),
-            Bump((side, 0.02, -0.05), 0.10, 0.11 + 0.03 * ear),
+            Bump((float(side), 0.02, -0.05), 0.10, 0.11 + 0.03 * ear),
         ]
     return bumps
 
@@ -111,7 +111,7 @@ def _reflectance(outward: Directions, identity: list[float]) -> Map:
     hairline = 0.55 + 0.10 * hair - 0.22 * z.clamp_min(-0.2)
     covered = (y > hairline) | ((z < -0.2) & (y > -0.35))
     painted = torch.where(covered, 0.22 + 0.14 * eye, painted)
-    lips = _near(outward, (0, -0.42, 0.90), 0.19, 0.045)
+    lips = _near(outward, (0.0, -0.42, 0.90), 0.19, 0.045)
     painted = torch.where(lips, 0.55 * painted, painted)
     for side in (-1, 1):
         across = side * (0.32 + 0.05 * eye)

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets import _factor_table as table_files
-from dislab.datasets._bank import Plan, bank_record, open_bank, prepare_bank
+from dislab.datasets._bank import Plan, open_bank, prepare_bank
 from dislab.datasets._image_files import files_below, fingerprint, read_image, read_rows
 from dislab.datasets._labels import Traits, labelled, unlabelled
-from dislab.datasets._rows import images_of
+from dislab.datasets._rows import images_of, record_of
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
 from dislab.functional.checks import check_at_least
@@ -138,7 +138,7 @@ class FolderDataset(Dataset):
         Raises:
             InputError: The images have not been prepared, or changed since.
         """
-        return {**bank_record(self._plan()), "folder": self.folder, "table": self.table or "none"}
+        return {**record_of(self._plan()), "folder": self.folder, "table": self.table or "none"}
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the mapped images: another process maps them itself."""

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets import _heads_render as renderer
-from dislab.datasets._bank import Plan, Rows, bank_record, open_bank, prepare_bank
+from dislab.datasets._bank import Plan, Rows, open_bank, prepare_bank
 from dislab.datasets._heads_surface import NUMBERS, surface
-from dislab.datasets._rows import images_of
+from dislab.datasets._rows import images_of, record_of
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_at_least
 from dislab.functional.draws import host_generator
@@ -123,7 +123,7 @@ class ParametricHeads(Dataset):
         Raises:
             InputError: The images have not been prepared.
         """
-        return bank_record(self._plan())
+        return record_of(self._plan())
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the mapped images: another process maps them itself."""
