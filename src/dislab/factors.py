@@ -49,6 +49,9 @@ class Correlation(TypedDict):
 TOLERANCE: Final = 1e-6
 """Slack of every comparison with a factor's value, as a fraction of the factor's range."""
 
+UNLABELLED: Final = "image"
+"""Name of the only factor of images without factors; its value is the image's number."""
+
 
 @dataclass(frozen=True)
 class Factor:

@@ -53,18 +53,36 @@ class Plugin:
     @property
     def summary(self) -> str:
         """First line of the class docstring, read from the source without importing it."""
+        found = self._definition()
+        return (ast.get_docstring(found) or "").partition("\n")[0] if found else ""
+
+    @property
+    def constants(self) -> dict[str, str | int | None]:
+        """Class attributes that are annotated texts or whole numbers, read like the summary."""
+        found = self._definition()
+        constants: dict[str, str | int | None] = {}
+        for node in found.body if found else ():
+            if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+                continue
+            if isinstance(node.value, ast.Constant) and (
+                node.value.value is None or isinstance(node.value.value, str | int)
+            ):
+                constants[node.target.id] = node.value.value
+        return constants
+
+    def _definition(self) -> ast.ClassDef | None:
         module, _, attribute = self.value.partition(":")
         source = _source(module)
         if source is None:
-            return ""
+            return None
         try:
             tree = ast.parse(source.read_text(encoding="utf-8"))
         except (OSError, SyntaxError, ValueError):
-            return ""
+            return None
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and node.name == attribute:
-                return (ast.get_docstring(node) or "").partition("\n")[0]
-        return ""
+                return node
+        return None
 
 
 def available(group: str) -> list[Plugin]:

@@ -28,6 +28,12 @@ CACHE_VARIABLE: Final = "DISLAB_CACHE"
 _CHUNK: Final = 1 << 20
 
 
+def cache_path() -> Path:
+    """Where the cache folder is or would be; neither made nor written to."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("dislab")
+
+
 def cache_folder() -> Path:
     """The folder of everything that can be made or fetched again; created when missing.
 
@@ -36,7 +42,7 @@ def cache_folder() -> Path:
     Raises:
         InputError: The folder cannot be made or written to.
     """
-    folder = _cache_path()
+    folder = cache_path()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -46,11 +52,6 @@ def cache_folder() -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"the cache folder {folder} cannot be written to; {_ELSEWHERE}")
     return folder
-
-
-def _cache_path() -> Path:
-    chosen = os.environ.get(CACHE_VARIABLE)
-    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("dislab")
 
 
 _ELSEWHERE: Final = f"name another one in the environment variable {CACHE_VARIABLE}"
@@ -76,7 +77,7 @@ def atomic(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     except OSError as error:
         advice = "free some space, or choose a folder that you may write to"
-        if path.is_relative_to(_cache_path()):
+        if path.is_relative_to(cache_path()):
             advice += f" ({_ELSEWHERE})"
         raise InputError(f"{path} cannot be written: {error}; {advice}") from error
     finally:

@@ -10,7 +10,7 @@ import torch
 from dislab.datasets import DSprites
 from dislab.datasets._dsprites_file import FILE_NAME
 from dislab.datasets._dsprites_render import render
-from dislab.datasets.dsprites import _unpacked
+from dislab.datasets._sprite_bits import unpacked
 from dislab.errors import InputError
 
 
@@ -46,7 +46,7 @@ def test_images_are_those_of_the_renderer(dsprites: DSprites) -> None:
 def test_unpacking_by_shifts_equals_numpy() -> None:
     rows = torch.arange(256, dtype=torch.uint8).view(2, 128)
     expected = np.unpackbits(rows.numpy(), axis=1).astype(np.uint8) * 255
-    assert torch.equal(_unpacked(rows).view(2, 1024), torch.from_numpy(expected))
+    assert torch.equal(unpacked(rows).view(2, 1024), torch.from_numpy(expected))
 
 
 @pytest.mark.gpu

@@ -25,6 +25,10 @@ class Dataset(ABC):
     """Whom to cite: authors, year, title and address."""
     size: ClassVar[int | None] = None
     """Bytes that the prepared images take in the cache folder, at the default settings."""
+    contents: ClassVar[str] = ""
+    """Images and factors in one line, for lists that construct nothing."""
+    cache: ClassVar[str] = ""
+    """Name of the folder or file in the cache folder; empty where nothing is kept."""
 
     @property
     @abstractmethod

@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "test": "score a model on the test split",
     "predict": "write a model's codes of the test split to a file",
     "score": "score the codes in a file, of any program",
+    "data": "list, prepare and show data sets",
     "plugins": "list the parts that a configuration can name",
 }
 
@@ -82,6 +83,10 @@ def _dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import plugins
 
         return plugins.run(args)
+    if command == "data":
+        from dislab.cli import data
+
+        return data.run(args)
     # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
     # training step several times as soon as another process wants a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -1,42 +1,13 @@
 """The dSprites data set."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, final
+from typing import ClassVar, Literal, final
 
-import numpy as np
-import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
-from dislab.datasets import _dsprites_render as renderer
-from dislab.datasets._bank import Blocks, Plan, Rows, bank_record, open_bank, prepare_bank
-from dislab.datasets._dsprites_file import FILE_NAME, URL, official_rows
-from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace, Indices
-from dislab.storage import cache_folder, download
-
-FACTORS: Final = FactorSpace(
-    (
-        Factor("shape", ("square", "ellipse", "heart"), "categorical"),
-        Factor("scale", (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
-        Factor(
-            "orientation",
-            tuple(np.linspace(0, 2 * np.pi, 40).tolist()),
-            "circular",
-            unit="rad",
-            period=2 * np.pi,
-        ),
-        Factor("posX", tuple(np.linspace(0, 1, 32).tolist())),
-        Factor("posY", tuple(np.linspace(0, 1, 32).tolist())),
-    )
-)
-
-WHITE_PIXELS: Final = 128_328_862
-"""White pixels of the published images, all together."""
-
-_ROW_BYTES: Final = renderer.SIDE**2 // 8
+from dislab.datasets._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
+from dislab.factors import FactorSpace, Indices
 
 
 @final
@@ -62,10 +33,14 @@ class DSprites(Dataset):
 
     licence: ClassVar[str] = "Apache-2.0"
     citation: ClassVar[str] = (
-        "Matthey, Higgins, Hassabis and Lerchner (2017), dSprites: Disentanglement testing Sprites "
-        "dataset, https://github.com/google-deepmind/dsprites-dataset"
+        "Matthey, Higgins, Hassabis, Lerchner (2017), "
+        "https://github.com/google-deepmind/dsprites-dataset"
     )
-    size: ClassVar[int | None] = 377_487_360
+    size: ClassVar[int | None] = 377_487_488
+    contents: ClassVar[str] = (
+        "737,280 images 64×64×1: shape 3, scale 6, orientation 40, posX 32, posY 32"
+    )
+    cache: ClassVar[str] = "dsprites"
 
     def __init__(
         self,
@@ -73,16 +48,7 @@ class DSprites(Dataset):
         path: str | None = None,
         download: bool = False,
     ) -> None:
-        if source == "rendered" and path is not None:
-            raise InputError(
-                f"path {path!r} is not read with source rendered; set source to official or auto"
-            )
-        if source != "official" and download:
-            raise InputError(f"download needs source official, not {source}")
-        self.source = source
-        self.path = path
-        self.download = download
-        self._tables: dict[str, Tensor] = {}
+        self._bits = SpriteBits(source, path, download)
 
     @property
     def factors(self) -> FactorSpace:
@@ -92,7 +58,7 @@ class DSprites(Dataset):
     @property
     def image_shape(self) -> ImageShape:
         """One channel, 64 rows, 64 columns."""
-        return (1, renderer.SIDE, renderer.SIDE)
+        return (1, SIDE, SIDE)
 
     def prepare(self) -> None:
         """Makes sure that the packed images are in the cache folder.
@@ -101,9 +67,7 @@ class DSprites(Dataset):
             InputError: The published file is wanted and not found, or is not the published one,
                 or the cache folder cannot be written to.
         """
-        if self._is_official() and self.download and self._archive() is None:
-            download(URL, cache_folder() / FILE_NAME)
-        prepare_bank(self._plan())
+        self._bits.prepare()
 
     def tables(self) -> dict[str, Tensor]:
         """The packed images as `bits`, 512 bytes a state.
@@ -111,9 +75,7 @@ class DSprites(Dataset):
         Raises:
             InputError: The images have not been prepared, or their file was damaged since.
         """
-        if not self._tables:
-            self._tables = {"bits": open_bank(self._plan())}
-        return self._tables
+        return self._bits.tables()
 
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
@@ -124,12 +86,7 @@ class DSprites(Dataset):
             tables: What `tables` returned, moved to the device of `index`.
             index: State numbers.
         """
-        shape = (len(index), *self.image_shape)
-        if index.device.type == "cpu":
-            rows = tables["bits"].numpy()[index.numpy()]
-            pixels = np.unpackbits(rows, axis=1)
-            return torch.from_numpy(np.negative(pixels, out=pixels)).view(shape)
-        return _unpacked(tables["bits"][index]).view(shape)
+        return masks(tables, index)
 
     def provenance(self) -> dict[str, str]:
         """Source, renderer version, checksum of the packed images and their white pixels.
@@ -137,7 +94,7 @@ class DSprites(Dataset):
         Raises:
             InputError: The images have not been prepared.
         """
-        return bank_record(self._plan())
+        return self._bits.record()
 
     def canonical(self, index: Indices) -> Indices:
         """The same state at orientation 0 for one at orientation 2π.
@@ -145,61 +102,4 @@ class DSprites(Dataset):
         Args:
             index: State numbers.
         """
-        positions = FACTORS.positions(index)
-        column = FACTORS.column("orientation")
-        positions[..., column] %= len(FACTORS["orientation"]) - 1
-        return FACTORS.index(positions)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the mapped images: another process maps them itself."""
-        return {**self.__dict__, "_tables": {}}
-
-    def _plan(self) -> Plan:
-        folder = cache_folder() / "dsprites"
-        shape = (len(FACTORS), _ROW_BYTES)
-        if self._is_official():
-            origin = {"source": "official", "file": FILE_NAME}
-            return Plan(folder / "official.npy", shape, origin, self._official, WHITE_PIXELS)
-        origin = {"source": "rendered", "renderer": str(renderer.VERSION)}
-        path = folder / f"rendered-{renderer.VERSION}.npy"
-        return Plan(path, shape, origin, Blocks(renderer.BLOCK, _rendered))
-
-    def _is_official(self) -> bool:
-        if self.source != "auto":
-            return self.source == "official"
-        return self._archive() is not None or (cache_folder() / "dsprites/official.npy").is_file()
-
-    def _archive(self) -> Path | None:
-        """The published file, where it is found.
-
-        Raises:
-            InputError: It is not at the path that was given.
-        """
-        if self.path is not None:
-            given = Path(self.path).expanduser()
-            if not given.is_file():
-                raise InputError(f"there is no file {given}; give the path of {FILE_NAME}")
-            return given
-        cached = cache_folder() / FILE_NAME
-        return cached if cached.is_file() else None
-
-    def _official(self) -> Iterator[Rows]:
-        archive = self._archive()
-        if archive is None:
-            raise InputError(
-                f"the published dSprites file is not at {cache_folder() / FILE_NAME}; put it "
-                f"there (it is published at {URL}), give its path, set download to true, or set "
-                "source to rendered"
-            )
-        return official_rows(archive, FACTORS)
-
-
-def _unpacked(rows: UInt8[Tensor, "batch byte"]) -> UInt8[Tensor, "batch byte 8"]:
-    """The bits of each byte, highest first, as 0 and 255, on any device."""
-    shifts = torch.arange(7, -1, -1, device=rows.device, dtype=torch.uint8)
-    return ((rows.unsqueeze(-1) >> shifts) & 1) * 255
-
-
-def _rendered(start: int, stop: int) -> Rows:
-    images = renderer.render_block(renderer.form(start))
-    return np.packbits(images.reshape(stop - start, -1), axis=1)
+        return first_turn(index)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from dislab.errors import InputError
-from dislab.factors import FactorSpace
+from dislab.factors import UNLABELLED, FactorSpace
 from dislab.functional.code_checks import (
     ConstantFactorWarning,
     check_images,
@@ -194,13 +194,18 @@ def checked(
         least: The fewest images that the score can do with.
 
     Raises:
-        InputError: The shapes do not fit, the codes hold NaN or infinity, the factors are no
-            integers or no value numbers of the space, there are too few images, or no factor
-            takes more than one value.
+        InputError: The images have no factors, the shapes do not fit, the codes hold NaN or
+            infinity, the factors are no integers or no value numbers of the space, there are too
+            few images, or no factor takes more than one value.
 
     Warns:
         ConstantFactorWarning: Some factors take one value only.
     """
+    if space.names == (UNLABELLED,):
+        raise InputError(
+            "a score compares codes with factors, and these images have none; give the data set "
+            "a table of factors, or score nothing by metrics: {}"
+        )
     latent_codes = checked_codes(codes)
     positions = checked_factors(factors, space).to(latent_codes.device)
     if len(latent_codes) != len(positions):

@@ -1,0 +1,113 @@
+"""What is known of the data sets without importing them: `dislab data list`."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from dislab.plugins import Plugin, available
+from dislab.storage import cache_path
+
+
+class Entry(NamedTuple):
+    """One data set.
+
+    Attributes:
+        name: Its class.
+        summary: First line of its docstring.
+        contents: Images and factors.
+        licence: Of the images.
+        citation: Where they come from.
+        size: Bytes of the default version on disk; None if that is not known.
+        cached: Bytes of all its versions in the cache folder.
+        distribution: What declares it.
+    """
+
+    name: str
+    summary: str
+    contents: str
+    licence: str
+    citation: str
+    size: int | None
+    cached: int
+    distribution: str
+
+
+def catalogue() -> list[Entry]:
+    """Every declared data set, sorted by name.
+
+    Raises:
+        InputError: Two distributions declare one name.
+    """
+    return [_entry(plugin) for plugin in available("datasets")]
+
+
+def as_json(entries: list[Entry]) -> str:
+    """The entries for programs.
+
+    Args:
+        entries: What to show.
+    """
+    return json.dumps([entry._asdict() for entry in entries], indent=2, ensure_ascii=False)
+
+
+def as_table(entries: list[Entry]) -> str:
+    """The entries for people, two lines each.
+
+    Args:
+        entries: What to show.
+    """
+    names = max((len(entry.name) for entry in entries), default=0)
+    rows = []
+    for entry in entries:
+        rows.append(f"{entry.name:<{names}}  {entry.contents or entry.summary}")
+        rows.append(f"{'':<{names}}  {_state(entry)}; licence: {entry.licence}")
+    return "\n".join([*rows, f"cache folder: {cache_path()}"])
+
+
+def in_words(size: int) -> str:
+    """A number of bytes with a unit, such as 377 MB.
+
+    Args:
+        size: The number.
+    """
+    for unit, bytes_in in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= bytes_in:
+            return f"{size / bytes_in:.3g} {unit}"
+    return f"{size} bytes"
+
+
+def _state(entry: Entry) -> str:
+    if entry.cached:
+        more = f", the default needs {in_words(entry.size)}" if _is_small(entry) else ""
+        return f"{in_words(entry.cached)} in the cache{more}"
+    if entry.size == 0:
+        return "computed, needs no file"
+    return "not in the cache" + (f", needs {in_words(entry.size)}" if entry.size else "")
+
+
+def _is_small(entry: Entry) -> bool:
+    """Whether what is cached cannot be the default version."""
+    return entry.size is not None and entry.cached < entry.size
+
+
+def _entry(plugin: Plugin) -> Entry:
+    constants: dict[str, Any] = plugin.constants
+    size = constants.get("size")
+    return Entry(
+        plugin.name,
+        plugin.summary,
+        constants.get("contents") or "",
+        constants.get("licence") or "unstated",
+        constants.get("citation") or "",
+        size if isinstance(size, int) else None,
+        _bytes_of(constants.get("cache"), plugin.name),
+        f"{plugin.distribution} {plugin.version}",
+    )
+
+
+def _bytes_of(folder: str | None, name: str) -> int:
+    """Bytes of the finished arrays in the folders that a data set uses or, unless said, may use."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    folders = {name.lower(), snake} if folder is None else {folder} - {""}
+    banks = [path for one in folders for path in cache_path().joinpath(one).glob("*.npy")]
+    return sum(path.stat().st_size for path in banks if path.with_suffix(".json").is_file())

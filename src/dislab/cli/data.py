@@ -1,0 +1,134 @@
+"""`dislab data list | prepare | show`: the data sets, their files and their pictures."""
+
+import argparse
+import re
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from dislab.cli.catalogue import as_json, as_table, catalogue, in_words
+from dislab.errors import InputError, nearest
+from dislab.plugins import available, load_all
+
+if TYPE_CHECKING:
+    from dislab.base import Dataset
+
+_ACTIONS: Final = ("list", "prepare", "show")
+
+_HELP: Final = """usage: dislab data list [--json]
+       dislab data prepare NAME [--SETTING VALUE ...]
+       dislab data show NAME [--out DIR] [--SETTING VALUE ...]
+
+List the data sets, make or fetch one's files, or draw pictures of its images and factors.
+`dislab data prepare NAME --help` explains the settings of a data set.
+"""
+
+
+def run(args: list[str]) -> int:
+    """Does what follows `dislab data` and returns the exit status.
+
+    Args:
+        args: The action and its arguments.
+
+    Raises:
+        InputError: An action, a data set or a setting does not exist, or the data cannot be had.
+    """
+    action, *rest = args or ["--help"]
+    if action in ("-h", "--help"):
+        print(_HELP, end="")
+        return 0
+    if action not in _ACTIONS:
+        raise InputError(
+            f"dislab data has no action {action!r}{_hint(action, _ACTIONS)}; it has "
+            f"{', '.join(_ACTIONS)}"
+        )
+    if action == "list":
+        return _list(rest)
+    name, *settings = rest or ["--help"]
+    if name.startswith("-"):
+        if name not in ("-h", "--help"):
+            raise InputError(f"dislab data {action} takes the name of a data set before {name}")
+        print(_HELP, end="")
+        return 0
+    return _prepare(name, settings) if action == "prepare" else _show(name, settings)
+
+
+def _list(args: list[str]) -> int:
+    parser = _Plain("dislab data list", description="List the data sets.")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    entries = catalogue()
+    print(as_json(entries) if parser.parse_args(args).json else as_table(entries))
+    return 0
+
+
+def _prepare(name: str, settings: list[str]) -> int:
+    dataset = _made("prepare", name, settings)[0]
+    dataset.prepare()
+    size = sum(table.nbytes for table in dataset.tables().values())
+    where = ", ".join(f"{key} {value}" for key, value in dataset.provenance().items())
+    print(f"{name}: {len(dataset.factors):,} images, {in_words(size)} ({where})")
+    return 0
+
+
+def _show(name: str, settings: list[str]) -> int:
+    dataset, out = _made("show", name, settings)
+    dataset.prepare()
+    from dislab import plots
+    from dislab.cli.sheets import sample_sheet, traversal_sheet
+
+    for kind, draw in (("samples", sample_sheet), ("traversals", traversal_sheet)):
+        path = out / f"{name}_{kind}.png"
+        plots.save(draw(dataset), path)
+        print(path)
+    return 0
+
+
+def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, Path]":
+    """A data set with its settings, and the folder for its pictures."""
+    names = [plugin.name for plugin in available("datasets")]
+    if name not in names:
+        raise InputError(
+            f"there is no data set {name!r}{_hint(name, names)}; there are {', '.join(names)}"
+        )
+    import jsonargparse  # with the data sets torch is imported, which listing them must not do
+
+    from dislab.cli.messages import explain
+
+    cls: Any = load_all(("datasets",))["datasets"].get(name)
+    if cls is None:
+        raise InputError(f"{name} cannot be imported; the warning above says why")
+
+    class Parser(jsonargparse.ArgumentParser):
+        def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+            raise InputError(_said(message, name, own, explain)) from ex
+
+    parser = Parser(prog=f"dislab data {action} {name}", allow_abbrev=False)
+    own = parser.add_class_arguments(cls, None)
+    if action == "show":
+        parser.add_argument("--out", type=str, default=".", help="folder of the pictures")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        given = parser.parse_args(settings).as_dict()
+    out = Path(given.pop("out", "."))
+    return cls(**given), out
+
+
+def _said(message: str, name: str, own: list[str], explain: Any) -> str:
+    """A parser's message in the words of the data set's settings."""
+    if found := re.search(r"unrecognized arguments: (\S+)", message):
+        written = found[1].partition("=")[0].lstrip("-")
+        listing = f"it has {', '.join(own)}" if own else "it has none"
+        return f"{name} has no setting {written!r}{_hint(written, own)}; {listing}"
+    if found := re.search(r'(?:Key "|are required: )(\w+)', message):
+        return f"{name} needs a {found[1]}: give --{found[1]}"
+    return f"{name}: {explain(message, own)}"
+
+
+def _hint(name: str, names: "tuple[str, ...] | list[str]") -> str:
+    close = nearest(name, names)
+    return f" (did you mean {close}?)" if close else ""
+
+
+class _Plain(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see {self.prog} --help")

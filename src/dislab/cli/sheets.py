@@ -1,0 +1,98 @@
+"""Pictures of a data set: some of its images, and one row of images for each factor."""
+
+from typing import Final
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from dislab import plots
+from dislab.base import Dataset
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.draws import host_generator
+
+COLUMNS: Final = 10
+SAMPLE_ROWS: Final = 4
+MOST: Final = 20
+"""Factors that a sheet of traversals shows."""
+
+
+def sample_sheet(dataset: Dataset) -> Figure:
+    """Images of random states, the same at every call; all images where there are few.
+
+    Args:
+        dataset: A prepared data set.
+
+    Raises:
+        InputError: The images have neither one nor three channels.
+    """
+    count = len(dataset.factors)
+    wanted = SAMPLE_ROWS * COLUMNS
+    if count <= wanted:
+        states = np.arange(count)
+    else:
+        states = host_generator(0).integers(count, size=wanted)
+    columns = min(COLUMNS, len(states))
+    rows = [states[start : start + columns] for start in range(0, len(states), columns)]
+    return _figure(dataset, rows, ())
+
+
+def traversal_sheet(dataset: Dataset) -> Figure:
+    """One row a factor, in which it alone changes.
+
+    A complete grid is shown around its middle. Of an incomplete one each row takes the longest
+    line of states that differ in one factor only; a factor without such a line is shown with the
+    others changing too, and the label says so.
+
+    Args:
+        dataset: A prepared data set.
+
+    Raises:
+        InputError: The images have neither one nor three channels.
+    """
+    space = dataset.factors
+    rows, labels = [], []
+    for column, factor in list(enumerate(space.factors))[:MOST]:
+        states, alone = _line(space, column)
+        rows.append(states[_spread(len(states))])
+        labels.append(_label(factor) + ("" if alone else " (others change)"))
+    return _figure(dataset, rows, labels)
+
+
+def _line(space: FactorSpace, column: int) -> tuple[Indices, bool]:
+    """States along a factor in the order of its values, and whether the others stay."""
+    if space.table is None:
+        line = np.tile(np.asarray(space.sizes) // 2, (space.sizes[column], 1))
+        line[:, column] = np.arange(space.sizes[column])
+        return space.index(line), True
+    positions = space.positions(np.arange(len(space)))
+    others = np.delete(positions, column, axis=1)
+    _, group, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
+    states = np.flatnonzero(group.reshape(-1) == size.argmax())
+    alone = len(states) > 1 or space.sizes[column] == 1
+    if not alone:
+        _, states = np.unique(positions[:, column], return_index=True)
+    return states[np.argsort(positions[states, column])], alone
+
+
+def _spread(count: int) -> Indices:
+    return np.linspace(0, count - 1, min(count, COLUMNS)).round().astype(np.int64)
+
+
+def _label(factor: Factor) -> str:
+    first, last = factor.values[0], factor.values[-1]
+    if isinstance(first, str):
+        return f"{factor.name}: {first} … {last}"
+    unit = f" {factor.unit}" if factor.unit else ""
+    return f"{factor.name}: {first:.3g} … {last:.3g}{unit}"
+
+
+def _figure(dataset: Dataset, rows: list[Indices], labels: list[str] | tuple[()]) -> Figure:
+    channels, height, width = dataset.image_shape
+    if channels not in (1, 3):
+        raise InputError(f"images of {channels} channels cannot be shown; one or three can")
+    sheet = np.ones((len(rows), max(map(len, rows)), channels, height, width))
+    for place, states in zip(sheet, rows, strict=True):
+        place[: len(states)] = dataset.images(torch.from_numpy(states)).numpy() / 255
+    return plots.image_grid(sheet, labels)

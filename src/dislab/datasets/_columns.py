@@ -1,0 +1,121 @@
+"""Factors out of columns of values, whatever combinations of them occur."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.errors import InputError, nearest
+from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices, Kind
+
+INSTANCE: Final = "instance"
+"""The factor that tells images with equal values of all the others apart."""
+
+Column = Sequence[float] | Sequence[str]
+
+
+class Labels(NamedTuple):
+    """The factors of some images.
+
+    Attributes:
+        space: The factors; a table of those combinations that exist, unless all do.
+        order: Which of the given images belongs to each state.
+    """
+
+    space: FactorSpace
+    order: Indices
+
+
+class Traits(NamedTuple):
+    """What is known of factors beyond their values, by name; each may be left out.
+
+    Attributes:
+        kinds: How values relate.
+        units: What numbers count.
+        periods: After how much circular factors return to themselves.
+    """
+
+    kinds: Mapping[str, Kind]
+    units: Mapping[str, str]
+    periods: Mapping[str, float]
+
+
+def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
+    """The factors behind images, and the images in the order of their states.
+
+    Numbers are ordinal, or circular where they have a period; names are categorical. States are
+    sorted, the last factor fastest. Where several images have equal values, the trailing factor
+    `instance` counts them in their order.
+
+    Args:
+        columns: Values by the name of the factor, one an image.
+        traits: What is known of them beyond that.
+
+    Raises:
+        InputError: The traits name no factor or contradict its values, a number is not finite, or
+            the images repeat values and there is a column `instance` already.
+    """
+    for setting, names in traits._asdict().items():
+        for name in names:
+            _check_known(name, setting, columns)
+    factors, positions = [], []
+    for name, column in columns.items():
+        values, numbers = np.unique(np.asarray(column), return_inverse=True)
+        factors.append(_factor(name, values, traits))
+        positions.append(numbers.reshape(-1))
+    table = np.stack(positions, axis=1).astype(np.int64)
+    order = np.lexsort(table.T[::-1])
+    table = table[order]
+    instance = _repetitions(table)
+    if instance.any():
+        if INSTANCE in columns:
+            raise InputError(
+                f"images share the values of all factors, and {INSTANCE} is a factor already; "
+                "number the images in it, or leave it out"
+            )
+        count = int(instance.max()) + 1
+        factors.append(
+            Factor(INSTANCE, tuple(map(float, range(count))), "categorical", nuisance=True)
+        )
+        table = np.column_stack((table, instance))
+    complete = len(table) == np.prod([len(factor) for factor in factors], dtype=np.float64)
+    return Labels(FactorSpace(tuple(factors), None if complete else table), order)
+
+
+def unlabelled(count: int) -> FactorSpace:
+    """The one factor of images without factors: their number.
+
+    Args:
+        count: Number of images.
+    """
+    return FactorSpace((Factor(UNLABELLED, tuple(map(float, range(count))), "categorical"),))
+
+
+def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None:
+    if name not in columns:
+        close = nearest(name, columns)
+        hint = f" (did you mean {close}?)" if close else ""
+        raise InputError(
+            f"{setting} names {name!r}{hint}, which is no factor; they are {', '.join(columns)}"
+        )
+
+
+def _factor(name: str, values: npt.NDArray[Any], traits: Traits) -> Factor:
+    unit, period = traits.units.get(name, ""), traits.periods.get(name)
+    if values.dtype.kind == "U":
+        kind = traits.kinds.get(name, "categorical")
+        return Factor(name, tuple(values.tolist()), kind, unit, period)
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise InputError(f"factor {name} has a value that is infinite or no number")
+    kind = traits.kinds.get(name, "ordinal" if period is None else "circular")
+    return Factor(name, tuple(values.tolist()), kind, unit, period)
+
+
+def _repetitions(table: Indices) -> Indices:
+    """How many equal rows stand before each row of a sorted table."""
+    place = np.arange(len(table))
+    first = np.ones(len(table), dtype=np.bool_)
+    first[1:] = (table[1:] != table[:-1]).any(axis=1)
+    return np.asarray(place - np.maximum.accumulate(np.where(first, place, 0)))
