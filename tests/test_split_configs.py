@@ -114,9 +114,9 @@ def test_number_of_states(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in SPLITS if name.startswith("dsprites")])
 def test_no_duplicate_of_a_held_out_image_is_trained_on(name: str) -> None:
     data = SingleData(DSprites(), **settings(name))
-    canonical = [data.dataset.canonical(data.indices(one)) for one in ("train", "test")]
+    train, test = (data.dataset.canonical(data.indices(one)) for one in ("train", "test"))
     assert len(data.indices("test")) == HELD[name]
-    assert not np.isin(*canonical).any()
+    assert not np.isin(train, test).any()
 
 
 def test_strict_and_inclusive_bounds_of_the_orientation() -> None:
