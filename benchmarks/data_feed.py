@@ -1,8 +1,10 @@
-"""Images a second that SingleData delivers, against gathering alone; prints JSON.
+"""Images a second that each data module delivers, against gathering alone; prints JSON.
 
     python benchmarks/data_feed.py > feed.json
 
-Every round times each way of feeding once, in turn, on one thread.
+Every round times each way of feeding once, in turn, on one thread. Every way draws new states for
+each batch; the references are a gather from the memory map, with and without the conversion that a
+model needs, and PyTorch's own way: one image at a time and its default collate.
 """
 
 import argparse
@@ -10,25 +12,74 @@ import json
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.data import DataLoader
+from torch.utils.data import Dataset as TorchDataset
 
-from dislab.datamodules import SingleData
+from dislab.base import DataModule
+from dislab.datamodules import (
+    ClampedData,
+    CompositionData,
+    PairedData,
+    SingleData,
+    SymbolData,
+    TransitionData,
+)
 from dislab.datasets import DSprites
 
 Feed = Callable[[int], None]
 
+GROUPS = {"place": ["posX"], "height": ["posY"], "form": ["shape", "scale", "orientation"]}
+MODULES: dict[str, tuple[int, Any]] = {
+    "SingleData": (1, SingleData),
+    "PairedData, k 1": (2, PairedData),
+    "PairedData, uniform": (2, partial(PairedData, scheme="uniform")),
+    "TransitionData": (2, TransitionData),
+    "ClampedData": (1, partial(ClampedData, groups=GROUPS)),
+    "CompositionData": (3, CompositionData),
+    "SymbolData": (1, SymbolData),
+}
+"""Images an example holds, and how the data module is made."""
 
-def deliver(data: SingleData) -> Feed:
-    """Batches as a model receives them: float32 images in [0, 1], and factors."""
+
+class OneByOne(TorchDataset[tuple[torch.Tensor, torch.Tensor]]):
+    """Single images and factors by state number."""
+
+    def __init__(self, data: SingleData) -> None:
+        self.data = data
+
+    def __len__(self) -> int:
+        """All states."""
+        return len(self.data.factors)
+
+    def __getitem__(self, state: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """One image and its factors."""
+        image = self.data.dataset.images(torch.tensor([state]))[0].float().div_(255)
+        return image, torch.from_numpy(self.data.factors.positions(state))
+
+
+def endless(data: DataModule) -> Iterator[Any]:
+    """Training batches, epoch after epoch."""
+    while True:
+        yield from data.train_dataloader()
+
+
+def deliver(data: DataModule, device: torch.device) -> Feed:
+    """Batches as a model receives them: float32 images in [0, 1], and what else they hold."""
+    iterator = endless(data)
 
     def run(batches: int) -> None:
-        iterator = iter(data.train_dataloader())
         for _ in range(batches):
-            data.on_after_batch_transfer(next(iterator), 0)
+            numbers = data.transfer_batch_to_device(next(iterator), device, 0)
+            data.on_after_batch_transfer(numbers, 0)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
 
     return run
 
@@ -49,28 +100,58 @@ def gather(data: SingleData, scaled: bool) -> Feed:
     return run
 
 
+def one_by_one(data: SingleData) -> Feed:
+    """PyTorch's loader of a data set that gives one image at a time."""
+    source = OneByOne(data)
+
+    def run(batches: int) -> None:
+        loader = DataLoader(source, data.batch_size, shuffle=True)
+        for _ in zip(range(batches), loader, strict=False):
+            pass
+
+    return run
+
+
+def prepared(build: Any, batch_size: int, residency: str, num_workers: int = 0) -> Any:
+    """A data module that is ready to train."""
+    data = build(DSprites(), batch_size=batch_size, residency=residency, num_workers=num_workers)
+    data.prepare_data()
+    data.setup("fit")
+    if residency == "device":
+        data._on_device = True  # what setup does under a trainer
+    return data
+
+
 def measure(batch_size: int, rounds: int, batches: int, num_workers: int) -> dict[str, object]:
     """Median and quartiles of the images a second of each way."""
     torch.set_num_threads(1)
-    data = SingleData(DSprites(), batch_size)
-    data.prepare_data()
-    data.setup("fit")
-    ways = {
-        "gather uint8": gather(data, scaled=False),
-        "gather float32": gather(data, scaled=True),
-        "SingleData": deliver(data),
+    single = prepared(SingleData, batch_size, "host")
+    ways: dict[str, tuple[int, Feed]] = {
+        "gather uint8": (1, gather(single, scaled=False)),
+        "gather float32": (1, gather(single, scaled=True)),
+        "one by one": (1, one_by_one(single)),
     }
+    places = [("host", torch.device("cpu"))]
+    if torch.cuda.is_available():
+        places += [("host", torch.device("cuda")), ("device", torch.device("cuda"))]
+    for residency, device in places:
+        for name, (images, build) in MODULES.items():
+            label = name if device.type == "cpu" else f"{name}, {residency} to {device}"
+            data = prepared(build, batch_size, residency)
+            ways[label] = (images, deliver(data, device))
     if num_workers:
-        spread = SingleData(DSprites(), batch_size, num_workers=num_workers)
-        spread.setup("fit")
-        ways[f"SingleData, {num_workers} workers"] = deliver(spread)
+        spread = prepared(SingleData, batch_size, "host", num_workers)
+        label = f"SingleData, {num_workers} workers"
+        ways[label] = (1, deliver(spread, torch.device("cpu")))
     rates: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
-        for name, way in ways.items():
+        for name, (images, way) in ways.items():
+            # the slow way is timed on fewer batches
+            count = max(1, batches // 10) if name == "one by one" else batches
             start = time.perf_counter()
-            way(batches)
-            if number:  # the first round fills the page cache
-                rates[name].append(batches * batch_size / (time.perf_counter() - start))
+            way(count)
+            if number:  # the first round fills the page cache, and builds what is built once
+                rates[name].append(count * batch_size * images / (time.perf_counter() - start))
     return {name: summary(values) for name, values in rates.items()}
 
 

@@ -327,12 +327,16 @@ class FactorSpace:
         Raises:
             InputError: A factor or value does not exist, or nothing matches.
         """
-        matches = np.ones(len(self), dtype=np.bool_)
-        positions = self.positions(np.arange(len(self))) if selection else None
+        # a complete grid is an array with one axis a factor, which needs no table of positions
+        matches = np.ones(len(self) if self.table is not None else self.sizes, dtype=np.bool_)
         for name, condition in selection.items():
             column = self.column(name)
-            assert positions is not None
-            matches &= self.factors[column].allowed(condition)[positions[:, column]]
+            allowed = self.factors[column].allowed(condition)
+            if self.table is not None:
+                matches &= allowed[self.table[:, column]]
+            else:
+                others = tuple(axis for axis in range(len(self.sizes)) if axis != column)
+                matches &= np.expand_dims(allowed, others)
         if not matches.any():
             raise InputError(
                 f"the selection {dict(selection)!r} matches no state: each condition is met by "

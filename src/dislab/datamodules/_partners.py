@@ -67,20 +67,22 @@ class GridPartners:
         factors: list[int],
         sizes: tuple[int, ...],
     ) -> None:
-        self._space = space
-        self._states = states
         self._looks = looks
+        self._own = looks[states]
         self._factors = factors
         self._changes = np.array(sizes)
         self._number = np.full(len(space), -1, dtype=np.int64)
         self._number[states] = np.arange(len(states))
-        self._present = present_values(space, states)
-        self._sizes = np.array([len(values) for values in self._present])
-        self._value = np.zeros((len(self._sizes), max(space.sizes)), dtype=np.int64)
-        self._rank = np.zeros_like(self._value)
-        for column, values in enumerate(self._present):
-            self._value[column, : len(values)] = values
-            self._rank[column, values] = np.arange(len(values))
+        present = present_values(space, states)
+        self._sizes = np.array([len(values) for values in present])
+        # values that no state has are skipped: a rank counts those that some have
+        self._ranks = space.positions(states)
+        self._offset = np.zeros((len(present), int(self._sizes.max())), dtype=np.int64)
+        for column, values in enumerate(present):
+            stride = math.prod(space.sizes[column + 1 :])
+            self._offset[column, : len(values)] = values * stride
+            self._ranks[:, column] = np.searchsorted(values, self._ranks[:, column])
+        self._columns = np.arange(len(present))
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
         """Pairs; one fails only where no state is a partner of any of several first images.
@@ -99,7 +101,7 @@ class GridPartners:
             rows = np.flatnonzero(second < 0)
             if not len(rows):
                 break
-            first[rows] = generator.integers(len(self._states), size=len(rows))
+            first[rows] = generator.integers(len(self._ranks), size=len(rows))
             second[rows] = self._seconds(generator, first[rows], changed[rows])
         return Pairs(first, second)
 
@@ -117,27 +119,24 @@ class GridPartners:
     def _propose(
         self, generator: np.random.Generator, first: Indices, changed: Mask, proposals: int
     ) -> Indices:
-        positions = self._space.positions(self._states[first])
-        columns = np.arange(len(self._sizes))
         steps = 1 + (generator.random((proposals, *changed.shape)) * (self._sizes - 1)).astype(int)
-        ranks = (self._rank[columns, positions] + steps * changed) % self._sizes
-        return _first_fitting(self._fitting(self._value[columns, ranks], first, changed))
+        ranks = (self._ranks[first] + steps * changed) % self._sizes
+        return _first_fitting(self._fitting(ranks, first, changed))
 
     def _search(self, generator: np.random.Generator, first: int, changed: Mask) -> int:
-        position = self._space.positions(self._states[first])
         axes = [
-            values if moves else position[column : column + 1]
-            for column, (values, moves) in enumerate(zip(self._present, changed, strict=True))
+            np.arange(size) if moves else np.array([own])
+            for size, own, moves in zip(self._sizes, self._ranks[first], changed, strict=True)
         ]
         candidates = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
         fitting = self._fitting(candidates, np.array(first), changed)
         fitting = fitting[fitting >= 0]
         return int(fitting[generator.integers(len(fitting))]) if len(fitting) else -1
 
-    def _fitting(self, positions: Indices, first: Indices, changed: Mask) -> Indices:
-        """Rows of the states at these positions; -1 for those that are no partners."""
-        states = self._space.index(positions)
-        differs = self._looks[states] != self._looks[self._states[first]]
+    def _fitting(self, ranks: Indices, first: Indices, changed: Mask) -> Indices:
+        """Rows of the states of these ranks; -1 for those that are no partners."""
+        states = self._offset[self._columns, ranks].sum(axis=-1)
+        differs = self._looks[states] != self._own[first]
         return np.where((differs == changed).all(axis=-1), self._number[states], -1)
 
 
