@@ -119,10 +119,10 @@ def test_objectives(build: Any) -> None:
 COMPILED = """
 import torch
 from functools import partial
-from dislab.base import ImageBatch
+from dislab.base import ClampedBatch, ImageBatch, PairBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.objectives import VAE
+from dislab.objectives import DCIGN, VAE, AdaGVAE, AdaMLVAE
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import check_compiles
 
@@ -131,6 +131,17 @@ parts = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 for other in (CapacityKL, partial(DIP, kind="II"), DecomposedKL, TotalCorrelation):
     regularizers = {"kl": partial(KL, warmup_steps=10), "other": other}
     check_compiles(partial(VAE, (1, 8, 8), 100, 3, *parts, regularizers), batch)
+regularizers = {"kl": KL, "tc": TotalCorrelation}
+noise = {"likelihood": "discretized", "input_noise": (0.1, 0.1)}
+pair = PairBatch(batch.image, batch.image.flip(0), batch.factors, batch.factors, batch.factors > 0)
+for method in (AdaGVAE, AdaMLVAE):
+    for labels in ("none", "known"):
+        build = partial(method, (1, 8, 8), 100, 3, *parts, regularizers, labels=labels, **noise)
+        check_compiles(build, pair)
+groups = ("a", "b")
+clamped = ClampedBatch(batch.image, batch.factors, torch.ones(6, dtype=torch.int64))
+latents = {"b": 1, "a": 2}
+check_compiles(partial(DCIGN, (1, 8, 8), 100, groups, latents, *parts, regularizers), clamped)
 print("compiled")
 """
 
