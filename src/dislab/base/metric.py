@@ -4,12 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
-import torchmetrics
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from dislab.errors import explained
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank, checked
+
+try:
+    import torchmetrics
+except RuntimeError as error:
+    raise explained(error) from error
 
 
 class Metric(torchmetrics.Metric, ABC):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
 
-from dislab.errors import InputError, TrainingError, nearest
+from dislab.errors import InputError, TrainingError, explained, nearest
 
 COMMANDS: Final = {
     "fit": "train a model, then score it on the test split",
@@ -74,6 +74,9 @@ def _dispatch(command: str, args: list[str]) -> int:
     # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
     # training step several times as soon as another process wants a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from dislab.cli import training
+    try:
+        from dislab.cli import training
+    except RuntimeError as error:
+        raise explained(error) from error
 
     return training.run(command, args)
