@@ -250,11 +250,12 @@ def test_every_objective_is_checked_here() -> None:
 COMPILED = """
 import torch
 from functools import partial
-from dislab.base import CompositionBatch, ImageBatch
+from dislab.base import ClampedBatch, CompositionBatch, ImageBatch, PairBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.objectives import (
-    VAE, BottleneckGenerator, CompositionVAE, GroundTruthDecoder, InfoGAN, InfoWGANGP
+    DCIGN, VAE, AdaGVAE, AdaMLVAE, BottleneckGenerator, CompositionVAE, GroundTruthDecoder,
+    InfoGAN, InfoWGANGP,
 )
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import check_compiles
@@ -277,6 +278,17 @@ triplets = CompositionBatch(image, image.flip(0), image, positions.factors, acti
 for mixing in ("linear", "interpolation", "mlp"):
     names = ("x", "y")
     check_compiles(partial(CompositionVAE, (1, 8, 8), names, 3, *parts, mixing=mixing), triplets)
+regularizers = {"kl": KL, "tc": TotalCorrelation}
+noise = {"likelihood": "discretized", "input_noise": (0.1, 0.1)}
+pair = PairBatch(batch.image, batch.image.flip(0), batch.factors, batch.factors, batch.factors > 0)
+for method in (AdaGVAE, AdaMLVAE):
+    for labels in ("none", "known"):
+        build = partial(method, (1, 8, 8), 100, 3, *parts, regularizers, labels=labels, **noise)
+        check_compiles(build, pair)
+groups = ("a", "b")
+clamped = ClampedBatch(batch.image, batch.factors, torch.ones(6, dtype=torch.int64))
+latents = {"b": 1, "a": 2}
+check_compiles(partial(DCIGN, (1, 8, 8), 100, groups, latents, *parts, regularizers), clamped)
 print("compiled")
 """
 

@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 _CANNOT_WRITE: Final = (
@@ -29,6 +30,31 @@ class TrainingError(RuntimeError):
     The message says what happened, at which step, and how to go on. The command line prints it
     without a traceback and exits with status 1.
     """
+
+
+def explained(error: RuntimeError) -> Exception:
+    """What to raise for a library that cannot be imported.
+
+    A torchvision that was built for another torch lets every library die that looks for it,
+    Lightning and torchmetrics among them; that becomes a message. Any other error stays as it is.
+
+    Args:
+        error: What the import raised.
+    """
+    if "torchvision" not in str(error):
+        return error
+    return InputError(
+        f"torchvision {_version('torchvision')} does not fit torch {_version('torch')} ({error}); "
+        "install the torchvision that was built for this torch, from the index that torch came "
+        "from (https://pytorch.org/get-started/locally), or uninstall torchvision and timm"
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:

@@ -1,12 +1,14 @@
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import lightning.pytorch as pl
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dislab.base import Draws, PairBatch, TransitionBatch
+from dislab.base import DataModule, Draws, PairBatch, TransitionBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
@@ -157,6 +159,28 @@ def test_conforms(method: Any, settings: Any) -> None:
     noise = {"input_noise": (0.1, 0.1), "likelihood": "discretized"}
     build = partial(method, (1, 8, 8), 100, 4, *parts, regularizers, **settings, **noise)
     check_objective(build, pairs())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_single_images_are_refused_before_training(
+    method: Any, data: DataModule, tmp_path: Path
+) -> None:
+    quiet: Any = {"logger": False, "enable_checkpointing": False, "enable_model_summary": False}
+    run = pl.Trainer(default_root_dir=tmp_path, accelerator="cpu", max_steps=1, **quiet)
+    message = f"{method.__name__} learns from PairBatch or TransitionBatch, and SquareData delivers"
+    with pytest.raises(InputError, match=message):
+        run.fit(make(method), datamodule=data)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_half_precision_networks_keep_averages_and_losses_wide(method: Any) -> None:
+    model, batch = make(method, likelihood="discretized"), pairs()
+    draws = drawn(model)
+    wide = model.losses(batch, draws, STEP).loss
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = model.losses(batch, draws, STEP).loss
+    assert mixed.dtype == torch.float32
+    torch.testing.assert_close(mixed, wide, rtol=0.02, atol=0)
 
 
 @pytest.mark.parametrize("method", METHODS)

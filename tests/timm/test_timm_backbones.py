@@ -1,3 +1,6 @@
+import re
+import subprocess
+import sys
 from functools import partial
 
 import pytest
@@ -61,3 +64,16 @@ def test_names_and_sizes_that_cannot_be() -> None:
     for backbone in ("xcit_nano_12_p16_224", "levit_128s"):  # when made; when it sees an image
         with pytest.raises(InputError, match=rf"{backbone} refuses 1×50×50 images"):
             TimmEncoder((1, 50, 50), 6, backbone=backbone)
+
+
+def test_a_torchvision_that_does_not_fit_is_one_message() -> None:
+    """In processes of their own, without the operators that conftest.py declares."""
+    if subprocess.run([sys.executable, "-c", "import torchvision"], check=False).returncode == 0:
+        pytest.skip("here torchvision fits")
+    for command in (["-m", "dislab", "fit"], ["-c", "import dislab.encoders"]):
+        done = subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, check=False
+        )
+        last = done.stderr.splitlines()[-1]
+        assert re.search(r"torchvision \S+ does not fit torch \S+ \(.*nms", last)
+        assert ("Traceback" in done.stderr) == (command[0] == "-c")

@@ -4,17 +4,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
-import torchmetrics
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.errors import InputError
+from dislab.errors import InputError, explained
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank, checked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+try:
+    import torchmetrics
+except RuntimeError as error:
+    raise explained(error) from error
 
 
 class Metric(torchmetrics.Metric, ABC):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
 
-from dislab.errors import InputError, TrainingError, cannot_write, nearest
+from dislab.errors import InputError, TrainingError, cannot_write, explained, nearest
 
 COMMANDS: Final = {
     "fit": "train a model, then score it on the test split",
@@ -95,5 +95,10 @@ def _dispatch(command: str, args: list[str]) -> int:
 
         return score.run(args)
     from dislab.cli import training
+
+    try:
+        from dislab.cli import training
+    except RuntimeError as error:
+        raise explained(error) from error
 
     return training.run(command, args)

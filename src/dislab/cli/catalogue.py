@@ -78,7 +78,7 @@ def in_words(size: int) -> str:
 
 def _state(entry: Entry) -> str:
     if entry.cached:
-        more = f", the default needs {in_words(entry.size)}" if _is_small(entry) else ""
+        more = f", the default needs {in_words(entry.size or 0)}" if _is_small(entry) else ""
         return f"{in_words(entry.cached)} in the cache{more}"
     if entry.size == 0:
         return "computed, needs no file"

@@ -29,10 +29,8 @@ def sample_sheet(dataset: Dataset) -> Figure:
     """
     count = len(dataset.factors)
     wanted = SAMPLE_ROWS * COLUMNS
-    if count <= wanted:
-        states = np.arange(count)
-    else:
-        states = host_generator(0).integers(count, size=wanted)
+    drawn = host_generator(0).integers(count, size=wanted)
+    states = np.arange(count) if count <= wanted else drawn
     columns = min(COLUMNS, len(states))
     rows = [states[start : start + columns] for start in range(0, len(states), columns)]
     return _figure(dataset, rows, ())

@@ -20,6 +20,8 @@ from dislab.datasets.shapes3d import Shapes3D
 from dislab.datasets.small_norb import SmallNORB
 
 __all__ = [
+    "MNIST",
+    "MPI3D",
     "ArrayDataset",
     "Cars3D",
     "CelebA",
@@ -28,8 +30,6 @@ __all__ = [
     "DSprites",
     "FolderDataset",
     "GaussianBlob",
-    "MNIST",
-    "MPI3D",
     "NoisyDSprites",
     "ParametricHeads",
     "RobotFinger",

@@ -13,8 +13,8 @@ from torch import Tensor
 from dislab.base import Dataset, ImageShape
 from dislab.datasets import _factor_table as table_files
 from dislab.datasets._bank import Plan, open_bank, prepare_bank
-from dislab.datasets._image_files import files_below, fingerprint, read_image, read_rows
 from dislab.datasets._columns import Traits, labelled, unlabelled
+from dislab.datasets._image_files import files_below, fingerprint, read_image, read_rows
 from dislab.datasets._rows import images_of, record_of
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind

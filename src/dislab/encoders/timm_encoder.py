@@ -1,6 +1,5 @@
 """Any backbone of timm as an encoder."""
 
-from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any, final
 
@@ -9,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
-from dislab.errors import InputError
+from dislab.errors import InputError, explained
 
 
 @final
@@ -86,18 +85,7 @@ def _timm() -> ModuleType:
             f"TimmEncoder needs timm, which cannot be imported ({error}); install it: "
             "pip install 'dislab[timm]'"
         ) from error
-    except RuntimeError as error:  # what a torchvision that was built for another torch raises
-        raise InputError(
-            f"timm cannot be imported, for torchvision {_version('torchvision')} does not fit "
-            f"torch {_version('torch')} ({error}); install the torchvision that was built for this "
-            "torch, from the same index: https://pytorch.org/get-started/locally"
-        ) from error
+    except RuntimeError as error:
+        raise explained(error) from error
     module: ModuleType = timm
     return module
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"

@@ -8,9 +8,9 @@ from dislab.metrics.mig import MIG
 
 __all__ = [
     "DCI",
+    "MIG",
     "Evaluation",
     "FactorVAEScore",
-    "MIG",
     "evaluate",
     "evaluate_fully",
 ]

@@ -13,15 +13,15 @@ from dislab.objectives.info_wgan_gp import InfoWGANGP
 from dislab.objectives.vae import VAE
 
 __all__ = [
+    "DCIGN",
+    "VAE",
     "AdaGVAE",
     "AdaMLVAE",
     "BetaVAEDAE",
     "BottleneckGenerator",
     "CompositionVAE",
-    "DCIGN",
     "DenoisingAutoencoder",
     "GroundTruthDecoder",
     "InfoGAN",
     "InfoWGANGP",
-    "VAE",
 ]

@@ -1,6 +1,6 @@
 """Steps that variational objectives share: posteriors, pixel likelihood, regularisers, noise."""
 
-from typing import NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -11,7 +11,8 @@ from dislab.errors import InputError
 from dislab.functional.input_noise import InputNoise, add_input_noise
 from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
 
-_LOG_SCALE = -3.0
+_LOG_SCALE: Final = -3.0
+"""Where the learned scale starts: about 0.05, in pixels of [0, 1]."""
 
 
 class Penalties(NamedTuple):

@@ -46,9 +46,8 @@ class AdaGVAE(Objective):
     """Weak supervision by pairs: shared latents get the mean of means and of variances.
 
     A latent is shared by the two images of a pair where its two posteriors are closer than halfway
-    between the closest and the farthest; both images then use the mean of the
-    two means and of the two variances.
-    Regularisers apply to both images, and their penalties are averaged.
+    between the closest and the farthest; both images then use the mean of the two means
+    and of the two variances. Regularisers apply to both images, and their penalties are averaged.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 4.2. Departures: the
     divergence is symmetric unless `kl` says `forward`, as in Dittadi et al. (2021),

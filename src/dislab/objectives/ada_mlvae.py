@@ -46,10 +46,9 @@ class AdaMLVAE(Objective):
     """Weak supervision by pairs: shared latents get the precision-weighted mean.
 
     A latent is shared by the two images of a pair where its two posteriors are closer than halfway
-    between the closest and the farthest; both images then use the
-    precision-weighted mean and the harmonic mean of the variances (the reference code's; twice the
-    variance of the densities' product).
-    Regularisers apply to both images, and their penalties are averaged.
+    between the closest and the farthest; both images then use the mean weighted by
+    precision, and the harmonic mean of the variances (the reference code's; twice the variance of
+    the densities' product). Regularisers apply to both images, and their penalties are averaged.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 4.2. Departures: the
     divergence is symmetric unless `kl` says `forward`, as in Dittadi et al. (2021),

@@ -7,9 +7,9 @@ from dislab.regularizers.kl import KL
 from dislab.regularizers.total_correlation import TotalCorrelation
 
 __all__ = [
-    "CapacityKL",
     "DIP",
-    "DecomposedKL",
     "KL",
+    "CapacityKL",
+    "DecomposedKL",
     "TotalCorrelation",
 ]

@@ -1,0 +1,31 @@
+"""A torchvision that was built for another torch spoils Lightning; the command says so."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SPOILT = 'raise RuntimeError("{message}")'
+
+
+@pytest.mark.parametrize(
+    ("message", "explained"),
+    [("operator torchvision::nms does not exist", True), ("something else", False)],
+)
+def test_a_library_that_dies_on_import(tmp_path: Path, message: str, explained: bool) -> None:
+    (tmp_path / "lightning.py").write_text(SPOILT.format(message=message))
+    done = subprocess.run(
+        [sys.executable, "-m", "dislab", "fit"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert message in done.stderr
+    assert ("Traceback" in done.stderr) != explained
+    assert (done.returncode == 2) == explained
+    if explained:
+        assert done.stderr.startswith("dislab: error: torchvision ")
+        assert "uninstall torchvision and timm" in done.stderr
