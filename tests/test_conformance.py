@@ -20,18 +20,21 @@ from dislab.base import (
     Penalty,
     Posterior,
     Regularizer,
+    SymbolBatch,
 )
 from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
 from dislab.objectives import (
+    SCAN,
     VAE,
     BetaVAEDAE,
     BottleneckGenerator,
     CompositionVAE,
     DenoisingAutoencoder,
     GroundTruthDecoder,
+    Recombinator,
 )
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
@@ -164,12 +167,23 @@ def dae(tmp_path: Path) -> str:
     return save(DenoisingAutoencoder((1, 8, 8), *NETWORKS, bottleneck=5), tmp_path / "dae")
 
 
-ON_RUNS = ("BetaVAEDAE",)
+ON_RUNS = ("BetaVAEDAE", "Recombinator", "SCAN")
 
 
 def test_perceptual_vae(dae: str) -> None:
     batch = ImageBatch(IMAGE, POSITIONS)
     check_objective(partial(BetaVAEDAE, (1, 8, 8), 3, *NETWORKS, dae), batch)
+
+
+def test_symbols_on_a_vision_run(tmp_path: Path) -> None:
+    names = ("x=low", "x=high", "y=low")
+    symbol = torch.tensor([[1.0, 0, 0], [0, 1, 1], [0, 0, 1]]).repeat(2, 1)
+    batch = SymbolBatch(IMAGE, symbol, POSITIONS)
+    vision = save(VAE((1, 8, 8), 100, 3, *NETWORKS, {"kl": KL}), tmp_path / "vision")
+    build = partial(SCAN, (1, 8, 8), names, vision)
+    check_objective(build, batch)
+    scan = save(build(), tmp_path / "scan")
+    check_objective(partial(Recombinator, (1, 8, 8), names, scan), batch)
 
 
 def test_every_objective_is_checked_here() -> None:
@@ -178,12 +192,14 @@ def test_every_objective_is_checked_here() -> None:
 
 
 COMPILED = """
-import torch
+import tempfile
 from functools import partial
-from dislab.base import CompositionBatch, ImageBatch
+import lightning.pytorch as pl
+import torch
+from dislab.base import CompositionBatch, ImageBatch, SymbolBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.objectives import VAE, BottleneckGenerator, CompositionVAE, GroundTruthDecoder
+from dislab.objectives import *
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import check_compiles
 
@@ -203,6 +219,22 @@ triplets = CompositionBatch(image, image.flip(0), image, positions.factors, acti
 for mixing in ("linear", "interpolation", "mlp"):
     names = ("x", "y")
     check_compiles(partial(CompositionVAE, (1, 8, 8), names, 3, *parts, mixing=mixing), triplets)
+images = ImageBatch(image, positions.factors)
+check_compiles(partial(DenoisingAutoencoder, (1, 8, 8), *parts), images)
+run = pl.Trainer(logger=False, enable_progress_bar=False, accelerator="cpu")
+with tempfile.TemporaryDirectory() as folder:
+    def save(model, name):
+        run.strategy.connect(model)
+        run.save_checkpoint(f"{folder}/{name}.ckpt")
+        return f"{folder}/{name}.ckpt"
+
+    vision = save(VAE((1, 8, 8), 100, 3, *parts, {"kl": KL}), "vision")
+    check_compiles(partial(BetaVAEDAE, (1, 8, 8), 3, *parts, vision), images)
+    names = ("x=low", "x=high", "y=low")
+    symbols = SymbolBatch(image, (torch.rand(6, 3) < 0.5).float(), positions.factors)
+    check_compiles(partial(SCAN, (1, 8, 8), names, vision), symbols)
+    scan = save(SCAN((1, 8, 8), names, vision), "scan")
+    check_compiles(partial(Recombinator, (1, 8, 8), names, scan), symbols)
 print("compiled")
 """
 

@@ -25,6 +25,26 @@ def kl_per_latent(
 
 
 @full_precision
+def kl_between(
+    mean: Float[Tensor, "batch latent"],
+    log_var: Float[Tensor, "batch latent"],
+    other_mean: Float[Tensor, "batch latent"],
+    other_log_var: Float[Tensor, "batch latent"],
+) -> Float[Tensor, "batch latent"]:
+    """KL(N(mean, exp(log_var)) ‖ N(other_mean, exp(other_log_var))) of each latent of each image.
+
+    Args:
+        mean: Means of the distributions that the expectation is taken over.
+        log_var: Their log variances.
+        other_mean: Means of the distributions that they are compared with.
+        other_log_var: Their log variances.
+    """
+    gap = log_var - other_log_var
+    squared = (mean - other_mean).square() * (-other_log_var).exp()
+    return 0.5 * (squared + torch.expm1(gap) - gap)
+
+
+@full_precision
 def sample(
     mean: Float[Tensor, "batch latent"],
     log_var: Float[Tensor, "batch latent"],

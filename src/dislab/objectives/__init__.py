@@ -5,13 +5,17 @@ from dislab.objectives.bottleneck_generator import BottleneckGenerator
 from dislab.objectives.composition_vae import CompositionVAE
 from dislab.objectives.denoising_autoencoder import DenoisingAutoencoder
 from dislab.objectives.ground_truth_decoder import GroundTruthDecoder
+from dislab.objectives.recombinator import Recombinator
+from dislab.objectives.scan import SCAN
 from dislab.objectives.vae import VAE
 
 __all__ = [
+    "SCAN",
     "VAE",
     "BetaVAEDAE",
     "BottleneckGenerator",
     "CompositionVAE",
     "DenoisingAutoencoder",
     "GroundTruthDecoder",
+    "Recombinator",
 ]
