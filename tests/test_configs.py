@@ -11,7 +11,7 @@ from dislab.plugins import available
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 OVERLAYS = ("quick",)
-NEEDED = {"betavae_dae": "dae"}
+NEEDED = {"betavae_dae": "dae", "scan": "scan_vision", "scan_recombinator": "scan"}
 """Configurations that start from a run of another one."""
 METHODS = sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in OVERLAYS)
 
@@ -34,6 +34,11 @@ def test_the_named_methods_have_configurations() -> None:
         "dipvae2",
         "factorvae",
         "gtdecoder",
+        "jmvae",
+        "scan",
+        "scan_recombinator",
+        "scan_vision",
+        "telbo",
         "vae",
     ]
 

@@ -27,7 +27,9 @@ from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
 from dislab.objectives import (
+    JMVAE,
     SCAN,
+    TELBO,
     VAE,
     BetaVAEDAE,
     BottleneckGenerator,
@@ -128,6 +130,10 @@ NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 FACTORS = ("x", "y"), (3, 5)
 IMAGE = torch.rand(6, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 POSITIONS = torch.tensor([[0, 4], [1, 0], [2, 2], [0, 1], [1, 3], [2, 4]])
+SYMBOLS = ("x=low", "x=high", "y=low")
+DESCRIBED = SymbolBatch(
+    IMAGE, torch.tensor([[1.0, 0, 0], [0, 1, 1], [0, 0, 1]]).repeat(2, 1), POSITIONS
+)
 OTHERS: dict[str, tuple[Any, Any]] = {
     "BottleneckGenerator": (
         partial(BottleneckGenerator, (1, 8, 8), *FACTORS, NETWORKS[1]),
@@ -141,6 +147,8 @@ OTHERS: dict[str, tuple[Any, Any]] = {
         partial(DenoisingAutoencoder, (1, 8, 8), *NETWORKS, bottleneck=5),
         ImageBatch(IMAGE, POSITIONS),
     ),
+    "JMVAE": (partial(JMVAE, (1, 8, 8), SYMBOLS, 3, *NETWORKS, hidden=(7,)), DESCRIBED),
+    "TELBO": (partial(TELBO, (1, 8, 8), SYMBOLS, 3, *NETWORKS, hidden=(7,)), DESCRIBED),
     "GroundTruthDecoder": (
         partial(GroundTruthDecoder, (1, 8, 8), *FACTORS, NETWORKS[1], one_hot=("y",)),
         ImageBatch(IMAGE, POSITIONS),
@@ -176,14 +184,11 @@ def test_perceptual_vae(dae: str) -> None:
 
 
 def test_symbols_on_a_vision_run(tmp_path: Path) -> None:
-    names = ("x=low", "x=high", "y=low")
-    symbol = torch.tensor([[1.0, 0, 0], [0, 1, 1], [0, 0, 1]]).repeat(2, 1)
-    batch = SymbolBatch(IMAGE, symbol, POSITIONS)
     vision = save(VAE((1, 8, 8), 100, 3, *NETWORKS, {"kl": KL}), tmp_path / "vision")
-    build = partial(SCAN, (1, 8, 8), names, vision)
-    check_objective(build, batch)
+    build = partial(SCAN, (1, 8, 8), SYMBOLS, vision)
+    check_objective(build, DESCRIBED)
     scan = save(build(), tmp_path / "scan")
-    check_objective(partial(Recombinator, (1, 8, 8), names, scan), batch)
+    check_objective(partial(Recombinator, (1, 8, 8), SYMBOLS, scan), DESCRIBED)
 
 
 def test_every_objective_is_checked_here() -> None:
@@ -232,6 +237,8 @@ with tempfile.TemporaryDirectory() as folder:
     check_compiles(partial(BetaVAEDAE, (1, 8, 8), 3, *parts, vision), images)
     names = ("x=low", "x=high", "y=low")
     symbols = SymbolBatch(image, (torch.rand(6, 3) < 0.5).float(), positions.factors)
+    for joint in (JMVAE, TELBO, partial(TELBO, experts=False, joint_decoders=False)):
+        check_compiles(partial(joint, (1, 8, 8), names, 3, *parts), symbols)
     check_compiles(partial(SCAN, (1, 8, 8), names, vision), symbols)
     scan = save(SCAN((1, 8, 8), names, vision), "scan")
     check_compiles(partial(Recombinator, (1, 8, 8), names, scan), symbols)

@@ -6,9 +6,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from dislab.base import Posterior
+from dislab.base import EncoderBuilder, ImageShape, Posterior
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
+from dislab.functional.experts import product_of_experts
 from dislab.functional.factor_inputs import one_hot
 from dislab.functional.symbols import OPERATORS
 
@@ -97,3 +98,69 @@ def _apply(
 ) -> Float[Tensor, "batch latent outputs"]:
     of_each = torch.einsum("bo,oji->bji", chosen, weight)
     return torch.einsum("bli,bji->blj", inputs, of_each) + (chosen @ bias)[:, None]
+
+
+class JointEncoder(nn.Module):
+    """Encoder of an image and its description together.
+
+    Args:
+        encoder: Makes the encoder of images.
+        image_shape: Channels, height and width.
+        symbols: Number of symbols.
+        hidden: Units of each hidden layer after the two are joined.
+        outputs: Length of the vectors that come out.
+
+    Raises:
+        InputError: There is no hidden layer.
+    """
+
+    def __init__(
+        self,
+        encoder: EncoderBuilder,
+        image_shape: ImageShape,
+        symbols: int,
+        hidden: Sequence[int],
+        outputs: int,
+    ) -> None:
+        super().__init__()
+        if not hidden:
+            raise InputError("hidden is empty; name the units of at least one layer, such as [100]")
+        self.encoder = encoder(image_shape, hidden[0])
+        self.joined = perceptron(hidden[0] + symbols, hidden, outputs)
+
+    def forward(
+        self,
+        image: Float[Tensor, "batch channel height width"],
+        symbol: Float[Tensor, "batch symbol"],
+    ) -> Float[Tensor, "batch outputs"]:
+        """The vectors of a batch.
+
+        Args:
+            image: Pixels in [0, 1].
+            symbol: Which attributes are named, 0 or 1.
+        """
+        outputs: Tensor = self.joined(torch.cat((self.encoder(image).relu(), symbol), dim=1))
+        return outputs
+
+
+class AttributeExperts(nn.Module):
+    """One Gaussian an attribute, multiplied over those that a description names.
+
+    Args:
+        symbols: Number of attributes.
+        latent_dim: Number of latents.
+    """
+
+    def __init__(self, symbols: int, latent_dim: int) -> None:
+        super().__init__()
+        # means apart from each other, or every attribute would be the same expert
+        self.mean = nn.Parameter(0.1 * torch.randn(symbols, latent_dim))
+        self.log_var = nn.Parameter(torch.zeros(symbols, latent_dim))
+
+    def forward(self, symbol: Float[Tensor, "batch symbol"]) -> Float[Tensor, "batch outputs"]:
+        """Means and log variances of the products with the prior.
+
+        Args:
+            symbol: Which attributes are named, 0 or 1.
+        """
+        return torch.cat(product_of_experts(self.mean, self.log_var, symbol), dim=1)
