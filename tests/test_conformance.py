@@ -22,6 +22,7 @@ from dislab.base import (
     Penalty,
     Posterior,
     Regularizer,
+    SymbolBatch,
 )
 from dislab.datamodules import (
     ClampedData,
@@ -44,6 +45,9 @@ from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
 from dislab.metrics import DCI, MIG, FactorVAEScore
 from dislab.objectives import (
+    JMVAE,
+    SCAN,
+    TELBO,
     VAE,
     BetaVAEDAE,
     BottleneckGenerator,
@@ -52,6 +56,7 @@ from dislab.objectives import (
     GroundTruthDecoder,
     InfoGAN,
     InfoWGANGP,
+    Recombinator,
 )
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
@@ -186,6 +191,10 @@ NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 FACTORS = ("x", "y"), (3, 5)
 IMAGE = torch.rand(6, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 POSITIONS = torch.tensor([[0, 4], [1, 0], [2, 2], [0, 1], [1, 3], [2, 4]])
+SYMBOLS = ("x=low", "x=high", "y=low")
+DESCRIBED = SymbolBatch(
+    IMAGE, torch.tensor([[1.0, 0, 0], [0, 1, 1], [0, 0, 1]]).repeat(2, 1), POSITIONS
+)
 OTHERS: dict[str, tuple[Any, Any]] = {
     "BottleneckGenerator": (
         partial(BottleneckGenerator, (1, 8, 8), *FACTORS, NETWORKS[1]),
@@ -199,6 +208,8 @@ OTHERS: dict[str, tuple[Any, Any]] = {
         partial(DenoisingAutoencoder, (1, 8, 8), *NETWORKS, bottleneck=5),
         ImageBatch(IMAGE, POSITIONS),
     ),
+    "JMVAE": (partial(JMVAE, (1, 8, 8), SYMBOLS, 3, *NETWORKS, hidden=(7,)), DESCRIBED),
+    "TELBO": (partial(TELBO, (1, 8, 8), SYMBOLS, 3, *NETWORKS, hidden=(7,)), DESCRIBED),
     "GroundTruthDecoder": (
         partial(GroundTruthDecoder, (1, 8, 8), *FACTORS, NETWORKS[1], one_hot=("y",)),
         ImageBatch(IMAGE, POSITIONS),
@@ -225,12 +236,20 @@ def dae(tmp_path: Path) -> str:
     return save(DenoisingAutoencoder((1, 8, 8), *NETWORKS, bottleneck=5), tmp_path / "dae")
 
 
-ON_RUNS = ("BetaVAEDAE",)
+ON_RUNS = ("BetaVAEDAE", "Recombinator", "SCAN")
 
 
 def test_perceptual_vae(dae: str) -> None:
     batch = ImageBatch(IMAGE, POSITIONS)
     check_objective(partial(BetaVAEDAE, (1, 8, 8), 3, *NETWORKS, dae), batch)
+
+
+def test_symbols_on_a_vision_run(tmp_path: Path) -> None:
+    vision = save(VAE((1, 8, 8), 100, 3, *NETWORKS, {"kl": KL}), tmp_path / "vision")
+    build = partial(SCAN, (1, 8, 8), SYMBOLS, vision)
+    check_objective(build, DESCRIBED)
+    scan = save(build(), tmp_path / "scan")
+    check_objective(partial(Recombinator, (1, 8, 8), SYMBOLS, scan), DESCRIBED)
 
 
 def test_every_objective_is_checked_here() -> None:
@@ -248,15 +267,14 @@ def test_every_objective_is_checked_here() -> None:
 
 
 COMPILED = """
-import torch
+import tempfile
 from functools import partial
-from dislab.base import ClampedBatch, CompositionBatch, ImageBatch, PairBatch
+import lightning.pytorch as pl
+import torch
+from dislab.base import ClampedBatch, CompositionBatch, ImageBatch, PairBatch, SymbolBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.objectives import (
-    DCIGN, VAE, AdaGVAE, AdaMLVAE, BottleneckGenerator, CompositionVAE, GroundTruthDecoder,
-    InfoGAN, InfoWGANGP,
-)
+from dislab.objectives import *
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import check_compiles
 
@@ -289,6 +307,24 @@ groups = ("a", "b")
 clamped = ClampedBatch(batch.image, batch.factors, torch.ones(6, dtype=torch.int64))
 latents = {"b": 1, "a": 2}
 check_compiles(partial(DCIGN, (1, 8, 8), 100, groups, latents, *parts, regularizers), clamped)
+images = ImageBatch(image, positions.factors)
+check_compiles(partial(DenoisingAutoencoder, (1, 8, 8), *parts), images)
+run = pl.Trainer(logger=False, enable_progress_bar=False, accelerator="cpu")
+with tempfile.TemporaryDirectory() as folder:
+    def save(model, name):
+        run.strategy.connect(model)
+        run.save_checkpoint(f"{folder}/{name}.ckpt")
+        return f"{folder}/{name}.ckpt"
+
+    vision = save(VAE((1, 8, 8), 100, 3, *parts, {"kl": KL}), "vision")
+    check_compiles(partial(BetaVAEDAE, (1, 8, 8), 3, *parts, vision), images)
+    names = ("x=low", "x=high", "y=low")
+    symbols = SymbolBatch(image, (torch.rand(6, 3) < 0.5).float(), positions.factors)
+    for joint in (JMVAE, TELBO, partial(TELBO, experts=False, joint_decoders=False)):
+        check_compiles(partial(joint, (1, 8, 8), names, 3, *parts), symbols)
+    check_compiles(partial(SCAN, (1, 8, 8), names, vision), symbols)
+    scan = save(SCAN((1, 8, 8), names, vision), "scan")
+    check_compiles(partial(Recombinator, (1, 8, 8), names, scan), symbols)
 print("compiled")
 """
 

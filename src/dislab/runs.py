@@ -23,8 +23,8 @@ from dislab.base.objective import Objective
 from dislab.errors import InputError
 from dislab.storage import atomic, json_text, locked
 
-ScoreStage = Literal["validate", "test"]
-"""The command that made a record of scores."""
+ScoreStage = Literal["validate", "test", "validate_concepts", "test_concepts"]
+"""The command that made a record of scores, and of which kind when it is not of codes."""
 
 Record = dict[str, Any]
 """Numbers, strings, lists and dictionaries, as JSON knows them."""

@@ -1,5 +1,6 @@
 """Callbacks: scores, pictures and codes of a run, written into its folder."""
 
+from dislab.callbacks.concept_scores import ConceptScores
 from dislab.callbacks.evaluate import Evaluate
 from dislab.callbacks.reconstructions import Reconstructions
 from dislab.callbacks.representations import Representations
@@ -7,6 +8,7 @@ from dislab.callbacks.stop_on_signal import StopOnSignal
 from dislab.callbacks.traversals import Traversals
 
 __all__ = [
+    "ConceptScores",
     "Evaluate",
     "Reconstructions",
     "Representations",

@@ -10,10 +10,17 @@ from dislab.objectives.denoising_autoencoder import DenoisingAutoencoder
 from dislab.objectives.ground_truth_decoder import GroundTruthDecoder
 from dislab.objectives.info_gan import InfoGAN
 from dislab.objectives.info_wgan_gp import InfoWGANGP
+from dislab.objectives.jmvae import JMVAE
+from dislab.objectives.recombinator import Recombinator
+from dislab.objectives.scan import SCAN
+from dislab.objectives.telbo import TELBO
 from dislab.objectives.vae import VAE
 
 __all__ = [
     "DCIGN",
+    "JMVAE",
+    "SCAN",
+    "TELBO",
     "VAE",
     "AdaGVAE",
     "AdaMLVAE",
@@ -24,4 +31,5 @@ __all__ = [
     "GroundTruthDecoder",
     "InfoGAN",
     "InfoWGANGP",
+    "Recombinator",
 ]

@@ -1,0 +1,176 @@
+"""Scores of the images that a method draws from descriptions."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple, final
+
+import lightning.pytorch as pl
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from dislab import runs
+from dislab.base import DataModule, Objective, SymbolBatch
+from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.concepts import concept_accuracy, concept_diversity, read_attributes
+from dislab.functional.draws import device_generator, host_generator
+from dislab.functional.symbols import factor_of_each
+
+
+class _Described(NamedTuple):
+    image: Tensor
+    symbol: Tensor
+
+
+@final
+class ConceptScores(pl.Callback):
+    """Accuracy and diversity of images drawn from descriptions, after `validate` and `test`.
+
+    Concepts are the descriptions that the stage's images have: with `test` those that a data module
+    holds out. Of each some images are drawn by the method's `sym2img`, and every factor of them is
+    read: it is that of the nearest image of the validation split whose description names the
+    factor. Accuracy is the fraction of named attributes that are found; diversity the KL of what
+    the concept leaves open from the flat distribution, in nats, so that *lower is more diverse*.
+    `scores.json` gets both under `validate_concepts` or `test_concepts`, as means and for each
+    concept. In training nothing is scored. A method without `sym2img` is refused.
+
+    Higgins et al. (2018), https://arxiv.org/abs/1707.03389, appendix. Departure: attributes are
+    read by the nearest image in pixels, where the paper trains a classifier; with few references or
+    many factors it errs, and `reader_accuracy` says how well it reads images of the stage itself.
+
+    Args:
+        concepts: How many concepts are scored at most, drawn at random.
+        images: Images drawn of each.
+        references: Images of the validation split that attributes are read from.
+        seed: Decides the concepts and the noise.
+
+    Raises:
+        InputError: A number is not positive.
+    """
+
+    def __init__(
+        self, concepts: int = 50, images: int = 100, references: int = 5_000, seed: int = 0
+    ) -> None:
+        numbers = (("concepts", concepts), ("images", images), ("references", references))
+        for name, value in numbers:
+            check_at_least(name, value, 1)
+        self.concepts = concepts
+        self.images = images
+        self.references = references
+        self.seed = seed
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Looks whether the method draws images from descriptions.
+
+        Raises:
+            InputError: It does not.
+        """
+        module = objective_of(pl_module, "ConceptScores")
+        if not callable(getattr(module, "sym2img", None)):
+            raise InputError(
+                f"ConceptScores needs a method that draws images from symbols, such as SCAN, and "
+                f"{type(module).__name__} has no sym2img; leave the callback out"
+            )
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores, unless the validation is a part of training."""
+        if trainer.state.fn == "validate":
+            self._run(trainer, pl_module, "validate")
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores the concepts of the test split."""
+        self._run(trainer, pl_module, "test")
+
+    def _run(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        if is_rehearsal(trainer):
+            return
+        module, data = objective_of(pl_module, "ConceptScores"), data_of(trainer, "ConceptScores")
+        folder = run_folder(trainer)
+        if trainer.is_global_zero:
+            record = self._score(trainer, module, data, stage)
+            written: runs.ScoreStage = (
+                "validate_concepts" if stage == "validate" else "test_concepts"
+            )
+            path = runs.write_scores(folder, written, record)
+            scores = record["scores"]
+            print(
+                f"\nconcepts: accuracy {scores['accuracy']:.4f}  diversity "
+                f"{scores['diversity']:.4f} nats (lower is more diverse)\n{path}"
+            )
+        trainer.strategy.barrier("concepts")
+
+    def _score(
+        self, trainer: pl.Trainer, module: Objective, data: DataModule, stage: str
+    ) -> dict[str, Any]:
+        factor = torch.tensor(factor_of_each(data.symbol_names))
+        known = _described(data, module, data.val_dataloader(), self.references)
+        shown = known
+        if stage == "test":
+            shown = _described(data, module, data.test_dataloader(), self.references)
+        concepts = torch.unique(shown.symbol, dim=0)
+        chosen = host_generator(self.seed).permutation(len(concepts))[: self.concepts]
+        parts = {}
+        for concept in tqdm(concepts[chosen], desc="concepts", leave=False, disable=None):
+            image = self._draw(trainer, module, concept)
+            read = read_attributes(image, *known, factor)
+            named = [data.symbol_names[i] for i in torch.where(concept > 0)[0].tolist()]
+            parts[", ".join(named)] = {
+                "accuracy": concept_accuracy(read, concept, factor),
+                "diversity": concept_diversity(read, concept, factor),
+            }
+        means = {name: _mean([one[name] for one in parts.values()]) for name in _NAMES}
+        reader = math.nan if stage != "test" else _reader_accuracy(known, shown, factor)
+        return {
+            "scores": {**means, "reader_accuracy": reader},
+            "concepts": parts,
+            "draw": {"images": self.images, "references": len(known.image), "seed": self.seed},
+            "objective": type(module).__name__,
+            "steps": int(module.steps),
+            "versions": runs.versions(),
+        }
+
+    def _draw(self, trainer: pl.Trainer, module: Objective, concept: Tensor) -> Tensor:
+        draw: Any = getattr(module, "sym2img")  # noqa: B009  # not every objective has it
+        symbol = concept.to(module.device).expand(self.images, -1)
+        noise = module.draw(self.images, device_generator(module.device, self.seed))
+        with evaluating(trainer, module):
+            image: Tensor = draw(symbol, noise)
+        return image.float().cpu()
+
+
+_NAMES = ("accuracy", "diversity")
+
+
+def _described(
+    data: DataModule, module: Objective, loader: Iterable[Any], count: int
+) -> _Described:
+    """The first images of a loader with their descriptions, on the CPU."""
+    images, symbols, found = [], [], 0
+    for raw in loader:
+        moved = data.transfer_batch_to_device(raw, module.device, 0)
+        batch: SymbolBatch = data.on_after_batch_transfer(moved, 0)
+        images.append(batch.image.float().cpu())
+        symbols.append(batch.symbol.float().cpu())
+        found += len(batch.image)
+        if found >= count:
+            break
+    if not images:
+        raise InputError(
+            "ConceptScores reads attributes from images of the validation split, and there are "
+            "none; raise validation in the data module"
+        )
+    return _Described(torch.cat(images)[:count], torch.cat(symbols)[:count])
+
+
+def _reader_accuracy(known: _Described, shown: _Described, factor: Tensor) -> float:
+    """How often the named attributes of the stage's images are read right."""
+    read = read_attributes(shown.image[:1000], *known, factor)
+    rows, named = torch.where(shown.symbol[:1000] > 0)
+    return (read[rows, factor[named]] == named).double().mean().item()
+
+
+def _mean(values: list[float]) -> float:
+    counted = [value for value in values if not math.isnan(value)]
+    return sum(counted) / len(counted) if counted else math.nan

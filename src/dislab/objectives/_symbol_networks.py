@@ -1,0 +1,166 @@
+"""Small networks over symbols."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from dislab.base import EncoderBuilder, ImageShape, Posterior
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.experts import product_of_experts
+from dislab.functional.factor_inputs import one_hot
+from dislab.functional.symbols import OPERATORS
+
+
+def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
+    """Fully connected layers with ReLU between them.
+
+    Args:
+        inputs: Length of the vectors that go in.
+        hidden: Units of each hidden layer.
+        outputs: Length of the vectors that come out.
+
+    Raises:
+        InputError: A layer has no units.
+    """
+    layers: list[nn.Module] = []
+    for units in hidden:
+        check_at_least("hidden", units, 1)
+        layers += [nn.Linear(inputs, units), nn.ReLU()]
+        inputs = units
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+
+
+def count_symbols(names: Sequence[str], method: str) -> int:
+    """How many symbols there are.
+
+    Args:
+        names: Their names.
+        method: Who asks, for the message.
+
+    Raises:
+        InputError: There are none.
+    """
+    if not names:
+        raise InputError(
+            f"{method} got no symbol names; use a data module that has some, such as SymbolData"
+        )
+    return len(names)
+
+
+class OperatorNetwork(nn.Module):
+    """One small network an operator, which goes over the latents of two Gaussians one by one.
+
+    Args:
+        hidden: Units of the hidden layer.
+    """
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        check_at_least("hidden", hidden, 1)
+        layers = [perceptron(4, (hidden,), 2) for _ in OPERATORS]
+        first, second = ([network[i] for network in layers] for i in (0, 2))
+        self.first_weight, self.first_bias = _stacked(first)
+        self.second_weight, self.second_bias = _stacked(second)
+
+    def forward(
+        self, first: Posterior, second: Posterior, operator: Int[Tensor, " batch"]
+    ) -> Posterior:
+        """The Gaussians that the operators make of two.
+
+        Args:
+            first: The first Gaussians.
+            second: The second ones.
+            operator: Numbers of the operators.
+        """
+        inputs = torch.stack((*first, *second), dim=2)
+        chosen = one_hot(operator, len(OPERATORS)).to(inputs.dtype)
+        hidden = _apply(inputs, chosen, self.first_weight, self.first_bias).relu()
+        outputs = _apply(hidden, chosen, self.second_weight, self.second_bias)
+        return Posterior(outputs[..., 0], outputs[..., 1])
+
+
+def _stacked(layers: Sequence[nn.Module]) -> tuple[nn.Parameter, nn.Parameter]:
+    weights = torch.stack(
+        [layer.weight.detach() for layer in layers if isinstance(layer, nn.Linear)]
+    )
+    biases = torch.stack([layer.bias.detach() for layer in layers if isinstance(layer, nn.Linear)])
+    return nn.Parameter(weights), nn.Parameter(biases)
+
+
+def _apply(
+    inputs: Float[Tensor, "batch latent inputs"],
+    chosen: Float[Tensor, "batch operator"],
+    weight: Float[Tensor, "operator outputs inputs"],
+    bias: Float[Tensor, "operator outputs"],
+) -> Float[Tensor, "batch latent outputs"]:
+    of_each = torch.einsum("bo,oji->bji", chosen, weight)
+    return torch.einsum("bli,bji->blj", inputs, of_each) + (chosen @ bias)[:, None]
+
+
+class JointEncoder(nn.Module):
+    """Encoder of an image and its description together.
+
+    Args:
+        encoder: Makes the encoder of images.
+        image_shape: Channels, height and width.
+        symbols: Number of symbols.
+        hidden: Units of each hidden layer after the two are joined.
+        outputs: Length of the vectors that come out.
+
+    Raises:
+        InputError: There is no hidden layer.
+    """
+
+    def __init__(
+        self,
+        encoder: EncoderBuilder,
+        image_shape: ImageShape,
+        symbols: int,
+        hidden: Sequence[int],
+        outputs: int,
+    ) -> None:
+        super().__init__()
+        if not hidden:
+            raise InputError("hidden is empty; name the units of at least one layer, such as [100]")
+        self.encoder = encoder(image_shape, hidden[0])
+        self.joined = perceptron(hidden[0] + symbols, hidden, outputs)
+
+    def forward(
+        self,
+        image: Float[Tensor, "batch channel height width"],
+        symbol: Float[Tensor, "batch symbol"],
+    ) -> Float[Tensor, "batch outputs"]:
+        """The vectors of a batch.
+
+        Args:
+            image: Pixels in [0, 1].
+            symbol: Which attributes are named, 0 or 1.
+        """
+        outputs: Tensor = self.joined(torch.cat((self.encoder(image).relu(), symbol), dim=1))
+        return outputs
+
+
+class AttributeExperts(nn.Module):
+    """One Gaussian an attribute, multiplied over those that a description names.
+
+    Args:
+        symbols: Number of attributes.
+        latent_dim: Number of latents.
+    """
+
+    def __init__(self, symbols: int, latent_dim: int) -> None:
+        super().__init__()
+        # means apart from each other, or every attribute would be the same expert
+        self.mean = nn.Parameter(0.1 * torch.randn(symbols, latent_dim))
+        self.log_var = nn.Parameter(torch.zeros(symbols, latent_dim))
+
+    def forward(self, symbol: Float[Tensor, "batch symbol"]) -> Float[Tensor, "batch outputs"]:
+        """Means and log variances of the products with the prior.
+
+        Args:
+            symbol: Which attributes are named, 0 or 1.
+        """
+        return torch.cat(product_of_experts(self.mean, self.log_var, symbol), dim=1)

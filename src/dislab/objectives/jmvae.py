@@ -1,0 +1,145 @@
+"""Joint VAE of images and symbols with an encoder for each of them."""
+
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
+
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageShape,
+    Objective,
+    Posterior,
+    SymbolBatch,
+    Terms,
+)
+from dislab.functional.checks import check_at_least
+from dislab.functional.gaussians import kl_between, kl_per_latent, sample
+from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.symbols import symbol_negative_log_likelihood
+from dislab.objectives._posterior import posterior_of
+from dislab.objectives._symbol_networks import JointEncoder, count_symbols, perceptron
+
+
+@final
+class JMVAE(Objective):
+    """Joint multimodal VAE of images and symbols, whose single encoders follow the joint one.
+
+    Codes are the means of the posteriors of images alone.
+
+    Suzuki, Nakayama & Matsuo (2017), https://arxiv.org/abs/1611.01891, eq. 9 (JMVAE-kl).
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        symbol_names: Names of the attributes; the command line takes them from the data.
+        latent_dim: Number of latents.
+        encoder: Makes the encoders of images: alone, and for the joint posterior.
+        decoder: Makes the decoder of images.
+        hidden: Units of each hidden layer of the networks over symbols, and of the layers that
+            join the features of an image with a symbol.
+        alpha: Weight of the KL of the joint posterior from either single one.
+        likelihood: How pixels are distributed around the decoder's output.
+        optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: There is no symbol or no latent, alpha is negative, or a part refuses its
+            settings.
+    """
+
+    batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        symbol_names: tuple[str, ...],
+        latent_dim: int,
+        encoder: EncoderBuilder,
+        decoder: DecoderBuilder,
+        hidden: tuple[int, ...] = (100,),
+        alpha: float = 0.1,
+        likelihood: Likelihood = "bernoulli",
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        check_at_least("latent_dim", latent_dim, 1)
+        check_at_least("alpha", alpha, 0)
+        symbols = count_symbols(symbol_names, "JMVAE")
+        self.latent_dim = latent_dim
+        self.alpha = alpha
+        self.likelihood: Likelihood = likelihood
+        self.encoder = encoder(image_shape, 2 * latent_dim)
+        self.decoder = decoder(latent_dim, image_shape)
+        self.symbol_encoder = perceptron(symbols, hidden, 2 * latent_dim)
+        self.symbol_decoder = perceptron(latent_dim, hidden, symbols)
+        self.joint = JointEncoder(encoder, image_shape, symbols, hidden, 2 * latent_dim)
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Standard normal noise."""
+        size = count, self.latent_dim
+        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
+
+    def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """−ELBO(image, symbol) + alpha · (KL(joint ‖ image's) + KL(joint ‖ symbol's))."""
+        joint = posterior_of(self.joint(batch.image, batch.symbol))
+        z = sample(*joint, draws["noise"])
+        image = negative_log_likelihood(self.decoder(z), batch.image, self.likelihood)
+        symbol = symbol_negative_log_likelihood(self.symbol_decoder(z), batch.symbol)
+        kl = kl_per_latent(*joint).sum(1).mean()
+        singles = (self.encode(batch.image), self.encode_symbol(batch.symbol))
+        apart_image, apart_symbol = (kl_between(*joint, *one).sum(1).mean() for one in singles)
+        loss = image + symbol + kl + self.alpha * (apart_image + apart_symbol)
+        log = {"reconstruction": image, "symbol": symbol, "kl": kl}
+        return Terms(loss, log | {"image_kl": apart_image, "symbol_kl": apart_symbol})
+
+    def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
+        """The posteriors q(z|y) of descriptions alone.
+
+        Args:
+            symbol: Which attributes are named, 0 or 1.
+        """
+        return posterior_of(self.symbol_encoder(symbol))
+
+    def sym2img(
+        self, symbol: Float[Tensor, "batch symbol"], draws: Draws
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of concepts, one a description, pixels in [0, 1].
+
+        Args:
+            symbol: Which attributes are named, 0 or 1.
+            draws: What `draw` returned for as many.
+        """
+        return self.decode(sample(*self.encode_symbol(symbol), draws["noise"]))
+
+    def img2sym(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch symbol"]:
+        """Probability of each attribute, from the means of the images' posteriors.
+
+        Args:
+            image: Pixels in [0, 1].
+        """
+        probabilities: Tensor = self.symbol_decoder(self.codes(image)).sigmoid()
+        return probabilities
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x) of images alone, in float32 or wider."""
+        return posterior_of(self.encoder(image))
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the posteriors of images alone."""
+        return self.encode(image).mean
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images, pixels in [0, 1]."""
+        return mean_image(self.decoder(z), self.likelihood)

@@ -1,0 +1,175 @@
+"""Operators that make a new concept of two."""
+
+from typing import ClassVar, Literal, cast, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
+
+from dislab.base import Draws, ImageShape, Objective, Posterior, SymbolBatch, Terms
+from dislab.errors import InputError
+from dislab.functional.collectives import gather_rows, own_rows
+from dislab.functional.gaussians import kl_between, sample
+from dislab.functional.symbols import OPERATORS, factor_of_each, recombination
+from dislab.objectives._frozen import Frozen
+from dislab.objectives._symbol_networks import OperatorNetwork
+from dislab.objectives.scan import SCAN
+
+Operator = Literal["and", "in_common", "ignore"]
+
+
+@final
+class Recombinator(Objective):
+    """Recombination of the concepts of a frozen SCAN by AND, IN COMMON and IGNORE.
+
+    The result of AND says what either concept says, that of IN COMMON what both say, that of
+    IGNORE what the first says without what the second says. A small network an operator goes over
+    the latents one by one and makes one Gaussian of two. It is drawn to the posteriors of images of
+    the result: for each image two concepts are made, such that the operator, drawn at random, turns
+    them into the image's description. The run holds a copy of SCAN and its vision model.
+
+    Higgins et al. (2018), https://arxiv.org/abs/1707.03389, "Learning recombination operators".
+    Departures: log variances go in and come out where the paper has standard deviations, and the
+    made concepts add attributes from the description of the batch's next image.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        symbol_names: Names of the attributes, `factor=attribute` each; the command line takes them
+            from the data.
+        scan: Folder of a SCAN run, such as runs/scan/version_0; a checkpoint holds the model's
+            settings in its place.
+        hidden: Units of each operator's hidden layer.
+        optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: The run is missing, of another image shape, of another method than SCAN or of
+            other symbols, or there is no hidden unit.
+    """
+
+    batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
+    factor: Tensor
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        symbol_names: tuple[str, ...],
+        scan: str | dict[str, str],
+        hidden: int = 30,
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        self.scan = Frozen(scan, "scan", image_shape)
+        _check(self.scan.model, symbol_names)
+        self.hparams["scan"] = self.scan.stored
+        self.network = OperatorNetwork(hidden)
+        factor = factor_of_each(symbol_names)
+        self.factors = max(factor) + 1
+        self.register_buffer("factor", torch.tensor(factor), persistent=False)
+
+    @property
+    def concepts(self) -> SCAN:
+        """The frozen SCAN."""
+        return cast("SCAN", self.scan.model)
+
+    def on_fit_start(self) -> None:
+        """Looks whether SCAN has its weights."""
+        self.scan.check()
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """An operator for each image, a lot for each factor, and noise for `sym2img`."""
+        device = generator.device
+        operator = torch.randint(len(OPERATORS), (count,), generator=generator, device=device)
+        lot = torch.rand(count, self.factors, generator=generator, device=device)
+        return {"operator": operator, "lot": lot, **self.concepts.draw(count, generator)}
+
+    def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """KL(q(z|image) ‖ q(z|result)) of concepts whose result describes the image."""
+        other = own_rows(gather_rows(batch.symbol).roll(1, 0))
+        made = recombination(batch.symbol, other, self.factor, draws["lot"], draws["operator"])
+        result = self.recombine(*made)
+        apart = kl_between(*self.encode(batch.image), *result).sum(1)
+        log = {}
+        for number, name in enumerate(OPERATORS):
+            own = made.operator == number
+            log[name] = torch.where(own, apart, 0.0).sum() / own.sum().clamp(min=1)
+        return Terms(apart.mean(), log)
+
+    def recombine(
+        self,
+        first: Float[Tensor, "batch symbol"],
+        second: Float[Tensor, "batch symbol"],
+        operator: Int[Tensor, " batch"],
+    ) -> Posterior:
+        """The latents of recombined concepts.
+
+        Args:
+            first: The first concepts, which attributes they name, 0 or 1.
+            second: The second ones.
+            operator: Numbers of the operators: 0 is AND, 1 IN COMMON, 2 IGNORE.
+        """
+        encode = self.concepts.encode_symbol
+        return self.apply_operator(encode(first), encode(second), operator)
+
+    def apply_operator(
+        self, first: Posterior, second: Posterior, operator: Int[Tensor, " batch"]
+    ) -> Posterior:
+        """The same for concepts given by their latents, such as results of another operator.
+
+        Args:
+            first: The first concepts.
+            second: The second ones.
+            operator: Numbers of the operators.
+        """
+        outputs: Posterior = self.network(first, second, operator)
+        return outputs
+
+    def recombined_images(
+        self,
+        first: Float[Tensor, "batch symbol"],
+        second: Float[Tensor, "batch symbol"],
+        operator: Operator,
+        draws: Draws,
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of recombined concepts, pixels in [0, 1].
+
+        Args:
+            first: The first concepts, which attributes they name, 0 or 1.
+            second: The second ones.
+            operator: What is done with them.
+            draws: What `draw` returned for as many.
+        """
+        number = torch.full((len(first),), OPERATORS.index(operator), device=first.device)
+        return self.decode(sample(*self.recombine(first, second, number), draws["noise"]))
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x) of the vision model."""
+        return self.concepts.encode(image)
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the vision model's posteriors."""
+        return self.encode(image).mean
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of the vision model, pixels in [0, 1]."""
+        return self.concepts.decode(z)
+
+
+def _check(model: Objective, names: tuple[str, ...]) -> None:
+    if not isinstance(model, SCAN):
+        raise InputError(
+            f"the scan run is of {type(model).__name__}; Recombinator recombines the concepts of a "
+            "run of SCAN"
+        )
+    if model.symbol_names != tuple(names):
+        raise InputError(
+            f"the scan run knows the symbols {', '.join(model.symbol_names)}, and the data have "
+            f"{', '.join(names) or 'none'}; use the same data module settings for both"
+        )

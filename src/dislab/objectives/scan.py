@@ -1,0 +1,157 @@
+"""Symbols grounded in the latents of a trained vision model."""
+
+from typing import ClassVar, Literal, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
+
+from dislab.base import Draws, ImageShape, Objective, Posterior, SymbolBatch, Terms
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.gaussians import kl_between, kl_per_latent, sample
+from dislab.functional.symbols import symbol_negative_log_likelihood
+from dislab.objectives._frozen import Frozen
+from dislab.objectives._posterior import posterior_of
+from dislab.objectives._symbol_networks import count_symbols, perceptron
+
+Divergence = Literal["forward", "reverse"]
+"""KL(q(z|image) ‖ q(z|symbol)), which covers all images of a concept, or the other way round."""
+
+
+@final
+class SCAN(Objective):
+    """Variational autoencoder of symbols whose latents are those of a frozen vision model.
+
+    A symbol describes an image by some of its attributes. Its posterior is drawn to the posteriors
+    of the images that it describes, so that latents which the description leaves open stay wide:
+    the concept is a distribution over images. The run holds a copy of the vision model, so the
+    vision run is needed at the start only. Codes, posteriors of images and decoded images are the
+    vision model's.
+
+    Higgins et al. (2018), https://arxiv.org/abs/1707.03389, eq. 5. With `divergence: reverse` it is
+    their SCAN_R; on an entangled vision model, SCAN_U.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        symbol_names: Names of the attributes; the command line takes them from the data.
+        vision: Folder of a run with encoder and decoder, such as runs/scan_vision/version_0; a
+            checkpoint holds the model's settings in its place.
+        hidden: Units of each hidden layer of the symbols' encoder and decoder.
+        beta: Weight of the KL of the symbols' posterior from the prior.
+        grounding: Weight of the KL between the posteriors of image and symbol.
+        divergence: Which way round that KL is taken.
+        optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: The run is missing, of another image shape or of a method without encoder or
+            decoder, there is no symbol, or a weight is negative.
+    """
+
+    batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        symbol_names: tuple[str, ...],
+        vision: str | dict[str, str],
+        hidden: tuple[int, ...] = (100,),
+        beta: float = 1.0,
+        grounding: float = 10.0,
+        divergence: Divergence = "forward",
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        check_at_least("beta", beta, 0)
+        check_at_least("grounding", grounding, 0)
+        symbols = count_symbols(symbol_names, "SCAN")
+        self.symbol_names = tuple(symbol_names)
+        self.beta = beta
+        self.grounding = grounding
+        self.divergence: Divergence = divergence
+        self.vision = Frozen(vision, "vision", image_shape)
+        self.hparams["vision"] = self.vision.stored
+        self.latent_dim = _latents(self.vision.model, image_shape)
+        self.symbol_encoder = perceptron(symbols, hidden, 2 * self.latent_dim)
+        self.symbol_decoder = perceptron(self.latent_dim, hidden, symbols)
+
+    def on_fit_start(self) -> None:
+        """Looks whether the vision model has its weights."""
+        self.vision.check()
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Standard normal noise."""
+        size = count, self.latent_dim
+        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
+
+    def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """Negative log likelihood of the symbols, plus weighted KL from prior and images."""
+        seen, said = self.encode(batch.image), self.encode_symbol(batch.symbol)
+        logits = self.symbol_decoder(sample(*said, draws["noise"]))
+        reconstruction = symbol_negative_log_likelihood(logits, batch.symbol)
+        kl = kl_per_latent(*said).sum(1).mean()
+        pair = (*seen, *said) if self.divergence == "forward" else (*said, *seen)
+        apart = kl_between(*pair).sum(1).mean()
+        loss = reconstruction + self.beta * kl + self.grounding * apart
+        return Terms(loss, {"reconstruction": reconstruction, "kl": kl, "grounding": apart})
+
+    def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
+        """The posteriors q(z|y) of descriptions.
+
+        Args:
+            symbol: Which attributes are named, 0 or 1.
+        """
+        return posterior_of(self.symbol_encoder(symbol))
+
+    def sym2img(
+        self, symbol: Float[Tensor, "batch symbol"], draws: Draws
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of concepts, one a description, pixels in [0, 1].
+
+        Args:
+            symbol: Which attributes are named, 0 or 1.
+            draws: What `draw` returned for as many.
+        """
+        return self.decode(sample(*self.encode_symbol(symbol), draws["noise"]))
+
+    def img2sym(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch symbol"]:
+        """Probability of each attribute, from the means of the images' posteriors.
+
+        Args:
+            image: Pixels in [0, 1].
+        """
+        probabilities: Tensor = self.symbol_decoder(self.codes(image)).sigmoid()
+        return probabilities
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x) of the vision model."""
+        return self.vision.model.encode(image)
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the vision model's posteriors."""
+        return self.encode(image).mean
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of the vision model, pixels in [0, 1]."""
+        return self.vision.model.decode(z)
+
+
+def _latents(vision: Objective, image_shape: ImageShape) -> int:
+    """Number of latents, once encoder and decoder are known to be there."""
+    try:
+        with torch.no_grad():
+            mean = vision.encode(torch.zeros(1, *image_shape)).mean
+            vision.decode(mean)
+    except InputError as error:
+        raise InputError(f"the vision run does not fit SCAN: {error}") from error
+    return mean.shape[1]
