@@ -204,7 +204,8 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     factor that never varies and a resample of the images. Each time there is a primary scalar,
     within the bounds that the class declares, unless the score refuses with an `InputError`, which
     it may where images are few or all latents stand still. It leaves codes, factors and the
-    global random states alone, and needs more than one image.
+    global random states alone, needs more than one image, and is the same for a factor with a
+    value that no image has.
 
     Args:
         build: The class, or a partial of it.
@@ -231,6 +232,7 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
         _check_primary(build(space), one)
     _check_odd_codes(build, space, informative[:300], factors[:300], generator)
     _check_purity(build(space), informative[:300], factors[:300])
+    _check_missing_value(build, space, informative[:300], factors[:300])
     try:
         _scored(build(space), informative[:1], factors[:1])
     except InputError:
@@ -359,6 +361,16 @@ def _check_purity(metric: Metric, codes: Tensor, factors: Tensor) -> None:
         drawn = torch.arange(len(codes)).remainder(len(codes) - 7)
         result = metric.score(bank.rows(drawn))
         _must(bool(result[primary(result)].isfinite()), "a resample of the images can be scored")
+
+
+def _check_missing_value(
+    build: MetricBuilder, space: FactorSpace, codes: Tensor, factors: Tensor
+) -> None:
+    larger = FactorSpace((*space.factors[:1], Factor("b", (0.0, 1.0, 2.0, 3.0, 4.0))))
+    plain, wider = (_scored(build(one), codes, factors) for one in (space, larger))
+    name = primary(plain)
+    same = torch.isclose(plain[name].double(), wider[name].double(), rtol=0, atol=1e-9)
+    _must(bool(same), f"{name} does not depend on values that no image has")
 
 
 def _random_states() -> tuple[bytes, bytes]:

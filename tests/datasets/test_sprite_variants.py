@@ -154,7 +154,7 @@ def test_backgrounds_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"text\.jpg cannot be read as an image"):
         ScreamDSprites(str(tmp_path / "text.jpg")).prepare()
     Image.new("RGB", (60, 200)).save(tmp_path / "small.png")
-    with pytest.raises(InputError, match="has 60×200 pixels .* at least 64×64"):
+    with pytest.raises(InputError, match=r"has 60×200 pixels .* at least 64×64"):
         ScreamDSprites(str(tmp_path / "small.png")).prepare()
 
 

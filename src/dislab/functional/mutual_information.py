@@ -37,19 +37,21 @@ def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, 
         codes: Finite codes.
         bins: Number of bins.
     """
-    low, high = codes.aminmax(dim=0)
+    columns = codes.T.contiguous()  # neighbours in memory share their bins' edges
+    low, high = columns.amin(1, keepdim=True), columns.amax(1, keepdim=True)
     still = low == high
     low, high = torch.where(still, low - 0.5, low), torch.where(still, high + 0.5, high)
     width = (high - low) / bins
-    numbers = torch.empty(codes.shape, dtype=torch.int64, device=codes.device)
-    rows = max(1, CODES_AT_ONCE // codes.shape[1])
-    for part, out in zip(torch.split(codes, rows), torch.split(numbers, rows), strict=True):
+    numbers = torch.empty(columns.shape, dtype=torch.int64, device=codes.device)
+    images = max(1, CODES_AT_ONCE // codes.shape[1])
+    parts = torch.split(columns, images, dim=1), torch.split(numbers, images, dim=1)
+    for part, out in zip(*parts, strict=True):
         guess = ((part - low) / width).floor_().clamp_(0, bins - 1)
         # Division may put a code that lies on an edge, or next to it, one bin off.
         guess -= (part < guess * width + low).to(guess.dtype)
-        above = guess + 1
-        out.copy_(torch.where((part >= above * width + low) & (above < bins), above, guess))
-    return numbers
+        guess += (part >= (guess + 1) * width + low).to(guess.dtype)
+        out.copy_(guess.clamp_(max=bins - 1))
+    return numbers.T
 
 
 def joint_counts(
@@ -64,11 +66,11 @@ def joint_counts(
     """
     latents, bins = binned.shape[1], bins or int(binned.max()) + 1
     # 32 bits count more cells than fit in memory, and halve what is moved.
-    cells = (binned + torch.arange(latents, device=binned.device) * bins).int()
+    cells = (binned.T + torch.arange(latents, device=binned.device)[:, None] * bins).int()
     tables = []
     for column in factors.T.int().contiguous():
         values = int(column.max()) + 1
-        flat = torch.add(column[:, None], cells, alpha=values).flatten()
+        flat = torch.add(column, cells, alpha=values).flatten()
         counts = torch.bincount(flat, minlength=latents * bins * values)
         tables.append(counts.view(latents, bins, values))
     return tables

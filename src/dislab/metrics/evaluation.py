@@ -124,7 +124,7 @@ def score_bank(
 
 def versions() -> dict[str, str]:
     """Versions of what any score may depend on, by distribution."""
-    return {name: version(name) for name in DISTRIBUTIONS} | {"python": python_version()}
+    return {name: _version(name) for name in DISTRIBUTIONS} | {"python": python_version()}
 
 
 def _built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
@@ -218,11 +218,16 @@ def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]
 
 def _origin(cls: type) -> dict[str, str]:
     """The distribution that declares a class, with its version."""
-    value = f"{cls.__module__}:{cls.__qualname__}"
-    declared = plugins.available("metrics")
-    return {one.distribution: one.version for one in declared if one.value == value}
+    return dict(_declared().get(f"{cls.__module__}:{cls.__qualname__}", {}))
 
 
+# Reading metadata takes longer than most scores, and does not change while a process runs.
+@functools.cache
+def _declared() -> dict[str, dict[str, str]]:
+    return {one.value: {one.distribution: one.version} for one in plugins.available("metrics")}
+
+
+@functools.cache
 def _version(distribution: str) -> str:
     try:
         return version(distribution)

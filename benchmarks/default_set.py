@@ -1,0 +1,77 @@
+"""Times the default set of scores against the published procedures, score by score.
+
+python benchmarks/default_set.py                    with exact boosting: some twenty minutes
+python benchmarks/default_set.py --without dci_hgbt some minutes; no ratio of the whole set
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from functools import partial
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import torch
+
+from dislab.metrics import evaluate_fully
+from dislab.metrics._selection import builders
+from metrics import IMAGES, LATENTS, SIZES, SPACE, TRAIN, draw_codes, processor, seconds
+from published_scores import PUBLISHED
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kinds", nargs="+", default=["perfect", "rotated", "noisy", "mixed"])
+    parser.add_argument("--without", nargs="+", default=[], help="scores to leave out")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of dislab; the other has one")
+    default = Path(__file__).parent / "results" / "default_set.json"
+    parser.add_argument("--out", type=Path, default=default)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    factors, kinds = draw_codes()
+    chosen = {
+        name: build for name, build in builders(None, 0).items() if name not in arguments.without
+    }
+    report: dict[str, object] = {
+        "command": " ".join(["python", *sys.argv]),
+        "hardware": {"processor": processor(), "threads": os.environ["OMP_NUM_THREADS"]},
+        "size": {"images": IMAGES, "train": TRAIN, "latents": LATENTS, "values": SIZES},
+    }
+    for kind in arguments.kinds:
+        arrays = kinds[kind].numpy(), factors.numpy()
+        run = partial(evaluate_fully, *arrays, space=SPACE, shuffle=False)
+        rows, results = {}, {}
+        for name, build in chosen.items():
+            own = [seconds(partial(run, {name: build}))[0] for _ in range(arguments.rounds)]
+            other, value = seconds(partial(PUBLISHED[name], *arrays))
+            rows[name] = {
+                "dislab_s": statistics.median(own),
+                "published_s": other,
+                "ratio": other / statistics.median(own),
+                "published": value,
+            }
+        whole, found = [], None
+        for _ in range(arguments.rounds):
+            taken, found = seconds(partial(run, chosen))
+            whole.append(taken)
+        total = sum(row["published_s"] for row in rows.values())
+        results = {name: found.values[one["primary"]] for name, one in found.metrics.items()}
+        report["versions"] = found.provenance["versions"]
+        report[kind] = {
+            "scores": {name: row | {"dislab": results[name]} for name, row in rows.items()},
+            "set": {
+                "dislab_s": statistics.median(whole),
+                "published_s": total,
+                "ratio": total / statistics.median(whole),
+            },
+        }
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(report, indent=2) + "\n")
+        print(json.dumps({kind: report[kind]}, indent=2), flush=True)
+
+
+if __name__ == "__main__":
+    main()
