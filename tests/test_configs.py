@@ -19,11 +19,19 @@ STAND_INS: dict[str, dict[str, Any]] = {
     "MNIST": {"class_path": "DSprites"},  # is read from a published file
     "ParametricHeads": {
         "class_path": "ParametricHeads",
-        "init_args": {"identities": 8, "azimuths": 4, "elevations": 4, "lights": 4},
+        "init_args": {"identities": 12, "azimuths": 6, "elevations": 4, "lights": 4},
     },
     "RobotFinger": {"class_path": "RobotFinger", "init_args": {"states": 256, "side": 128}},
 }
 """Smaller data sets for tests, in place of those that are fetched or take minutes to render."""
+
+
+OPTIONS = {
+    "dcign_heads": ["--data.validation=0.3", "--data.test=0.3"],  # enough states for each group
+    "dittadi_unsupervised": ["--data.batch_size=2", "--data.eval_batch_size=2"],
+    "dittadi_weak": ["--data.batch_size=2", "--data.eval_batch_size=2"],
+}
+"""What else a test changes."""
 
 
 def load(name: str) -> dict[str, Any]:
@@ -74,7 +82,7 @@ def test_configuration_runs(
         make_run(NEEDED[name])
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     files = [f"--config={CONFIGS / file}.yaml" for file in (name, *overlays)]
-    files += stand_in(name, tmp_path)
+    files += [*stand_in(name, tmp_path), *OPTIONS.get(name, [])]
     before |= set(tmp_path.glob("stand_in.yaml"))
     assert main(["fit", *files, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]) == 0
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
