@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from dislab.datasets._bank import Plan, bank_record, open_bank, prepare_bank
+from dislab.datasets._bank import Plan, bank_record, bank_rows, open_bank, prepare_bank
 from dislab.errors import InputError
 from dislab.storage import sha256
 
@@ -52,6 +52,16 @@ def test_what_is_written_to_the_tensor_stays_there(tmp_path: Path) -> None:
     prepare_bank(plan(tmp_path, Maker()))
     open_bank(plan(tmp_path, Maker())).zero_()
     assert torch.equal(open_bank(plan(tmp_path, Maker())), torch.from_numpy(ROWS))
+
+
+def test_rows_are_copies(tmp_path: Path) -> None:
+    prepare_bank(plan(tmp_path, Maker()))
+    bank = open_bank(plan(tmp_path, Maker()))
+    index = torch.tensor([7, 99, 7])
+    rows = bank_rows(bank, index)
+    assert torch.equal(rows, torch.from_numpy(ROWS[[7, 99, 7]]))
+    rows.zero_()
+    assert torch.equal(bank, torch.from_numpy(ROWS))
 
 
 def damage_cut(path: Path) -> None:

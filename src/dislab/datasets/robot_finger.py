@@ -10,7 +10,15 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets import _finger_render as renderer
-from dislab.datasets._bank import Blocks, Plan, Rows, bank_record, open_bank, prepare_bank
+from dislab.datasets._bank import (
+    Blocks,
+    Plan,
+    Rows,
+    bank_record,
+    bank_rows,
+    open_bank,
+    prepare_bank,
+)
 from dislab.datasets._finger_states import Hues, check_states, sample, values
 from dislab.factors import FactorSpace
 from dislab.storage import cache_folder
@@ -101,7 +109,7 @@ class RobotFinger(Dataset):
             tables: What `tables` returned, moved to the device of `index`.
             index: State numbers.
         """
-        return tables["images"][index].view(len(index), *self.image_shape)
+        return bank_rows(tables["images"], index).view(len(index), *self.image_shape)
 
     def provenance(self) -> dict[str, str]:
         """Source, renderer version, settings and checksum of the images.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets import _shapes3d_render as renderer
-from dislab.datasets._bank import Blocks, Plan, bank_record, open_bank, prepare_bank
+from dislab.datasets._bank import Blocks, Plan, bank_record, bank_rows, open_bank, prepare_bank
 from dislab.factors import Factor, FactorSpace
 from dislab.storage import cache_folder
 
@@ -92,9 +92,9 @@ class Shapes3D(Dataset):
         floor = sky + 1 + hues // renderer.HUES**2
         wall = sky + 1 + renderer.HUES + hues // renderer.HUES % renderer.HUES
         thing = sky + 1 + 2 * renderer.HUES + hues % renderer.HUES
-        image = layers[sky]
+        image = bank_rows(layers, sky)
         for layer in (floor, wall, thing):
-            image += layers[layer]
+            image += bank_rows(layers, layer)
         return image.view(len(index), *self.image_shape)
 
     def provenance(self) -> dict[str, str]:
