@@ -10,12 +10,20 @@ import torch
 from torch import Tensor, nn
 
 from dislab.base import Draws, Encoder, ImageBatch, Penalty, Posterior, Regularizer
-from dislab.datasets import DSprites
+from dislab.datasets import (
+    ArrayDataset,
+    ColorDSprites,
+    DSprites,
+    GaussianBlob,
+    NoisyDSprites,
+    ParametricHeads,
+    ScreamDSprites,
+)
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
 from dislab.metrics import DCI, MIG, FactorVAEScore
 from dislab.objectives import VAE
-from dislab.plugins import GROUPS, available
+from dislab.plugins import GROUPS, available, load_all
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 from dislab.testing import (
     check_dataset,
@@ -43,6 +51,14 @@ REGULARIZERS: dict[str, Any] = {
     "TotalCorrelation": [
         partial(TotalCorrelation, width=8, depth=1, batches=batches) for batches in ("one", "two")
     ],
+}
+DATASETS: dict[str, Any] = {
+    "ColorDSprites": [ColorDSprites, partial(ColorDSprites, hues=3)],
+    "DSprites": [DSprites],
+    "GaussianBlob": [GaussianBlob],
+    "NoisyDSprites": [NoisyDSprites],
+    "ParametricHeads": [partial(ParametricHeads, 2, 2, 2, 2)],
+    "ScreamDSprites": [ScreamDSprites],
 }
 METRICS: dict[str, Any] = {"DCI": [DCI], "FactorVAEScore": [FactorVAEScore], "MIG": [MIG]}
 
@@ -90,8 +106,26 @@ def test_metrics(build: Any) -> None:
     check_metric(build)
 
 
-def test_datasets() -> None:
-    check_dataset(DSprites())
+@pytest.mark.parametrize("build", cases(DATASETS))
+def test_datasets(build: Any) -> None:
+    check_dataset(build())
+
+
+def test_datasets_of_the_users_own() -> None:
+    images = torch.arange(48, dtype=torch.uint8).view(3, 1, 4, 4).numpy()
+    check_dataset(ArrayDataset(images, [[0, 1], [1, 1], [1, 0]]))
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_what_data_list_says_of_a_data_set_is_true(name: str) -> None:
+    """The texts are read from the source, where nothing else compares them with the class."""
+    [plugin] = [plugin for plugin in available("datasets") if plugin.name == name]
+    dataset = load_all(("datasets",))["datasets"][name]()
+    channels, height, width = dataset.image_shape
+    factors = ", ".join(f"{factor.name} {len(factor)}" for factor in dataset.factors.factors)
+    contents = f"{len(dataset.factors):,} images {height}×{width}×{channels}: {factors}"
+    assert plugin.constants["contents"] == contents
+    assert plugin.constants["licence"]
 
 
 @pytest.mark.parametrize("build", cases(REGULARIZERS))

@@ -90,10 +90,10 @@ def test_the_nose_turns_and_lifts(head: torch.Tensor) -> None:
             (patch.sum(1) @ steps.double()) / patch.sum()
         )
 
-    straight = centre(0, 0)
-    assert centre(0.5, 0)[0] > straight[0] + 8  # to the right
-    assert centre(-0.5, 0)[0] < straight[0] - 8
-    assert centre(0, 0.4)[1] < straight[1] - 5  # up
+    straight = centre(0.0, 0.0)
+    assert centre(0.5, 0.0)[0] > straight[0] + 8  # to the right
+    assert centre(-0.5, 0.0)[0] < straight[0] - 8
+    assert centre(0.0, 0.4)[1] < straight[1] - 5  # up
 
 
 def test_images_are_in_the_order_of_the_factors(cache: Path) -> None:
@@ -103,9 +103,7 @@ def test_images_are_in_the_order_of_the_factors(cache: Path) -> None:
     assert space.names == ("identity", "azimuth", "elevation", "light_azimuth")
     assert space["azimuth"].numbers.tolist() == [-75, 0, 75]
     assert space["elevation"].numbers.tolist() == [0]
-    assert [path.name for path in (cache / "parametric_heads").glob("*.npy")] == [
-        "2x3x1x2-4-1.npy"
-    ]
+    assert [path.name for path in (cache / "parametric_heads").glob("*.npy")] == ["2x3x1x2-4-1.npy"]
     images = dataset.images(torch.arange(12))[:, 0]
     person = surface(people(4)[1])
     lights = [math.radians(-80), math.radians(80)]

@@ -124,12 +124,11 @@ def test_the_background_is_a_tinted_piece_and_is_inverted_inside(
     blue = images[:, 2]
     assert bool((blue == blue[:, :1, :1]).all())
     steps = images[:, 0].diff(dim=1)
-    assert set(steps.unique().tolist()) == {0, 1}  # half a step of 1 a row, rounded
-    assert int(steps[:, ::2].sum() + steps[:, 1::2].sum()) > 0
+    assert set(steps.flatten().tolist()) == {0, 1}  # half a step of 1 a row, rounded
     down, across = images[:, 0, -1] - images[:, 0, 0], images[:, 1, :, -1] - images[:, 1, :, 0]
     for rise in (down, across):
-        assert set(rise.unique().tolist()) <= {31, 32}  # 63 steps of one half
-    assert len(images[:, 0, 0, 0].unique()) > 50
+        assert set(rise.flatten().tolist()) <= {31, 32}  # 63 steps of one half
+    assert len(set(images[:, 0, 0, 0].tolist())) > 50
 
 
 def test_pieces_come_from_all_over_the_painting(dsprites: DSprites) -> None:
@@ -154,7 +153,7 @@ def test_backgrounds_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"text\.jpg cannot be read as an image"):
         ScreamDSprites(str(tmp_path / "text.jpg")).prepare()
     Image.new("RGB", (60, 200)).save(tmp_path / "small.png")
-    with pytest.raises(InputError, match="has 60×200 pixels .* at least 64×64"):
+    with pytest.raises(InputError, match=r"has 60×200 pixels .* at least 64×64"):
         ScreamDSprites(str(tmp_path / "small.png")).prepare()
 
 
