@@ -49,6 +49,25 @@ def test_a_summary_is_read_without_an_import(site: Path) -> None:
     assert "fake_pkg" not in sys.modules
 
 
+def test_constants_are_read_without_an_import(site: Path) -> None:
+    source = """raise SystemExit
+class Blur:
+    licence: ClassVar[str] = "mine"
+    note: ClassVar[str] = (
+        "one "
+        "two"
+    )
+    size: ClassVar[int | None] = None
+    ratio: ClassVar[float] = 0.5
+    made: ClassVar[str] = str(3)
+    bare: str
+    old = "not annotated"
+"""
+    (site / "fake_constants.py").write_text(source)
+    plugin = Plugin("datasets", "Blur", "fake_constants:Blur", "d", "1")
+    assert plugin.constants == {"licence": "mine", "note": "one two", "size": None}
+
+
 @pytest.mark.parametrize(
     ("value", "content"),
     [

@@ -48,6 +48,10 @@ def test_plugins_are_listed_without_torch() -> None:
     assert "Total correlation estimated by a discriminator's density ratio (FactorVAE)." in table
 
 
+def test_data_sets_are_listed_without_torch() -> None:
+    assert "DSprites " in without_heavy_imports("data", "list")
+
+
 def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins", "regularizers", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -90,10 +90,10 @@ def test_the_nose_turns_and_lifts(head: torch.Tensor) -> None:
             (patch.sum(1) @ steps.double()) / patch.sum()
         )
 
-    straight = centre(0, 0)
-    assert centre(0.5, 0)[0] > straight[0] + 8  # to the right
-    assert centre(-0.5, 0)[0] < straight[0] - 8
-    assert centre(0, 0.4)[1] < straight[1] - 5  # up
+    straight = centre(0.0, 0.0)
+    assert centre(0.5, 0.0)[0] > straight[0] + 8  # to the right
+    assert centre(-0.5, 0.0)[0] < straight[0] - 8
+    assert centre(0.0, 0.4)[1] < straight[1] - 5  # up
 
 
 def test_images_are_in_the_order_of_the_factors(cache: Path) -> None:

@@ -78,16 +78,12 @@ def in_words(size: int) -> str:
 
 def _state(entry: Entry) -> str:
     if entry.cached:
-        more = f", the default needs {in_words(entry.size or 0)}" if _is_small(entry) else ""
+        short = entry.size is not None and entry.cached < entry.size
+        more = f", the default needs {in_words(entry.size or 0)}" if short else ""
         return f"{in_words(entry.cached)} in the cache{more}"
     if entry.size == 0:
         return "computed, needs no file"
     return "not in the cache" + (f", needs {in_words(entry.size)}" if entry.size else "")
-
-
-def _is_small(entry: Entry) -> bool:
-    """Whether what is cached cannot be the default version."""
-    return entry.size is not None and entry.cached < entry.size
 
 
 def _entry(plugin: Plugin) -> Entry:

@@ -13,7 +13,7 @@ from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.draws import host_generator
 
 COLUMNS: Final = 10
-SAMPLE_ROWS: Final = 4
+SAMPLES: Final = 40
 MOST: Final = 20
 """Factors that a sheet of traversals shows."""
 
@@ -28,9 +28,9 @@ def sample_sheet(dataset: Dataset) -> Figure:
         InputError: The images have neither one nor three channels.
     """
     count = len(dataset.factors)
-    wanted = SAMPLE_ROWS * COLUMNS
-    drawn = host_generator(0).integers(count, size=wanted)
-    states = np.arange(count) if count <= wanted else drawn
+    states = np.arange(min(count, SAMPLES))
+    if count > SAMPLES:
+        states = host_generator(0).integers(count, size=SAMPLES)
     columns = min(COLUMNS, len(states))
     rows = [states[start : start + columns] for start in range(0, len(states), columns)]
     return _figure(dataset, rows, ())

@@ -11,8 +11,8 @@ from dislab.datasets.gaussian_blob import GaussianBlob
 from dislab.datasets.mnist import MNIST
 from dislab.datasets.mpi3d import MPI3D
 from dislab.datasets.noisy_dsprites import NoisyDSprites
-from dislab.datasets.parametric_heads import ParametricHeads
 from dislab.datasets.parametric_chairs import ParametricChairs
+from dislab.datasets.parametric_heads import ParametricHeads
 from dislab.datasets.robot_finger import RobotFinger
 from dislab.datasets.robot_finger_files import RobotFingerFiles
 from dislab.datasets.robot_finger_pseudo_real import RobotFingerPseudoReal
@@ -32,6 +32,7 @@ __all__ = [
     "FolderDataset",
     "GaussianBlob",
     "NoisyDSprites",
+    "ParametricChairs",
     "ParametricHeads",
     "RobotFinger",
     "RobotFingerFiles",
@@ -40,4 +41,3 @@ __all__ = [
     "Shapes3D",
     "SmallNORB",
 ]
-__all__ = ["DSprites", "ParametricChairs", "RobotFinger", "RobotFingerPseudoReal", "Shapes3D"]

@@ -135,4 +135,5 @@ def _columns(
     titles = [f"factor{number}" for number in range(factors.shape[1])] if names is None else names
     if len(set(titles)) != factors.shape[1]:
         raise InputError(f"{factors.shape[1]} factors need names of their own, not {list(titles)}")
-    return {name: factors[:, number].tolist() for number, name in enumerate(titles)}
+    columns = factors.T.astype(np.float64).tolist()
+    return dict(zip(titles, columns, strict=True))

@@ -65,6 +65,8 @@ class CelebA(Dataset):
         "https://arxiv.org/abs/1411.7766"
     )
     size: ClassVar[int | None] = 2_489_536_512
+    contents: ClassVar[str] = "202,599 images 64×64×3: 40 attributes"
+    cache: ClassVar[str] = "celeba"
 
     def __init__(self, crop: int = 148, side: int = 64, path: str | None = None) -> None:
         if not 8 <= crop <= _WIDTH:

@@ -72,6 +72,8 @@ class Chairs3D(Dataset):
         "https://www.di.ens.fr/willow/research/seeing3Dchairs/"
     )
     size: ClassVar[int | None] = 1_061_265_408
+    contents: ClassVar[str] = "86,366 images 64×64×3: chair 1393, elevation 2, azimuth 31"
+    cache: ClassVar[str] = "chairs3d"
 
     def __init__(
         self,

@@ -45,6 +45,8 @@ class MNIST(Dataset):
         "recognition, http://yann.lecun.com/exdb/mnist/"
     )
     size: ClassVar[int | None] = 54_880_000
+    contents: ClassVar[str] = "70,000 images 28×28×1: digit 10, part 2, instance 6742"
+    cache: ClassVar[str] = "mnist"
 
     def __init__(
         self,

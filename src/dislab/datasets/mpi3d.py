@@ -101,6 +101,11 @@ class MPI3D(Dataset):
         "World: a New Disentanglement Dataset, https://arxiv.org/abs/1906.03292"
     )
     size: ClassVar[int | None] = 12_740_198_400
+    contents: ClassVar[str] = (
+        "1,036,800 images 64×64×3: object_color 6, object_shape 6, object_size 2, "
+        "camera_height 3, background_color 3, horizontal_axis 40, vertical_axis 40"
+    )
+    cache: ClassVar[str] = "mpi3d"
 
     def __init__(
         self, variant: Variant = "toy", path: str | None = None, download: bool = False

@@ -61,6 +61,10 @@ class RobotFingerFiles(Dataset):
         "Settings, https://arxiv.org/abs/2010.14407"
     )
     size: ClassVar[int | None] = None
+    contents: ClassVar[str] = (
+        "published images of the robot finger 64×64×3: color, joint0, joint1, joint2, x, y, angle"
+    )
+    cache: ClassVar[str] = "robot_finger_files"
 
     def __init__(
         self, subset: Subset = "finger", side: int = finger.SIDE, path: str | None = None

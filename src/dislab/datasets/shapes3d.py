@@ -46,6 +46,11 @@ class Shapes3D(Dataset):
         "Burgess and Kim (2018), 3D Shapes dataset, https://github.com/google-deepmind/3d-shapes"
     )
     size: ClassVar[int | None] = 182_845_568
+    contents: ClassVar[str] = (
+        "480,000 images 64×64×3: floor_hue 10, wall_hue 10, object_hue 10, scale 8, "
+        "shape 4, orientation 15"
+    )
+    cache: ClassVar[str] = "shapes3d"
 
     def __init__(self) -> None:
         self._tables: dict[str, Tensor] = {}

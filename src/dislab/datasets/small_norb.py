@@ -52,6 +52,10 @@ class SmallNORB(Dataset):
         "Invariance to Pose and Lighting, https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
     )
     size: ClassVar[int | None] = 199_065_600
+    contents: ClassVar[str] = (
+        "48,600 images 64×64×1: category 5, instance 10, elevation 9, azimuth 18, lighting 6"
+    )
+    cache: ClassVar[str] = "smallnorb"
 
     def __init__(
         self,

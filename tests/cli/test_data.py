@@ -1,0 +1,238 @@
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from dislab.cli import main, sheets
+from dislab.datasets import ArrayDataset, GaussianBlob
+from dislab.datasets import _heads_render as renderer
+from dislab.plugins import available
+
+SMALL = ("ParametricHeads", "--identities=2", "--azimuths=2", "--elevations=2", "--lights=3")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def entries(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
+    assert main(["data", "list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    return {row["name"]: row for row in rows}
+
+
+def test_every_set_is_listed_whether_it_is_there_or_not(
+    cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = entries(capsys)
+    assert list(before) == [plugin.name for plugin in available("datasets")]
+    assert before["DSprites"]["licence"] == "Apache-2.0"
+    assert before["DSprites"]["size"] == 737_280 * 512 + 128
+    assert before["ParametricHeads"]["cached"] == 0
+    assert not cache.exists()  # looking is not making
+    assert main(["data", "prepare", *SMALL]) == 0
+    capsys.readouterr()
+    after = entries(capsys)
+    assert after["ParametricHeads"]["cached"] == 24 * 4096 + 128
+    assert after["DSprites"]["cached"] == 0
+    assert main(["data", "list"]) == 0
+    table = capsys.readouterr().out
+    assert "60,480 images 64×64×1: identity 64, azimuth 15" in table
+    assert "98.4 kB in the cache, the default needs 248 MB; licence: Apache-2.0" in table
+    assert "not in the cache, needs 377 MB" in table
+    assert "computed, needs no file" in table
+    assert table.endswith(f"cache folder: {cache}\n")
+
+
+def test_half_written_files_are_not_there(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (cache / "dsprites").mkdir(parents=True)
+    (cache / "dsprites/rendered-1.npy").write_bytes(b"12345")
+    (cache / "dsprites/.rendered-1.npy.abcd.tmp").write_bytes(b"12345")
+    assert entries(capsys)["DSprites"]["cached"] == 0
+
+
+def test_preparing_says_what_there_is(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "prepare", *SMALL]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("ParametricHeads: 24 images, 98.3 kB (source rendered, renderer 1, ")
+    assert (cache / "parametric_heads/2x2x2x3-0-1.npy").is_file()
+
+
+def test_showing_writes_two_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "pictures"
+    assert main(["data", "show", *SMALL, "--out", str(out)]) == 0
+    paths = [out / f"ParametricHeads_{kind}.png" for kind in ("samples", "traversals")]
+    assert capsys.readouterr().out.split() == [str(path) for path in paths]
+    first = [path.read_bytes() for path in paths]
+    for path in paths:
+        with Image.open(path) as picture:
+            assert min(picture.size) > 100
+    assert main(["data", "show", *SMALL, "--out", str(out)]) == 0
+    assert [path.read_bytes() for path in paths] == first
+
+
+def test_a_traversal_changes_one_factor_only() -> None:
+    space = GaussianBlob(places=5).factors
+    states, alone = sheets._line(space, 1)
+    assert alone
+    assert space.positions(states).tolist() == [[2, number] for number in range(5)]
+
+
+def test_traversals_of_an_incomplete_set_take_the_longest_line() -> None:
+    values = np.array([[0, 0], [0, 1], [1, 1], [1, 2], [1, 4], [2, 3]])
+    images = np.zeros((6, 1, 4, 4), dtype=np.uint8)
+    dataset = ArrayDataset(images, values, ["a", "b"])
+    states, alone = sheets._line(dataset.factors, 1)
+    assert alone
+    assert dataset.factors.positions(states).tolist() == [[1, 1], [1, 2], [1, 4]]
+    lonely = ArrayDataset(images[:3], [[0, 5], [1, 3], [2, 4]], ["a", "b"])
+    states, alone = sheets._line(lonely.factors, 1)
+    assert not alone
+    assert lonely.factors.positions(states)[:, 1].tolist() == [0, 1, 2]
+    assert sheets.traversal_sheet(lonely) is not None
+
+
+def test_a_sheet_shows_the_images_themselves() -> None:
+    images = np.random.default_rng(0).integers(256, size=(3, 1, 64, 64), dtype=np.uint8)
+    figure = sheets.sample_sheet(ArrayDataset(images))
+    from dislab import plots
+
+    drawn = plots.pixels(figure)
+    places = [
+        (y, x)
+        for y in range(drawn.shape[0] - 63)
+        for x in range(drawn.shape[1] - 63)
+        if np.array_equal(drawn[y : y + 64, x : x + 64, 0], images[1, 0])
+    ]
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["lst"], "dislab data has no action 'lst' (did you mean list?); it has list, prepare"),
+        (["list", "--jsn"], "unrecognized arguments: --jsn; see dislab data list --help"),
+        (["prepare", "DSprits"], "there is no data set 'DSprits' (did you mean DSprites?); there"),
+        (["prepare", "--out"], "dislab data prepare takes the name of a data set before --out"),
+        (
+            ["prepare", "DSprites", "--sorce", "auto"],
+            "DSprites has no setting 'sorce' (did you mean source?); it has source, path, download",
+        ),
+        (
+            ["prepare", "DSprites", "--source", "drawn"],
+            "DSprites: source: expected one of rendered, official, auto, got 'drawn'",
+        ),
+        (["prepare", "FolderDataset"], "FolderDataset needs a folder: give --folder"),
+        (["prepare", "DSprites", "--path", "x"], "path 'x' is not read with source rendered"),
+        (["prepare", "GaussianBlob", "--out", "x"], "GaussianBlob has no setting 'out'"),
+    ],
+)
+def test_mistakes_end_with_one_line_and_status_two(
+    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["data", *args]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"dislab: error: {message}")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("args", [[], ["--help"], ["show"], ["prepare", "--help"]])
+def test_help(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", *args]) == 0
+    assert "dislab data prepare NAME" in capsys.readouterr().out
+
+
+def test_help_of_one_set_lists_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["data", "prepare", "GaussianBlob", "--help"])
+    said = capsys.readouterr().out
+    assert "--sigma" in said
+    assert "Standard deviation of the blob in pixels" in said
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_cache_that_cannot_be_written_to(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cache.mkdir()
+    cache.chmod(0o500)
+    assert main(["data", "prepare", *SMALL]) == 2
+    assert "cannot be written to; name another one in the environment" in capsys.readouterr().err
+    assert main(["data", "list"]) == 0
+
+
+def test_a_cache_that_is_a_file(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cache.touch()
+    assert main(["data", "prepare", *SMALL]) == 2
+    assert "cannot be made" in capsys.readouterr().err
+    assert main(["data", "list"]) == 0
+
+
+def test_a_full_disk(
+    cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> torch.Tensor:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(renderer, "render", full)
+    assert main(["data", "prepare", *SMALL]) == 2
+    error = capsys.readouterr().err
+    assert "No space left on device; free some space" in error
+    assert error.count("\n") == 1
+    assert not list(cache.rglob("*.npy"))
+
+
+def test_no_network(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise OSError("Network is unreachable")
+
+    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+    assert main(["data", "prepare", "DSprites", "--source=official", "--download=true"]) == 2
+    error = capsys.readouterr().err
+    assert "cannot be downloaded from https://github.com" in error
+    assert error.count("\n") == 1
+
+
+def prepare(cache: Path, *settings: str) -> subprocess.Popen[str]:
+    code = (
+        "import sys, torch; torch.set_num_threads(1); from dislab.cli import main; sys.exit(main())"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "data", "prepare", "ParametricHeads", *settings],
+        env={**os.environ, "DISLAB_CACHE": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+MANY = ("--identities=12", "--azimuths=8", "--elevations=4", "--lights=2")
+
+
+@pytest.mark.slow
+def test_killed_while_preparing_and_started_again(cache: Path) -> None:
+    killed = prepare(cache, *MANY)
+    folder = cache / "parametric_heads"
+    deadline = time.monotonic() + 120
+    while not list(folder.glob(".*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    assert not list(folder.glob("*.npy"))
+    both = [prepare(cache, *MANY) for _ in range(2)]  # two at once make it once
+    said = [process.communicate(timeout=300)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert said[0] == said[1]
+    assert said[0].startswith("ParametricHeads: 768 images")
+    assert len(list(folder.glob("*.npy"))) == 1
