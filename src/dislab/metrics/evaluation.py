@@ -2,16 +2,12 @@
 
 import functools
 import inspect
-import math
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-from jaxtyping import Float
 from torch import Tensor
 from tqdm import tqdm
 
@@ -22,24 +18,12 @@ from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.code_checks import check_images
-from dislab.functional.resamples import resamples
+from dislab.metrics._intervals import Bootstrap, intervals
+
+__all__ = ["Bootstrap", "Evaluation", "score_bank", "versions"]
 
 DISTRIBUTIONS: Final = ("dislab", "torch", "torchmetrics", "numpy", "scipy", "scikit-learn")
 """What any score may depend on."""
-
-
-class Bootstrap(NamedTuple):
-    """How intervals are found.
-
-    Attributes:
-        resamples: How many times the images are drawn anew; 0 for no intervals.
-        confidence: Share of the resampled scores that an interval holds.
-        seed: Decides the draws.
-    """
-
-    resamples: int
-    confidence: float
-    seed: int
 
 
 class Evaluation(NamedTuple):
@@ -106,7 +90,7 @@ def score_bank(
     tensors = {named[key, name]: one for key, own in results.items() for name, one in own.items()}
     return Evaluation(
         {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},
-        _intervals(built, results, named, bank, bootstrap),
+        intervals(built, results, named, bank, bootstrap),
         {name: tensor.tolist() for name, tensor in tensors.items() if tensor.ndim},
         {
             key: _settings(builders[key], metric, named[key, primary(results[key])])
@@ -132,67 +116,6 @@ def _built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
     if not isinstance(metric, Metric):
         raise InputError(f"{key} makes a {type(metric).__name__}, which is no dislab.base.Metric")
     return metric
-
-
-def _intervals(
-    built: Mapping[str, Metric],
-    results: Mapping[str, Mapping[str, Tensor]],
-    named: Mapping[tuple[str, str], str],
-    bank: CodeBank,
-    bootstrap: Bootstrap,
-) -> dict[str, tuple[float, float]]:
-    cheap = {key: metric for key, metric in built.items() if metric.bootstraps}
-    scalars = [
-        (key, name) for key in cheap for name, value in results[key].items() if value.ndim == 0
-    ]
-    if not bootstrap.resamples or not scalars:
-        return {}
-    rows = []
-    drawn = resamples(bank, bootstrap.resamples, bootstrap.seed)
-    bar = tqdm(drawn, "bootstrap", bootstrap.resamples, False, unit=" resamples", disable=None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said once, of the images themselves
-        for one in bar:
-            found = {key: _attempt(metric, one) for key, metric in cheap.items()}
-            rows.append([float(found[key].get(name, math.nan)) for key, name in scalars])
-    intervals = {}
-    for (key, name), column in zip(scalars, np.array(rows).T, strict=True):
-        ends = _percentiles(float(results[key][name]), column, bootstrap.confidence)
-        if name == primary(results[key]):
-            ends = _within(ends, cheap[key].plot_lower_bound, cheap[key].plot_upper_bound)
-        intervals[named[key, name]] = ends
-    return intervals
-
-
-def _percentiles(
-    value: float, resampled: Float[np.ndarray, " resample"], confidence: float
-) -> tuple[float, float]:
-    """Percentiles around a value; NaN where the score failed on half of the resamples or more.
-
-    Resamples repeat images, which biases scores estimated from counts: their median is moved to
-    the value, and what remains is the spread.
-    """
-    found = resampled[np.isfinite(resampled)]
-    if 2 * len(found) <= len(resampled):
-        return math.nan, math.nan
-    tail = (1 - confidence) / 2
-    low, middle, high = np.quantile(found, [tail, 0.5, 1 - tail])
-    return float(value + low - middle), float(value + high - middle)
-
-
-def _within(
-    ends: tuple[float, float], lower: float | None, upper: float | None
-) -> tuple[float, float]:
-    low, high = (float(np.clip(end, lower, upper)) for end in ends)
-    return low, high
-
-
-def _attempt(metric: Metric, bank: CodeBank) -> dict[str, Tensor]:
-    """The scores of a resample; none where it lacks what the score needs, such as a value twice."""
-    try:
-        return metric.score(bank)
-    except InputError:
-        return {}
 
 
 def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]:

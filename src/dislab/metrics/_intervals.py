@@ -1,0 +1,101 @@
+"""Intervals of scores by bootstrap."""
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+from tqdm import tqdm
+
+from dislab.base import Metric
+from dislab.base.metric import primary
+from dislab.errors import InputError
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.resamples import resamples
+
+
+class Bootstrap(NamedTuple):
+    """How intervals are found.
+
+    Attributes:
+        resamples: How many times the images are drawn anew; 0 for no intervals.
+        confidence: Share of the resampled scores that an interval holds.
+        seed: Decides the draws.
+    """
+
+    resamples: int
+    confidence: float
+    seed: int
+
+
+def intervals(
+    built: Mapping[str, Metric],
+    results: Mapping[str, Mapping[str, Tensor]],
+    named: Mapping[tuple[str, str], str],
+    bank: CodeBank,
+    bootstrap: Bootstrap,
+) -> dict[str, tuple[float, float]]:
+    """Ends of the interval of each scalar of the scores that bootstrap, by its final name.
+
+    Args:
+        built: The scores.
+        results: What each made of all images.
+        named: The final name of each scalar, by score and own name.
+        bank: All images.
+        bootstrap: How intervals are found.
+    """
+    cheap = {key: metric for key, metric in built.items() if metric.bootstraps}
+    scalars = [
+        (key, name) for key in cheap for name, value in results[key].items() if value.ndim == 0
+    ]
+    if not bootstrap.resamples or not scalars:
+        return {}
+    rows = []
+    drawn = resamples(bank, bootstrap.resamples, bootstrap.seed)
+    bar = tqdm(drawn, "bootstrap", bootstrap.resamples, False, unit=" resamples", disable=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # said once, of the images themselves
+        for one in bar:
+            found = {key: _attempt(metric, one) for key, metric in cheap.items()}
+            rows.append([float(found[key].get(name, math.nan)) for key, name in scalars])
+    found_ends = {}
+    for (key, name), column in zip(scalars, np.array(rows).T, strict=True):
+        ends = _percentiles(float(results[key][name]), column, bootstrap.confidence)
+        if name == primary(results[key]):
+            ends = _within(ends, cheap[key].plot_lower_bound, cheap[key].plot_upper_bound)
+        found_ends[named[key, name]] = ends
+    return found_ends
+
+
+def _percentiles(
+    value: float, resampled: Float[np.ndarray, " resample"], confidence: float
+) -> tuple[float, float]:
+    """Percentiles around a value; NaN where the score failed on half of the resamples or more.
+
+    Resamples repeat images, which biases scores estimated from counts: their median is moved to
+    the value, and what remains is the spread.
+    """
+    found = resampled[np.isfinite(resampled)]
+    if 2 * len(found) <= len(resampled):
+        return math.nan, math.nan
+    tail = (1 - confidence) / 2
+    low, middle, high = np.quantile(found, [tail, 0.5, 1 - tail])
+    return float(value + low - middle), float(value + high - middle)
+
+
+def _within(
+    ends: tuple[float, float], lower: float | None, upper: float | None
+) -> tuple[float, float]:
+    low, high = (float(np.clip(end, lower, upper)) for end in ends)
+    return low, high
+
+
+def _attempt(metric: Metric, bank: CodeBank) -> dict[str, Tensor]:
+    """The scores of a resample; none where it lacks what the score needs, such as a value twice."""
+    try:
+        return metric.score(bank)
+    except InputError:
+        return {}
