@@ -13,7 +13,25 @@ from dislab.base import Draws, Encoder, ImageBatch, Penalty, Posterior, Regulari
 from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
-from dislab.metrics import DCI, MIG, FactorVAEScore
+from dislab.metrics import (
+    DCI,
+    DCIMIG,
+    IRS,
+    JEMMIG,
+    MCC,
+    MIG,
+    SAP,
+    BetaVAEScore,
+    DownstreamAccuracy,
+    Explicitness,
+    FactorVAEScore,
+    GaussianTotalCorrelation,
+    InfoMEC,
+    MeanPairwiseMI,
+    MIGSup,
+    Modularity,
+    WassersteinCorrelation,
+)
 from dislab.objectives import VAE
 from dislab.plugins import GROUPS, available
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
@@ -44,7 +62,28 @@ REGULARIZERS: dict[str, Any] = {
         partial(TotalCorrelation, width=8, depth=1, batches=batches) for batches in ("one", "two")
     ],
 }
-METRICS: dict[str, Any] = {"DCI": [DCI], "FactorVAEScore": [FactorVAEScore], "MIG": [MIG]}
+METRICS: dict[str, Any] = {
+    "BetaVAEScore": [partial(BetaVAEScore, points_train=500, points_test=200)],
+    "DCI": [DCI, *(partial(DCI, learner=learner) for learner in ("rf", "lasso", "lassocv"))],
+    "DCIMIG": [DCIMIG],
+    "DownstreamAccuracy": [
+        partial(DownstreamAccuracy, classifier=classifier, labels=(10, 100), tested=500)
+        for classifier in ("logistic", "hgbt")
+    ],
+    "Explicitness": [Explicitness],
+    "FactorVAEScore": [FactorVAEScore],
+    "GaussianTotalCorrelation": [GaussianTotalCorrelation],
+    "IRS": [IRS],
+    "InfoMEC": [InfoMEC, partial(InfoMEC, estimator="bins")],
+    "JEMMIG": [JEMMIG],
+    "MCC": [MCC, partial(MCC, correlation="spearman")],
+    "MIG": [MIG],
+    "MIGSup": [MIGSup],
+    "MeanPairwiseMI": [MeanPairwiseMI],
+    "Modularity": [Modularity, partial(Modularity, active_only=True)],
+    "SAP": [SAP, partial(SAP, predictor="svc")],
+    "WassersteinCorrelation": [WassersteinCorrelation],
+}
 
 
 def cases(parts: dict[str, Any]) -> list[Any]:

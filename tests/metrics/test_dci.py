@@ -12,8 +12,8 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.code_bank import ConstantFactorWarning
 from dislab.functional.importance import importance_scores
+from dislab.functional.learning_split import UnseenValueWarning
 from dislab.metrics import DCI
-from dislab.metrics.dci import UnseenValueWarning
 
 SIZES = (2, 3, 4)
 SPACE = FactorSpace(
@@ -25,12 +25,15 @@ SPACE = FactorSpace(
 NAMES = {
     "disentanglement",
     "completeness",
+    "completeness_unweighted",
     "informativeness",
     "informativeness_train",
+    "informativeness_nrmse",
     "importance",
     "disentanglement_per_latent",
     "completeness_per_factor",
     "informativeness_per_factor",
+    "informativeness_nrmse_per_factor",
 }
 
 

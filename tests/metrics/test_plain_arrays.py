@@ -48,7 +48,10 @@ try:
 except InputError as error:
     print(error)
 """
-    assert run(script) == "there is no learner 'svm' for DCI; the only one is hgbt"
+    assert (
+        run(script)
+        == "there is no learner 'svm' for DCI; give one of hgbt, gbt, rf, lasso, lassocv"
+    )
 
 
 def test_the_examples_of_the_documentation_are_true() -> None:

@@ -40,6 +40,10 @@ class FactorVAEScore(Metric):
         InputError: A number of votes is below 1, of samples below 2, or the threshold negative.
     """
 
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
     def __init__(
         self,
         space: FactorSpace,

@@ -32,6 +32,10 @@ class MIG(Metric):
         InputError: There are fewer than two bins.
     """
 
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
     def __init__(self, space: FactorSpace, bins: int = 20) -> None:
         super().__init__(space)
         if bins < 2:
