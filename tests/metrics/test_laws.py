@@ -52,15 +52,17 @@ class Case(NamedTuple):
 
 CHANCE = (1 / 3 + 1 / 4 + 1 / 5) / 3
 CASES = {
-    "beta_vae_score": Case(partial(BetaVAEScore, 600, 300), (0.2, 0.5), (0.99, 1.0)),
-    "dci_gbt_disentanglement": Case(partial(DCI, "gbt"), (0, 0.1), (0.95, 1.0), slack=0.05),
+    "beta_vae_score": Case(
+        partial(BetaVAEScore, points_train=600, points_test=300), (0.2, 0.5), (0.99, 1.0)
+    ),
+    "dci_gbt_disentanglement": Case(partial(DCI, learner="gbt"), (0, 0.1), (0.95, 1.0), slack=0.05),
     "dci_hgbt_disentanglement": Case(DCI, (0, 0.1), (0.95, 1.0), slack=0.05),
-    "dci_rf_disentanglement": Case(partial(DCI, "rf"), (0, 0.1), (0.85, 1.0), slack=0.05),
+    "dci_rf_disentanglement": Case(partial(DCI, learner="rf"), (0, 0.1), (0.85, 1.0), slack=0.05),
     "dci_lasso_informativeness": Case(
-        partial(DCI, "lasso"), (CHANCE - 0.1, CHANCE + 0.1), (0.99, 1.0)
+        partial(DCI, learner="lasso"), (CHANCE - 0.1, CHANCE + 0.1), (0.99, 1.0)
     ),
     "dci_lassocv_informativeness": Case(
-        partial(DCI, "lassocv"),
+        partial(DCI, learner="lassocv"),
         (CHANCE - 0.1, CHANCE + 0.1),
         (0.99, 1.0),
         scale_free=False,
@@ -68,31 +70,36 @@ CASES = {
     ),
     "dcimig": Case(DCIMIG, (0, 0.03), (0.95, 1.0)),
     "downstream_logistic_400": Case(
-        partial(DownstreamAccuracy, "logistic", (10, 400), 400),
+        partial(DownstreamAccuracy, labels=(10, 400), tested=400),
         (CHANCE - 0.1, CHANCE + 0.1),
         (0.95, 1.0),
         slack=0.02,
     ),
     "explicitness_normalized": Case(Explicitness, (0, 0.1), (0.6, 1.0), slack=1e-6),
     "factor_vae_score": Case(
-        partial(FactorVAEScore, 600, 300), (0.2, 0.5), (1.0, 1.0), scale_free=False
+        partial(FactorVAEScore, votes_train=600, votes_test=300),
+        (0.2, 0.5),
+        (1.0, 1.0),
+        scale_free=False,
     ),
     "gaussian_total_correlation": Case(GaussianTotalCorrelation, (0, 0.02), (0, 0.02)),
     "gaussian_wasserstein_correlation": Case(
         WassersteinCorrelation, (0, 0.05), (0, 0.05), scale_free=False
     ),
-    "infom_bins": Case(partial(InfoMEC, "bins"), (0, 0.35), (0.95, 1.0), scale_free=False),
+    "infom_bins": Case(
+        partial(InfoMEC, estimator="bins"), (0, 0.35), (0.95, 1.0), scale_free=False
+    ),
     "infom_knn": Case(InfoMEC, (0, 0.6), (0.95, 1.0), scale_free=False, slack=1e-3),
     "irs": Case(IRS, (0, 0.35), (0.999, 1.0), scale_free=False),
     "jemmig": Case(JEMMIG, (0, 0.3), (0.97, 1.0)),
     "mcc_pearson": Case(MCC, (0, 0.08), (0.999, 1.0)),
-    "mcc_spearman": Case(partial(MCC, "spearman"), (0, 0.08), (0.999, 1.0)),
+    "mcc_spearman": Case(partial(MCC, correlation="spearman"), (0, 0.08), (0.999, 1.0)),
     "mean_pairwise_mi": Case(MeanPairwiseMI, (0, 0.15), (0, 0.05)),
     "mig": Case(MIG, (0, 0.02), (0.95, 1.0)),
     "mig_sup_active": Case(MIGSup, (0, 0.02), (0.95, 1.0)),
     "modularity_active": Case(partial(Modularity, active_only=True), (0, 0), (0.99, 1.0)),
     "sap_r2": Case(SAP, (0, 0.01), (0.99, 1.0)),
-    "sap_svc": Case(partial(SAP, "svc", True), (0, 0.1), (0.3, 1.0)),
+    "sap_svc": Case(partial(SAP, predictor="svc", standardize=True), (0, 0.1), (0.3, 1.0)),
 }
 DETERMINISTIC = [name for name, case in CASES.items() if case.slack <= 1e-6]
 
@@ -109,10 +116,7 @@ def noise(images: int, latents: int, seed: int = 0) -> Tensor:
 
 
 def built(name: str) -> Any:
-    build = CASES[name].build
-    if isinstance(build, partial):
-        return build.func(SPACE, *build.args, **build.keywords)
-    return build(SPACE)
+    return CASES[name].build(SPACE)
 
 
 def score(name: str, codes: Tensor, factors: Tensor) -> dict[str, Tensor]:
