@@ -32,6 +32,18 @@ def test_without_a_penalty_separable_labels_are_learnt_without_a_warning() -> No
     assert model.log_loss(codes, labels).item() < 0.01
 
 
+def test_two_labels_and_certain_mistakes_have_finite_losses() -> None:
+    codes = torch.tensor([[-1.0], [1.0]]).double()
+    model = LogisticClassifier(C=math.inf).fit(codes, torch.tensor([3, 5]))
+    far = torch.tensor([[1e4]]).double()
+    assert model.log_loss(far, torch.tensor([5])).item() == pytest.approx(0.0, abs=1e-12)
+    assert 1e3 < model.log_loss(far, torch.tensor([3])).item() < math.inf
+    weak = LogisticClassifier().fit(codes, torch.tensor([3, 5]))
+    expected = LogisticRegression().fit(codes.numpy(), [3, 5]).predict_proba(codes.numpy())
+    loss = log_loss([3, 5], expected)
+    assert weak.log_loss(codes, torch.tensor([3, 5])).item() == pytest.approx(loss, abs=1e-9)
+
+
 def test_misuse_is_named() -> None:
     with pytest.raises(InputError, match="call fit"):
         LogisticClassifier().predict(torch.zeros(2, 2))

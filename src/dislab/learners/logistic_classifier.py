@@ -82,11 +82,11 @@ class LogisticClassifier:
             InputError: Nothing has been learnt yet.
         """
         model = self._fitted()
-        logs = torch.from_numpy(model.predict_log_proba(self._scaled(codes)))
+        logits = torch.from_numpy(model.decision_function(self._scaled(codes)))
+        if logits.ndim == 1:  # two labels share one number
+            logits = torch.stack([torch.zeros_like(logits), logits], dim=1)
         place = torch.searchsorted(torch.from_numpy(model.classes_), labels.cpu().contiguous())
-        # a probability of 0 is one of the smallest number above it
-        least = math.log(torch.finfo(torch.float64).tiny)
-        return -logs.gather(1, place[:, None]).clamp(min=least).mean()
+        return torch.nn.functional.cross_entropy(logits, place)
 
     def _scaled(self, codes: Float[Tensor, "image latent"]) -> "object":
         return ((codes - self._mean) / self._spread).cpu().numpy()
