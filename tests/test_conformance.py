@@ -67,7 +67,7 @@ METRICS: dict[str, Any] = {
     "DCI": [DCI, *(partial(DCI, learner=learner) for learner in ("rf", "lasso", "lassocv"))],
     "DCIMIG": [DCIMIG],
     "DownstreamAccuracy": [
-        partial(DownstreamAccuracy, classifier=classifier, labels=(10, 100), tested=500)
+        partial(DownstreamAccuracy, classifier=classifier, labels=(10, 100), tested=150)
         for classifier in ("logistic", "hgbt")
     ],
     "Explicitness": [Explicitness],
