@@ -52,7 +52,25 @@ from dislab.decoders import (
 from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder, ResidualEncoder128
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
-from dislab.metrics import DCI, MIG, FactorVAEScore
+from dislab.metrics import (
+    DCI,
+    DCIMIG,
+    IRS,
+    JEMMIG,
+    MCC,
+    MIG,
+    SAP,
+    BetaVAEScore,
+    DownstreamAccuracy,
+    Explicitness,
+    FactorVAEScore,
+    GaussianTotalCorrelation,
+    InfoMEC,
+    MeanPairwiseMI,
+    MIGSup,
+    Modularity,
+    WassersteinCorrelation,
+)
 from dislab.objectives import (
     JMVAE,
     SCAN,
@@ -124,7 +142,28 @@ DATASETS: dict[str, Any] = {
     "RobotFinger": [partial(RobotFinger, states=64)],
     "ScreamDSprites": [ScreamDSprites],
 }
-METRICS: dict[str, Any] = {"DCI": [DCI], "FactorVAEScore": [FactorVAEScore], "MIG": [MIG]}
+METRICS: dict[str, Any] = {
+    "BetaVAEScore": [partial(BetaVAEScore, points_train=500, points_test=200)],
+    "DCI": [DCI, *(partial(DCI, learner=learner) for learner in ("rf", "lasso", "lassocv"))],
+    "DCIMIG": [DCIMIG],
+    "DownstreamAccuracy": [
+        partial(DownstreamAccuracy, classifier=classifier, labels=(10, 100), tested=150)
+        for classifier in ("logistic", "hgbt")
+    ],
+    "Explicitness": [Explicitness],
+    "FactorVAEScore": [FactorVAEScore],
+    "GaussianTotalCorrelation": [GaussianTotalCorrelation],
+    "IRS": [IRS],
+    "InfoMEC": [InfoMEC, partial(InfoMEC, estimator="bins")],
+    "JEMMIG": [JEMMIG],
+    "MCC": [MCC, partial(MCC, correlation="spearman")],
+    "MIG": [MIG],
+    "MIGSup": [MIGSup],
+    "MeanPairwiseMI": [MeanPairwiseMI],
+    "Modularity": [Modularity, partial(Modularity, active_only=True)],
+    "SAP": [SAP, partial(SAP, predictor="svc")],
+    "WassersteinCorrelation": [WassersteinCorrelation],
+}
 
 
 def cases(parts: dict[str, Any]) -> list[Any]:

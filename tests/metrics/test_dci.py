@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 import torch
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import Lasso
 from torch import Tensor
 
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.code_bank import ConstantFactorWarning
 from dislab.functional.importance import importance_scores
+from dislab.functional.learning_split import UnseenValueWarning
 from dislab.metrics import DCI
-from dislab.metrics.dci import UnseenValueWarning
+from dislab.metrics.dci import Learner
 
 SIZES = (2, 3, 4)
 SPACE = FactorSpace(
@@ -25,12 +27,15 @@ SPACE = FactorSpace(
 NAMES = {
     "disentanglement",
     "completeness",
+    "completeness_unweighted",
     "informativeness",
     "informativeness_train",
+    "informativeness_nrmse",
     "importance",
     "disentanglement_per_latent",
     "completeness_per_factor",
     "informativeness_per_factor",
+    "informativeness_nrmse_per_factor",
 }
 
 
@@ -44,12 +49,12 @@ def noise(images: int, latents: int, seed: int = 0) -> Tensor:
     return torch.randn(images, latents, generator=torch.Generator().manual_seed(seed + 100))
 
 
-def score(codes: Tensor, factors: Tensor) -> dict[str, Tensor]:
-    metric = DCI(SPACE)
+def score(codes: Tensor, factors: Tensor, learner: Learner = "hgbt") -> dict[str, Tensor]:
+    metric = DCI(SPACE, learner)
     metric.update(codes, factors)
     result = metric.compute()
-    assert set(result) == {f"dci_hgbt_{name}" for name in NAMES}
-    return {name.removeprefix("dci_hgbt_"): value for name, value in result.items()}
+    assert set(result) == {f"dci_{learner}_{name}" for name in NAMES}
+    return {name.removeprefix(f"dci_{learner}_"): value for name, value in result.items()}
 
 
 def test_perfect_codes_score_one() -> None:
@@ -183,3 +188,75 @@ def test_a_single_factor_is_not_enough() -> None:
 def test_bad_fractions_are_named(fraction: float) -> None:
     with pytest.raises(InputError, match="test_fraction is"):
         DCI(SPACE, test_fraction=fraction)
+
+
+def test_exact_boosting_is_scikit_learns() -> None:
+    factors = draw_factors(90)
+    codes = factors + 0.4 * noise(90, 3)
+    result = score(codes, factors, "gbt")
+    columns, accuracies, errors = [], [], []
+    for column in factors.numpy().T:
+        model = GradientBoostingClassifier(random_state=0).fit(codes[:60].double(), column[:60])
+        columns.append(model.feature_importances_)
+        accuracies.append(model.score(codes[60:].double(), column[60:]))
+        apart = model.predict(codes[60:].double()) - column[60:]
+        errors.append(np.sqrt(np.mean(apart**2)) / column[:60].std())
+    np.testing.assert_allclose(result["importance"].numpy(), np.stack(columns, 1), atol=1e-12)
+    assert result["informativeness_per_factor"].tolist() == pytest.approx(accuracies)
+    assert result["informativeness_nrmse_per_factor"].tolist() == pytest.approx(errors)
+
+
+@pytest.mark.parametrize("learner", ["lasso", "lassocv"])
+def test_lassos_are_scikit_learns(learner: Learner) -> None:
+    factors = draw_factors(300)
+    codes = (factors + 0.4 * noise(300, 3)).double() * torch.tensor([1.0, 5.0, 0.3]).double() + 2
+    result = score(codes, factors, learner)
+    array = codes[:200].numpy()
+    units = array.std(0) if learner == "lasso" else 1.0
+    columns = []
+    for column in factors[:200].numpy().T:
+        target = (column - column.mean()) / column.std()
+        model = Lasso(alpha=0.02, max_iter=10_000).fit((array - array.mean(0)) / units, target)
+        columns.append(np.abs(model.coef_))
+    importance = torch.from_numpy(np.stack(columns, axis=1))
+    torch.testing.assert_close(result["importance"], importance, atol=2e-4, rtol=0.0)
+    scores = importance_scores(importance)
+    expected = pytest.approx(scores.disentanglement.item(), abs=2e-3)
+    assert result["disentanglement"].item() == expected
+    unweighted = pytest.approx(scores.per_factor.mean().item(), abs=2e-3)
+    assert result["completeness_unweighted"].item() == unweighted
+
+
+def test_weights_matter_to_completeness() -> None:
+    factors = draw_factors(300)
+    codes = torch.cat([factors[:, :1] + factors[:, 1:2], factors[:, 1:2], noise(300, 1)], dim=1)
+    result = score(codes.double(), factors, "lasso")
+    weights = result["importance"].sum(0)
+    expected = (weights * result["completeness_per_factor"]).sum() / weights.sum()
+    torch.testing.assert_close(result["completeness"], expected)
+    mean = result["completeness_per_factor"].mean()
+    torch.testing.assert_close(result["completeness_unweighted"], mean)
+    assert (result["completeness"] - mean).abs().item() > 1e-3
+
+
+@pytest.mark.parametrize("learner", ["gbt", "rf", "lasso", "lassocv"])
+def test_idle_codes_score_zero_with_every_learner(learner: Learner) -> None:
+    result = score(torch.full((60, 3), 0.1), draw_factors(60), learner)
+    assert result["importance"].abs().sum().item() == 0.0
+    for name in ("disentanglement", "completeness", "completeness_unweighted"):
+        assert result[name].item() == 0.0
+
+
+def test_the_penalty_is_a_setting() -> None:
+    factors = draw_factors(300)
+    codes = (factors + noise(300, 3)).double()
+    weights = []
+    for alpha in (0.02, 0.5, None):
+        metric = DCI(SPACE, "lasso", alpha=alpha)
+        metric.update(codes, factors)
+        weights.append(metric.compute()["dci_lasso_importance"].sum().item())
+    assert weights[1] < 0.9 * min(weights[0], weights[2])
+    assert weights[2] != weights[0]
+    for bad in (0.0, -1.0, float("inf")):
+        with pytest.raises(InputError, match="alpha is"):
+            DCI(SPACE, "lasso", alpha=bad)

@@ -16,9 +16,9 @@ from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.code_bank import CodeBank, ConstantFactorWarning
+from dislab.functional.learning_split import UnseenValueWarning
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._selection import DEFAULT, _builder
-from dislab.metrics.dci import UnseenValueWarning
 from dislab.metrics.score_table import score_table
 
 SIZES = (3, 6, 8)
@@ -109,7 +109,7 @@ def test_parts_and_provenance_tell_how_the_numbers_came_about() -> None:
     assert {"torch", "scikit-learn", "numpy", "python"} <= set(full.provenance["versions"])
     assert full.metrics["DCI"] == {
         "class_path": "dislab.metrics.dci.DCI",
-        "init_args": {"learner": "hgbt", "test_fraction": 1 / 3, "seed": 7},
+        "init_args": {"learner": "hgbt", "test_fraction": 1 / 3, "seed": 7, "alpha": 0.02},
         "primary": "dci_hgbt_disentanglement",
         "higher_is_better": True,
         "bounds": [0.0, 1.0],

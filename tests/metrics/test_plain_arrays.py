@@ -41,14 +41,25 @@ except InputError as error:
     assert "integers that number the values, not torch.float32" in run(script)
 
 
-def test_an_unknown_learner_is_refused() -> None:
+def test_unknown_names_are_refused() -> None:
     script = """
-try:
-    DCI(space, learner="svm")
-except InputError as error:
-    print(error)
+from dislab.metrics import MCC, SAP, DownstreamAccuracy, InfoMEC
+for kind, setting in (
+    (DCI, "learner"), (MCC, "correlation"), (SAP, "predictor"),
+    (DownstreamAccuracy, "classifier"), (InfoMEC, "estimator"),
+):
+    try:
+        kind(space, **{setting: "svm"})
+    except InputError as error:
+        print(error)
 """
-    assert run(script) == "there is no learner 'svm' for DCI; the only one is hgbt"
+    assert run(script).splitlines() == [
+        "there is no learner 'svm' for DCI; give one of hgbt, gbt, rf, lasso, lassocv",
+        "there is no correlation 'svm' for MCC; give pearson or spearman",
+        "there is no predictor 'svm' for SAP; give r2 or svc",
+        "there is no classifier 'svm' for DownstreamAccuracy; give logistic or hgbt",
+        "there is no estimator 'svm' for InfoMEC; give knn or bins",
+    ]
 
 
 def test_the_examples_of_the_documentation_are_true() -> None:

@@ -1,0 +1,115 @@
+"""Compares DCI with histogram boosting to DCI with exact boosting.
+
+python benchmarks/dci_agreement.py kinds     six kinds of codes
+python benchmarks/dci_agreement.py graded    30 codes of graded quality, fewer images and values
+
+Results of the part that a call leaves out are kept in the file.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+
+from dislab.metrics import DCI
+from standard_codes import draw_factors, provenance, space_of, standard_codes
+
+SCORES = ("disentanglement", "completeness", "informativeness")
+KINDS = ("perfect", "rotated", "noisy", "split", "merged", "dead")
+PARTS = {
+    "kinds": {"sizes": (3, 6, 10, 8, 8), "latents": 10, "images": 4500},
+    "graded": {"sizes": (3, 4, 5, 6), "latents": 8, "images": 1500},
+}
+
+
+def graded_codes(factors: np.ndarray, latents: int, number: int) -> torch.Tensor:
+    """Codes from nearly perfect to nearly lost: a mixing and a noise that grow at two paces."""
+    generator = np.random.default_rng(1000 + number)
+    perfect = standard_codes(factors, latents, 0)["perfect"].numpy()
+    mixing, spread = (number % 6) / 5, (number // 6) / 4
+    rotation = np.linalg.qr(generator.normal(size=(latents, latents)))[0]
+    blend = (1 - mixing) * np.eye(latents) + mixing * rotation
+    return torch.from_numpy(perfect @ blend + spread * generator.normal(size=perfect.shape))
+
+
+def compare(codes: torch.Tensor, factors: np.ndarray, sizes: tuple[int, ...]) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for learner in ("hgbt", "gbt"):
+        metric = DCI(space_of(sizes), learner)
+        metric.update(codes, torch.from_numpy(factors))
+        start = time.process_time()
+        scores = metric.compute()
+        result[learner] = {name: scores[f"dci_{learner}_{name}"].item() for name in SCORES}
+        result[f"{learner}_cpu_s"] = time.process_time() - start
+    return result
+
+
+def rows_of_kinds(results: dict[str, dict]) -> list[list[str]]:
+    rows = []
+    for kind, one in results.items():
+        triples = [
+            " / ".join(f"{one[who][name]:.3f}" for name in SCORES) for who in ("hgbt", "gbt")
+        ]
+        apart = max(abs(one["hgbt"][name] - one["gbt"][name]) for name in SCORES[:2])
+        times = [f"{one[f'{who}_cpu_s']:.1f}" for who in ("hgbt", "gbt")]
+        rows.append([kind, *triples, f"{apart:.3f}", *times])
+    return rows
+
+
+def rows_of_grades(results: dict[str, dict]) -> list[list[str]]:
+    rows = []
+    for name in SCORES:
+        own, exact = ([one[who][name] for one in results.values()] for who in ("hgbt", "gbt"))
+        apart = np.abs(np.array(own) - exact)
+        rank = spearmanr(own, exact).statistic
+        span = f"{min(exact):.2f} to {max(exact):.2f}"
+        rows.append([name, span, f"{rank:.3f}", f"{apart.mean():.3f}", f"{apart.max():.3f}"])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=list(PARTS))
+    default = Path(__file__).parent / "results" / "dci_agreement.json"
+    parser.add_argument("--out", type=Path, default=default)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    size = PARTS[arguments.part]
+    factors = draw_factors(size["sizes"], size["images"], 0)
+    if arguments.part == "kinds":
+        drawn = standard_codes(factors, size["latents"], 0)
+        codes = {kind: drawn[kind] for kind in KINDS}
+    else:
+        codes = {str(n): graded_codes(factors, size["latents"], n) for n in range(30)}
+    results = {}
+    for name, one in codes.items():
+        results[name] = compare(one, factors, size["sizes"])
+        print(name, json.dumps(results[name]), flush=True)
+    if arguments.part == "kinds":
+        header = ["codes", "`hgbt`", "`gbt`", "apart", "`hgbt`, s", "`gbt`, s"]
+        table = {"header": header, "rows": rows_of_kinds(results)}
+    else:
+        header = ["score", "range of `gbt`", "Spearman", "mean difference", "largest"]
+        table = {"header": header, "rows": rows_of_grades(results)}
+    report = json.loads(arguments.out.read_text()) if arguments.out.exists() else {"tables": {}}
+    report[arguments.part] = {
+        "command": " ".join(["python", *sys.argv]),
+        "size": size,
+        "results": results,
+        **provenance(),
+    }
+    report["tables"][arguments.part] = table
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    print(json.dumps(table, indent=1))
+
+
+if __name__ == "__main__":
+    main()

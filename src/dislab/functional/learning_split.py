@@ -1,0 +1,99 @@
+"""The images that a score learns from, and those that it is tested on."""
+
+import warnings
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.errors import InputError
+
+
+class UnseenValueWarning(UserWarning):
+    """A factor has values in the test part that the training part lacks."""
+
+
+def check_fraction(test_fraction: float) -> None:
+    """Refuses a share that leaves nothing to learn from or to test on.
+
+    Args:
+        test_fraction: Share of the images that are kept for testing.
+
+    Raises:
+        InputError: It is not between 0 and 1.
+    """
+    if not 0 < test_fraction < 1:
+        raise InputError(
+            f"test_fraction is {test_fraction}; it must lie between 0 and 1, both excluded"
+        )
+
+
+def train_count(images: int, test_fraction: float) -> int:
+    """How many of the images, the first ones, are learnt from: at least two, and not all.
+
+    Args:
+        images: Number of images, at least three.
+        test_fraction: Share of the images that are kept for testing.
+    """
+    return min(max(images - round(images * test_fraction), 2), images - 1)
+
+
+def check_labels(labels: Int[Tensor, " image"], train: int, score: str, name: str) -> None:
+    """Refuses a factor that the first images do not show to vary, and warns of unseen values.
+
+    Args:
+        labels: Value numbers of one factor.
+        train: How many images, the first ones, are learnt from.
+        score: Name of the score, for the message.
+        name: Name of the factor.
+
+    Raises:
+        InputError: The images to learn from have one value only.
+
+    Warns:
+        UnseenValueWarning: Some values are in the test part only.
+    """
+    if (labels[:train] == labels[:1]).all():
+        raise InputError(
+            f"factor {name} takes one value only in the {train} images to learn from, but varies "
+            f"in the rest; give {score} images in random order, or more of them"
+        )
+    unseen = set(torch.unique(labels[train:]).tolist()) - set(torch.unique(labels[:train]).tolist())
+    if unseen:
+        warnings.warn(
+            f"{len(unseen)} values of factor {name} occur in the images to test on but not in "
+            "those to learn from; all images with them count as mistakes",
+            UnseenValueWarning,
+            stacklevel=5,
+        )
+
+
+def standardized(codes: Float[Tensor, "image latent"], train: int) -> Float[Tensor, "image latent"]:
+    """Codes in units of the standard deviations of the first images, about their means.
+
+    A latent that stands still in the first images is only shifted.
+
+    Args:
+        codes: Codes.
+        train: How many images, the first ones, means and deviations are taken over.
+    """
+    first = codes[:train]
+    still = (first == first[:1]).all(0)
+    spread = torch.where(still, 1.0, first.std(0, correction=0))
+    return (codes - first.mean(0)) / spread
+
+
+def spread_columns(
+    columns: Float[Tensor, "*row varied"], varied: list[int], factors: int, fill: float
+) -> Float[Tensor, "*row factor"]:
+    """The columns of the factors that vary put in their places among all.
+
+    Args:
+        columns: One column for each factor that varies.
+        varied: Numbers of the factors that vary.
+        factors: Number of all factors.
+        fill: What the columns of the others hold.
+    """
+    spread = columns.new_full((*columns.shape[:-1], factors), fill)
+    spread[..., varied] = columns
+    return spread

@@ -1,0 +1,96 @@
+"""Linear regression with an absolute penalty."""
+
+from typing import TYPE_CHECKING, Literal, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.errors import InputError
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import Lasso, LassoCV
+
+FOLDS = 5
+STEPS = 10_000
+
+
+@final
+class LassoRegression:
+    """Scikit-learn's lasso on centred codes and standardised labels.
+
+    Args:
+        alpha: Weight of the sum of absolute weights against half the mean squared error; chosen
+            by five-fold cross-validation where None.
+        scale: Whether codes are divided by their standard deviations.
+        selection: In which order weights are updated: `cyclic`, or `random`.
+        seed: Seed of the random order.
+    """
+
+    def __init__(
+        self,
+        alpha: float | None = 0.02,
+        scale: bool = True,
+        selection: Literal["cyclic", "random"] = "cyclic",
+        seed: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.scale = scale
+        self.selection: Literal["cyclic", "random"] = selection
+        self.seed = seed
+        self._model: Lasso | LassoCV | None = None
+        self._units: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
+
+    def fit(
+        self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
+    ) -> "LassoRegression":
+        """Itself, fitted.
+
+        Args:
+            codes: Codes to learn from.
+            labels: Numbers to predict, at least two different ones.
+
+        Raises:
+            InputError: All labels are equal.
+        """
+        from sklearn.linear_model import Lasso, LassoCV
+
+        if (labels == labels[:1]).all():
+            raise InputError("a regression needs labels of at least two kinds to learn from")
+        still = (codes == codes[:1]).all(0) | (not self.scale)
+        spread = torch.where(still, 1.0, codes.std(0, correction=0))
+        target = labels.double()
+        self._units = codes.mean(0), spread, target.mean(), target.std(correction=0)
+        common = {"selection": self.selection, "random_state": self.seed, "max_iter": STEPS}
+        model = (
+            LassoCV(cv=FOLDS, **common) if self.alpha is None else Lasso(alpha=self.alpha, **common)
+        )
+        scaled = ((target - self._units[2]) / self._units[3]).cpu().numpy()
+        self._model = model.fit(((codes - self._units[0]) / spread).cpu().numpy(), scaled)
+        return self
+
+    def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
+        """The expected label of each code, between the labels as a rule.
+
+        Args:
+            codes: Codes with the latents of those learnt from.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        model, (mean, spread, middle, width) = self._fitted()
+        scaled = model.predict(((codes - mean) / spread).cpu().numpy())
+        return torch.from_numpy(scaled) * width.cpu() + middle.cpu()
+
+    def importances(self) -> Float[Tensor, " latent"]:
+        """Absolute weights.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        return torch.from_numpy(self._fitted()[0].coef_).abs()
+
+    def _fitted(self) -> "tuple[Lasso | LassoCV, tuple[Tensor, Tensor, Tensor, Tensor]]":
+        if self._model is None or self._units is None:
+            raise InputError("call fit(codes, labels) first")
+        return self._model, self._units

@@ -1,0 +1,97 @@
+"""Multinomial logistic regression."""
+
+import math
+import warnings
+from typing import TYPE_CHECKING, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.errors import InputError
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
+
+
+@final
+class LogisticClassifier:
+    """Scikit-learn's multinomial logistic regression on standardised codes.
+
+    Args:
+        C: Inverse of the penalty's strength; infinity for no penalty.
+        iterations: Most L-BFGS steps. Without a penalty there may be no optimum to reach, and
+            this number is a part of the definition.
+    """
+
+    def __init__(self, C: float = 1.0, iterations: int = 1000) -> None:  # noqa: N803
+        self.C = C
+        self.iterations = iterations
+        self._model: LogisticRegression | None = None
+        self._mean = torch.zeros(())
+        self._spread = torch.ones(())
+
+    def fit(
+        self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
+    ) -> "LogisticClassifier":
+        """Itself, fitted.
+
+        Args:
+            codes: Codes to learn from.
+            labels: What to predict; at least two different numbers.
+
+        Raises:
+            InputError: All labels are equal.
+        """
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
+        if (labels == labels[:1]).all():
+            raise InputError("a classifier needs labels of at least two kinds to learn from")
+        still = (codes == codes[:1]).all(0)
+        self._mean = codes.mean(0)
+        self._spread = torch.where(still, 1.0, codes.std(0, correction=0))
+        model = LogisticRegression(C=self.C, max_iter=self.iterations)
+        with warnings.catch_warnings():
+            if math.isinf(self.C):
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            self._model = model.fit(self._scaled(codes), labels.cpu().numpy())
+        return self
+
+    def predict(self, codes: Float[Tensor, "image latent"]) -> Int[Tensor, " image"]:
+        """The most probable label of each code; only labels that `fit` saw.
+
+        Args:
+            codes: Codes with the latents of those learnt from.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        return torch.from_numpy(self._fitted().predict(self._scaled(codes))).to(codes.device)
+
+    def log_loss(
+        self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
+    ) -> Float[Tensor, ""]:
+        """Mean of minus the log-probability of the right labels, in nats.
+
+        Args:
+            codes: Codes with the latents of those learnt from.
+            labels: The right labels, which `fit` must have seen.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        model = self._fitted()
+        logits = torch.from_numpy(model.decision_function(self._scaled(codes)))
+        if logits.ndim == 1:  # two labels share one number
+            logits = torch.stack([torch.zeros_like(logits), logits], dim=1)
+        place = torch.searchsorted(torch.from_numpy(model.classes_), labels.cpu().contiguous())
+        return torch.nn.functional.cross_entropy(logits, place)
+
+    def _scaled(self, codes: Float[Tensor, "image latent"]) -> "object":
+        return ((codes - self._mean) / self._spread).cpu().numpy()
+
+    def _fitted(self) -> "LogisticRegression":
+        if self._model is None:
+            raise InputError("call fit(codes, labels) first")
+        return self._model

@@ -1,0 +1,92 @@
+"""The score of the β-VAE paper."""
+
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.draws import host_generator
+from dislab.functional.shared_factor_pairs import draw_pairs, mean_differences
+from dislab.learners import LogisticClassifier
+
+
+@final
+class BetaVAEScore(Metric):
+    """Accuracy with which mean code differences tell which factor the pairs of images share.
+
+    A point is the mean absolute difference of the codes over pairs that share a factor; a linear
+    classifier learns from some points which factor it was and is judged on others. Chance is one
+    over the number of factors.
+
+    Higgins et al. (2017), https://openreview.net/forum?id=Sy2fzU9gl. Pairs are drawn
+    among the images already encoded, with replacement, so that incomplete and correlated sets of
+    images work too; the paper renders new ones. The classifier is a logistic regression as in
+    Locatello et al. (2019), https://arxiv.org/abs/1811.12359, here on standardised points, so
+    that the scale of a latent does not matter. Factors that never vary are left out.
+
+    Args:
+        space: The factors behind the images.
+        points_train: Number of points to learn from.
+        points_test: Number of points to test on.
+        pairs: Pairs a point.
+        seed: Seed of the draws.
+
+    Raises:
+        InputError: A number is below 1, or there are fewer than 2 points to learn from.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+    engines = ("scikit-learn",)
+    bootstraps = False  # an image and its copy would count as a pair
+
+    def __init__(
+        self,
+        space: FactorSpace,
+        points_train: int = 10_000,
+        points_test: int = 5_000,
+        pairs: int = 64,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(space)
+        check_at_least("points_train", points_train, 2)
+        check_at_least("points_test", points_test, 1)
+        check_at_least("pairs", pairs, 1)
+        self.points_train = points_train
+        self.points_test = points_test
+        self.pairs = pairs
+        self.seed = seed
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The accuracies: `beta_vae_score` on test points, `beta_vae_score_train` on the others.
+
+        Args:
+            bank: Checked codes and factors.
+
+        Raises:
+            InputError: No two images share a value of one of the factors.
+        """
+        train, held = self._points(bank, 0, self.points_train)
+        test, truth = self._points(bank, 1, self.points_test)
+        if (held == held[0]).all():  # one factor varies, or hardly any points were asked for
+            own, other = torch.ones_like(held, dtype=torch.bool), truth == held[0]
+        else:
+            model = LogisticClassifier().fit(train, held)
+            own, other = model.predict(train) == held, model.predict(test) == truth
+        return {
+            "beta_vae_score": other.double().mean(),
+            "beta_vae_score_train": own.double().mean(),
+        }
+
+    def _points(
+        self, bank: CodeBank, part: int, points: int
+    ) -> tuple[Float[Tensor, "point latent"], Int[Tensor, " point"]]:
+        generator, names = host_generator(self.seed, part), self.space.names
+        draw = draw_pairs(bank.factors, bank.varied, points, self.pairs, generator, names)
+        return mean_differences(bank.codes, draw), draw.factor

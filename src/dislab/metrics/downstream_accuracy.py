@@ -1,0 +1,125 @@
+"""Accuracy of simple predictors of the factors, by number of labels."""
+
+from typing import ClassVar, Literal, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.learning_split import spread_columns
+from dislab.learners import HistogramBoosting, LogisticClassifier
+
+Classifier = Literal["logistic", "hgbt"]
+"""A logistic regression, or boosted trees on histograms."""
+
+
+@final
+class DownstreamAccuracy(Metric):
+    """How accurately the factors are predicted from codes, from few labels and from many.
+
+    A classifier a factor learns from the first images, as many as there are labels, and is tested
+    on the last ones, the same for all numbers of labels; accuracies are averaged over factors.
+    Sample efficiency is the accuracy from 100 labels divided by that from 10,000. The classifier
+    is part of every result's name.
+
+    Locatello et al. (2019), https://arxiv.org/abs/1811.12359, which chooses the
+    penalty of its logistic regression by cross-validation and uses exact gradient boosting; here
+    codes are standardised and C = 1, and the trees are those of `DCI`'s `hgbt`. Factors that never
+    vary are left out. Where all labels are equal, that label is predicted.
+
+    Args:
+        space: The factors behind the images.
+        classifier: `logistic` or `hgbt`.
+        labels: How many images are learnt from, one number after the other.
+        tested: How many images, the last ones, are tested on.
+        seed: Seed of the learner.
+
+    Raises:
+        InputError: The classifier is unknown, there are no numbers of labels, or one is below 1.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+    bootstraps = False  # repeated images would leak into the test part
+    engines = ("scikit-learn",)
+    least: ClassVar[int] = 2
+
+    def __init__(
+        self,
+        space: FactorSpace,
+        classifier: Classifier = "logistic",
+        labels: tuple[int, ...] = (10, 100, 1000, 10_000),
+        tested: int = 5_000,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(space)
+        if classifier not in ("logistic", "hgbt"):
+            raise InputError(
+                f"there is no classifier {classifier!r} for DownstreamAccuracy; give logistic or "
+                "hgbt"
+            )
+        if not labels:
+            raise InputError("labels is empty; give the numbers of images to learn from")
+        for number in labels:
+            check_at_least("labels", number, 1)
+        check_at_least("tested", tested, 1)
+        self.classifier: Classifier = classifier
+        self.labels = tuple(labels)
+        self.tested = tested
+        self.seed = seed
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The accuracies `downstream_<classifier>_<labels>`, most labels first, and parts.
+
+        `downstream_<classifier>_efficiency` is among the scores when 100 and 10,000 labels are
+        among the numbers. Parts are the accuracies with `_per_factor` behind the name, which are
+        NaN for factors that never vary.
+
+        Args:
+            bank: Checked codes and factors.
+
+        Raises:
+            InputError: There are fewer images than the labels and the tested ones together.
+        """
+        images, most = len(bank.codes), max(self.labels)
+        if images < most + self.tested:
+            raise InputError(
+                f"DownstreamAccuracy learns from {most} images and is tested on {self.tested} "
+                f"others, but got {images}; encode more, or lower labels or tested"
+            )
+        varied, factors = bank.varied.nonzero().flatten().tolist(), len(self.space.factors)
+        prefix = f"downstream_{self.classifier}"
+        scores, parts = {}, {}
+        for number in sorted(set(self.labels), reverse=True):
+            own = torch.stack([self._accuracy(bank, column, number) for column in varied])
+            scores[f"{prefix}_{number}"] = own.mean()
+            spread = spread_columns(own, varied, factors, torch.nan)
+            parts[f"{prefix}_{number}_per_factor"] = spread
+        if {100, 10_000} <= set(self.labels):
+            most_accurate = scores[f"{prefix}_10000"]
+            some = torch.where(most_accurate > 0, most_accurate, 1.0)
+            scores[f"{prefix}_efficiency"] = scores[f"{prefix}_100"] / some
+        return scores | parts
+
+    def _accuracy(self, bank: CodeBank, column: int, number: int) -> Float[Tensor, ""]:
+        codes, labels = bank.codes.cpu(), bank.factors[:, column].cpu()
+        predicted = self._predicted(codes[:number], labels[:number], codes[-self.tested :])
+        return (predicted == labels[-self.tested :]).double().mean()
+
+    def _predicted(
+        self,
+        codes: Float[Tensor, "image latent"],
+        labels: Int[Tensor, " image"],
+        tested: Float[Tensor, "tested latent"],
+    ) -> Int[Tensor, " tested"]:
+        if (labels == labels[:1]).all():
+            return labels[:1].expand(len(tested))
+        if self.classifier == "hgbt":
+            return HistogramBoosting(seed=self.seed).fit(codes, labels).predict(tested)
+        return LogisticClassifier().fit(codes, labels).predict(tested)

@@ -1,0 +1,103 @@
+"""Explicitness."""
+
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.correlations import roc_auc
+from dislab.functional.learning_split import (
+    check_fraction,
+    check_labels,
+    standardized,
+    train_count,
+)
+from dislab.learners import OneVsRestLogistic
+
+
+@final
+class Explicitness(Metric):
+    """How well a logistic regression tells each value of a factor from the others.
+
+    One regression a value, on standardised codes of the first images; its worth is the area
+    under the ROC curve on the last ones, 1/2 for a guess and 1 for a perfect order. The score is
+    the mean over values, then over factors.
+
+    Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312. Values that no image, or each,
+    shows in either part are left out, and factors without any other. The squared weights are
+    penalised with C = 1; the intercept is not.
+
+    Args:
+        space: The factors behind the images.
+        test_fraction: Share of the images, the last ones, that are kept for testing.
+
+    Raises:
+        InputError: The fraction is not between 0 and 1.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+    bootstraps = False  # repeated images would leak into the test part
+    least: ClassVar[int] = 3
+
+    def __init__(self, space: FactorSpace, test_fraction: float = 1 / 3) -> None:
+        super().__init__(space)
+        check_fraction(test_fraction)
+        self.test_fraction = test_fraction
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The areas `explicitness` and `explicitness_train`, and parts.
+
+        `explicitness_normalized` is twice the area above 1/2: 0 for a guess, 1 for a perfect
+        order. The part is `explicitness_per_factor`, which is NaN for factors that never vary.
+
+        Args:
+            bank: Checked codes and factors.
+
+        Raises:
+            InputError: A factor varies in the images to test on only, or no value occurs in
+                both parts.
+        """
+        varied = bank.varied.nonzero().flatten().tolist()
+        cut = train_count(len(bank.codes), self.test_fraction)
+        for column in varied:
+            name = self.space.names[column]
+            check_labels(bank.factors[:, column], cut, "Explicitness", name)
+        answers, owner = self._questions(bank, varied)
+        usable = answers[:cut].any(0) & ~answers[:cut].all(0)
+        answers, owner = answers[:, usable], owner[usable]
+        codes = standardized(bank.codes, cut)
+        logits = OneVsRestLogistic().fit(codes[:cut], answers[:cut]).logits(codes)
+        train = self._means(roc_auc(logits[:cut], answers[:cut]), owner)
+        test = self._means(roc_auc(logits[cut:], answers[cut:]), owner)
+        if test.isnan().all():
+            raise InputError(
+                f"no value of any factor is shown by some, but not all, of the "
+                f"{len(codes) - cut} images to test on; score more images"
+            )
+        return {
+            "explicitness": test.nanmean(),
+            "explicitness_normalized": (2 * test.nanmean() - 1).clamp(min=0.0),
+            "explicitness_train": train.nanmean(),
+            "explicitness_per_factor": test,
+        }
+
+    def _questions(self, bank: CodeBank, varied: list[int]) -> tuple[Tensor, Tensor]:
+        """Whether each image has each value of each factor, and whose value it is."""
+        answers, owners = [], []
+        for column in varied:
+            labels = bank.factors[:, column]
+            kinds = torch.unique(labels)
+            answers.append(labels[:, None] == kinds)
+            owners.append(torch.full_like(kinds, column))
+        return torch.cat(answers, dim=1), torch.cat(owners)
+
+    def _means(self, areas: Float[Tensor, " question"], owner: Tensor) -> Float[Tensor, " factor"]:
+        factors = range(len(self.space.factors))
+        return torch.stack([areas[owner == factor].nanmean() for factor in factors])

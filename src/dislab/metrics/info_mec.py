@@ -1,0 +1,131 @@
+"""InfoM, InfoE and InfoC."""
+
+import math
+from typing import Literal, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.draws import host_generator
+from dislab.functional.importance import check_enough
+from dislab.functional.information_scores import concentration_ratio
+from dislab.functional.learning_split import spread_columns
+from dislab.functional.neighbour_information import neighbour_information
+from dislab.learners import LogisticClassifier
+
+Estimator = Literal["knn", "bins"]
+"""Mutual information from nearest neighbours, or from equal-width bins as in `MIG`."""
+
+
+@final
+class InfoMEC(Metric):
+    """Modularity, explicitness and compactness, all as shares of information.
+
+    InfoM asks of each latent which share of its information, over all factors, is about the best
+    one; InfoC of each factor which share of the information on it, over all latents, is in the
+    best one. Both are moved and scaled so that equal shares give 0. InfoE is the information that
+    a linear classifier extracts: the share of a factor's entropy by which a logistic regression
+    on all latents lowers its log-loss. The estimator is part of the names.
+
+    Hsu et al. (2023), https://arxiv.org/abs/2305.18378, with the settings of its published code
+    for continuous latents: ten neighbours, latents whose range is at most a twentieth of the
+    largest one left out of InfoM and InfoC, the regression without penalty, at most 100 steps,
+    judged on the images it learnt from. That code weights the values of a factor by their
+    inverse frequency, which changes nothing where all are equally frequent; here they count as
+    they occur. Factors that never vary are left out.
+
+    Args:
+        space: The factors behind the images.
+        estimator: `knn` or `bins`.
+        neighbours: Number of neighbours of `knn`.
+        bins: Number of bins of `bins`.
+        seed: Seed of the noise that tells equal codes apart for `knn`.
+
+    Raises:
+        InputError: The estimator is unknown, or there are no neighbours or fewer than two bins.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+    engines = ("scikit-learn",)
+    bootstraps = False  # copies of an image are nearest neighbours of each other
+
+    def __init__(
+        self,
+        space: FactorSpace,
+        estimator: Estimator = "knn",
+        neighbours: int = 10,
+        bins: int = 20,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(space)
+        if estimator not in ("knn", "bins"):
+            raise InputError(f"there is no estimator {estimator!r} for InfoMEC; give knn or bins")
+        check_at_least("neighbours", neighbours, 1)
+        check_at_least("bins", bins, 2)
+        self.estimator: Estimator = estimator
+        self.neighbours = neighbours
+        self.bins = bins
+        self.seed = seed
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """`infom_<estimator>`, `infoc_<estimator>`, `infoe`, `infomec_num_active`, and parts.
+
+        Parts are `infomec_<estimator>_information` (latent, factor), in shares of the factor's
+        entropy, and `infoe_per_factor`, which is NaN for factors that never vary. With no latent
+        that moves all scores are 0.
+
+        Args:
+            bank: Checked codes and factors.
+
+        Raises:
+            InputError: There are fewer than two factors that vary.
+        """
+        varied = bank.varied.nonzero().flatten().tolist()
+        check_enough(2, len(varied))
+        shares = self._shares(bank, varied)
+        span = bank.codes.amax(0) - bank.codes.amin(0)
+        active = span > span.max() / 20
+        pruned = shares[active]
+        explicit = torch.stack([self._explicit(bank, column) for column in varied])
+        some, zero = bool(active.any()), torch.zeros_like(explicit[0])
+        factors = len(self.space.factors)
+        return {
+            f"infom_{self.estimator}": concentration_ratio(pruned).mean() if some else zero,
+            f"infoc_{self.estimator}": concentration_ratio(pruned.T).mean() if some else zero,
+            "infoe": explicit.mean(),
+            "infomec_num_active": active.sum(),
+            f"infomec_{self.estimator}_information": spread_columns(shares, varied, factors, 0.0),
+            "infoe_per_factor": spread_columns(explicit, varied, factors, torch.nan),
+        }
+
+    def _shares(self, bank: CodeBank, varied: list[int]) -> Float[Tensor, "latent varied"]:
+        gaps = bank.information(self.bins)
+        entropy = gaps.entropy[varied]
+        if self.estimator == "bins":
+            return gaps.mutual_information[:, varied] / entropy
+        columns = [
+            neighbour_information(
+                bank.codes,
+                bank.factors[:, column],
+                self.neighbours,
+                host_generator(self.seed, column),
+            )
+            for column in varied
+        ]
+        return torch.stack(columns, dim=1) / entropy
+
+    def _explicit(self, bank: CodeBank, column: int) -> Float[Tensor, ""]:
+        labels = bank.factors[:, column]
+        counts = torch.bincount(labels).double()
+        entropy = math.log(len(labels)) - torch.xlogy(counts, counts).sum() / len(labels)
+        model = LogisticClassifier(C=math.inf, iterations=100).fit(bank.codes, labels)
+        loss = model.log_loss(bank.codes, labels).to(entropy)
+        return (1 - loss / entropy).clamp(0.0, 1.0)

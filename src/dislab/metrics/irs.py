@@ -1,0 +1,73 @@
+"""Interventional robustness score."""
+
+from typing import final
+
+import torch
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.interventional_robustness import held_deviations
+from dislab.functional.learning_split import spread_columns
+
+
+@final
+class IRS(Metric):
+    """How little each latent moves while its own factor is held and the others vary.
+
+    For each value of a factor the largest distance of a latent's codes from their mean is found,
+    averaged over the values, and divided by the largest distance over all images. One minus the
+    smallest such ratio is the latent's robustness; the score is their mean, weighted by the
+    latents' largest distances, so that it depends on their scales. Latents that stand still take
+    no part.
+
+    Suter et al. (2019), https://arxiv.org/abs/1811.00007, with a quantile in place of the largest
+    distance within a value, as in Locatello et al. (2019), https://arxiv.org/abs/1811.12359.
+    Factors that never vary are left out.
+
+    Args:
+        space: The factors behind the images.
+        quantile: Which quantile of the distances within a value counts as the largest.
+
+    Raises:
+        InputError: The quantile is not between 0 and 1.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
+    def __init__(self, space: FactorSpace, quantile: float = 0.99) -> None:
+        super().__init__(space)
+        if not 0 <= quantile <= 1:
+            raise InputError(f"quantile is {quantile}; it must lie between 0 and 1")
+        self.quantile = quantile
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The score `irs`, and its parts.
+
+        Parts are `irs_per_latent`, 0 for latents that stand still, and `irs_matrix` (latent,
+        factor), 0 for them and for factors that never vary. With no latent that moves the score
+        is 0.
+
+        Args:
+            bank: Checked codes and factors.
+        """
+        codes, varied = bank.codes, bank.varied.nonzero().flatten().tolist()
+        moving = (codes != codes[:1]).any(0)
+        largest = (codes - codes.mean(0)).abs().amax(0) * moving
+        held = torch.stack(
+            [held_deviations(codes, bank.factors[:, column], self.quantile) for column in varied],
+            dim=1,
+        )
+        scale = torch.where(moving, largest, 1.0)
+        matrix = (1 - held / scale[:, None]).clamp(0.0, 1.0) * moving[:, None]
+        per_latent = matrix.max(1).values
+        total = largest.sum()
+        return {
+            "irs": (per_latent * largest).sum() / torch.where(total > 0, total, 1.0),
+            "irs_per_latent": per_latent,
+            "irs_matrix": spread_columns(matrix, varied, len(self.space.factors), 0.0),
+        }

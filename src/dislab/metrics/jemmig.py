@@ -1,0 +1,60 @@
+"""Joint entropy minus mutual information gap."""
+
+import math
+from typing import final
+
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.information_scores import bin_entropies, joint_entropy_excess
+
+
+@final
+class JEMMIG(Metric):
+    """Joint entropy of a factor and its best latent, minus the gap to the second best latent.
+
+    In nats 0 is best. The primary score is one minus it, in units of its upper bound, the
+    factor's entropy plus the logarithm of the number of bins: 1 is best. Unlike `MIG` it falls
+    when the best latent holds more than the factor.
+
+    Do & Tran (2020), https://arxiv.org/abs/1908.09961, which bins samples of the posterior; here
+    the bins are those of `MIG`, of the codes themselves. Factors that never vary are left out.
+
+    Args:
+        space: The factors behind the images.
+        bins: Number of equal-width bins a latent.
+
+    Raises:
+        InputError: There are fewer than two bins.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
+    def __init__(self, space: FactorSpace, bins: int = 20) -> None:
+        super().__init__(space)
+        check_at_least("bins", bins, 2)
+        self.bins = bins
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The scores `jemmig`, normalised, and `jemmig_nats`, and `jemmig_per_factor`.
+
+        The part is normalised, and NaN for factors that never vary.
+
+        Args:
+            bank: Checked codes and factors.
+        """
+        gaps = bank.information(self.bins)
+        own = bin_entropies(bank.binned(self.bins), self.bins)
+        nats = joint_entropy_excess(gaps.mutual_information, gaps.entropy, own)
+        share = (1 - nats / (gaps.entropy + math.log(self.bins))).clamp(min=0.0)
+        share = share.masked_fill(~bank.varied, math.nan)
+        return {
+            "jemmig": share[bank.varied].mean(),
+            "jemmig_nats": nats[bank.varied].mean(),
+            "jemmig_per_factor": share,
+        }

@@ -1,0 +1,54 @@
+"""Mean pairwise mutual information of latents."""
+
+from typing import final
+
+import torch
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.mutual_information import information_gaps
+
+
+@final
+class MeanPairwiseMI(Metric):
+    """Mutual information of two latents, in nats, averaged over all pairs; 0 is best.
+
+    It needs no factors. Each latent is cut into equal-width bins, as in `MIG`; a latent that
+    stands still shares nothing.
+
+    Locatello et al. (2019), https://arxiv.org/abs/1811.12359.
+
+    Args:
+        space: The factors behind the images, which do not matter.
+        bins: Number of equal-width bins a latent.
+
+    Raises:
+        InputError: There are fewer than two bins.
+    """
+
+    higher_is_better = False
+    plot_lower_bound = 0.0
+
+    def __init__(self, space: FactorSpace, bins: int = 20) -> None:
+        super().__init__(space)
+        check_at_least("bins", bins, 2)
+        self.bins = bins
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The score `mean_pairwise_mi`, nats, and `pairwise_mutual_information`.
+
+        The part has shape (latent, latent), with the latents' entropies on the diagonal. The
+        score of a single latent is 0.
+
+        Args:
+            bank: Checked codes and factors.
+        """
+        binned = bank.binned(self.bins)
+        shared = information_gaps(bank.codes, binned, self.bins).mutual_information
+        latents = len(shared)
+        others = ~torch.eye(latents, dtype=torch.bool, device=shared.device)
+        mean = shared[others].mean() if latents > 1 else torch.zeros_like(shared[0, 0])
+        return {"mean_pairwise_mi": mean, "pairwise_mutual_information": shared}

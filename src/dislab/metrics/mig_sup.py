@@ -1,0 +1,56 @@
+"""The mutual information gap of latents."""
+
+from typing import final
+
+import torch
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.information_scores import gaps_per_latent, informed_latents
+
+
+@final
+class MIGSup(Metric):
+    """How far the best factor of a latent is ahead of the second best, averaged over latents.
+
+    It is `MIG` with the roles of latents and factors exchanged: information is taken in shares
+    of each factor's entropy. Idle latents count 0 in the mean over all latents; the mean over
+    informed ones, those that carry a twentieth of some factor's entropy, has a name of its own.
+
+    Li et al. (2020), https://arxiv.org/abs/2002.10549. Factors that never vary are left out.
+
+    Args:
+        space: The factors behind the images.
+        bins: Number of equal-width bins a latent.
+
+    Raises:
+        InputError: There are fewer than two bins.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
+    def __init__(self, space: FactorSpace, bins: int = 20) -> None:
+        super().__init__(space)
+        check_at_least("bins", bins, 2)
+        self.bins = bins
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The scores `mig_sup` and `mig_sup_active`, and `mig_sup_per_latent`.
+
+        Args:
+            bank: Checked codes and factors.
+        """
+        gaps = bank.information(self.bins)
+        information, entropy = gaps.mutual_information[:, bank.varied], gaps.entropy[bank.varied]
+        per_latent = gaps_per_latent(information, entropy)
+        active = informed_latents(information, entropy, 0.05)
+        return {
+            "mig_sup": per_latent.mean(),
+            "mig_sup_active": per_latent[active].sum() / torch.clamp(active.sum(), min=1),
+            "mig_sup_per_latent": per_latent,
+        }

@@ -1,0 +1,83 @@
+"""Modularity."""
+
+from typing import final
+
+import torch
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.importance import check_enough
+from dislab.functional.information_scores import informed_latents, modularity_per_latent
+
+
+@final
+class Modularity(Metric):
+    """How exclusively each latent tells of one factor.
+
+    A latent's modularity is one minus the mean squared information about the factors other than
+    its best, in units of the squared information about its best. The score is the mean over
+    latents; of all as published, so that idle latents, whose traces of chance information are
+    alike for all factors, lower it; or of the informed ones only, under a name of its own.
+
+    Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312, with the histograms of `MIG` as in
+    Locatello et al. (2019), https://arxiv.org/abs/1811.12359. A latent without any information
+    counts 0. Factors that never vary are left out.
+
+    Args:
+        space: The factors behind the images.
+        bins: Number of equal-width bins a latent.
+        active_only: Whether latents without information on any factor are left out.
+        active_share: From which share of a factor's entropy a latent counts as informed.
+
+    Raises:
+        InputError: There are fewer than two bins, or the share is not between 0 and 1.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
+    def __init__(
+        self,
+        space: FactorSpace,
+        bins: int = 20,
+        active_only: bool = False,
+        active_share: float = 0.05,
+    ) -> None:
+        super().__init__(space)
+        check_at_least("bins", bins, 2)
+        if not 0 <= active_share <= 1:
+            raise InputError(f"active_share is {active_share}; it must lie between 0 and 1")
+        self.bins = bins
+        self.active_only = active_only
+        self.active_share = active_share
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The score `modularity`, or `modularity_active`, and `modularity_per_latent`.
+
+        With `active_only` the number of informed latents, `modularity_num_active`, is among the
+        scores, and the score is 0 when there is none.
+
+        Args:
+            bank: Checked codes and factors.
+
+        Raises:
+            InputError: There are fewer than two factors that vary.
+        """
+        check_enough(2, int(bank.varied.sum()))
+        gaps = bank.information(self.bins)
+        information, entropy = gaps.mutual_information[:, bank.varied], gaps.entropy[bank.varied]
+        per_latent = modularity_per_latent(information)
+        if not self.active_only:
+            return {"modularity": per_latent.mean(), "modularity_per_latent": per_latent}
+        active = informed_latents(information, entropy, self.active_share)
+        mean = per_latent[active].mean() if active.any() else torch.zeros_like(per_latent[0])
+        return {
+            "modularity_active": mean,
+            "modularity_num_active": active.sum(),
+            "modularity_per_latent": per_latent,
+        }

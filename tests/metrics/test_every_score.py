@@ -1,0 +1,272 @@
+"""What holds for every score: order and units of latents, idle latents, noise, odd sizes."""
+
+import warnings
+from functools import partial
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+
+from dislab.factors import Factor, FactorSpace
+from dislab.functional.code_bank import ConstantFactorWarning
+from dislab.metrics import (
+    DCI,
+    DCIMIG,
+    IRS,
+    JEMMIG,
+    MCC,
+    MIG,
+    SAP,
+    BetaVAEScore,
+    DownstreamAccuracy,
+    Explicitness,
+    FactorVAEScore,
+    GaussianTotalCorrelation,
+    InfoMEC,
+    MeanPairwiseMI,
+    MIGSup,
+    Modularity,
+    WassersteinCorrelation,
+)
+from dislab.plugins import available
+
+SIZES = (3, 4, 5)
+SPACE = FactorSpace(
+    tuple(
+        Factor(name, tuple(map(float, range(size))))
+        for name, size in zip("abc", SIZES, strict=True)
+    )
+)
+
+
+class Case(NamedTuple):
+    """A score, what it makes of noise and of perfect codes at most and at least, and its laws."""
+
+    build: Any
+    noise: tuple[float, float]
+    perfect: tuple[float, float]
+    scale_free: bool = True
+    slack: float = 1e-9
+
+
+CHANCE = (1 / 3 + 1 / 4 + 1 / 5) / 3
+CASES = {
+    "beta_vae_score": Case(
+        partial(BetaVAEScore, points_train=600, points_test=300), (0.2, 0.5), (0.99, 1.0)
+    ),
+    "dci_gbt_disentanglement": Case(partial(DCI, learner="gbt"), (0, 0.1), (0.95, 1.0), slack=0.05),
+    "dci_hgbt_disentanglement": Case(DCI, (0, 0.1), (0.95, 1.0), slack=0.05),
+    "dci_rf_disentanglement": Case(partial(DCI, learner="rf"), (0, 0.1), (0.85, 1.0), slack=0.05),
+    "dci_lasso_informativeness": Case(
+        partial(DCI, learner="lasso"), (CHANCE - 0.1, CHANCE + 0.1), (0.99, 1.0)
+    ),
+    "dci_lassocv_informativeness": Case(
+        partial(DCI, learner="lassocv"),
+        (CHANCE - 0.1, CHANCE + 0.1),
+        (0.99, 1.0),
+        scale_free=False,
+        slack=1e-3,
+    ),
+    "dcimig": Case(DCIMIG, (0, 0.03), (0.95, 1.0)),
+    "downstream_logistic_400": Case(
+        partial(DownstreamAccuracy, labels=(10, 400), tested=400),
+        (CHANCE - 0.1, CHANCE + 0.1),
+        (0.95, 1.0),
+        slack=0.02,
+    ),
+    "explicitness_normalized": Case(Explicitness, (0, 0.1), (0.6, 1.0), slack=1e-6),
+    "factor_vae_score": Case(
+        partial(FactorVAEScore, votes_train=600, votes_test=300),
+        (0.2, 0.5),
+        (1.0, 1.0),
+        scale_free=False,
+    ),
+    "gaussian_total_correlation": Case(GaussianTotalCorrelation, (0, 0.02), (0, 0.02)),
+    "gaussian_wasserstein_correlation": Case(
+        WassersteinCorrelation, (0, 0.05), (0, 0.05), scale_free=False
+    ),
+    "infom_bins": Case(
+        partial(InfoMEC, estimator="bins"), (0, 0.35), (0.95, 1.0), scale_free=False
+    ),
+    "infom_knn": Case(InfoMEC, (0, 0.6), (0.95, 1.0), scale_free=False, slack=1e-3),
+    "irs": Case(IRS, (0, 0.35), (0.999, 1.0), scale_free=False),
+    "jemmig": Case(JEMMIG, (0, 0.3), (0.97, 1.0)),
+    "mcc_pearson": Case(MCC, (0, 0.08), (0.999, 1.0)),
+    "mcc_spearman": Case(partial(MCC, correlation="spearman"), (0, 0.08), (0.999, 1.0)),
+    "mean_pairwise_mi": Case(MeanPairwiseMI, (0, 0.15), (0, 0.05)),
+    "mig": Case(MIG, (0, 0.02), (0.95, 1.0)),
+    "mig_sup_active": Case(MIGSup, (0, 0.02), (0.95, 1.0)),
+    "modularity_active": Case(partial(Modularity, active_only=True), (0, 0), (0.99, 1.0)),
+    "sap_r2": Case(SAP, (0, 0.01), (0.99, 1.0)),
+    "sap_svc": Case(partial(SAP, predictor="svc", standardize=True), (0, 0.1), (0.3, 1.0)),
+}
+DETERMINISTIC = [name for name, case in CASES.items() if case.slack <= 1e-6]
+
+
+def draw_factors(images: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    columns = [torch.randint(size, (images,), generator=generator) for size in SIZES]
+    return torch.stack(columns, dim=1)
+
+
+def noise(images: int, latents: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed + 100)
+    return torch.randn(images, latents, generator=generator, dtype=torch.float64)
+
+
+def built(name: str) -> Any:
+    return CASES[name].build(SPACE)
+
+
+def score(name: str, codes: Tensor, factors: Tensor) -> dict[str, Tensor]:
+    metric = built(name)
+    metric.update(codes, factors)
+    result: dict[str, Tensor] = metric.compute()
+    return result
+
+
+def graded_codes(factors: Tensor) -> Tensor:
+    """Latents of which some know one factor, some two, some none."""
+    own = factors.double()
+    mixed = own @ torch.tensor([[1.0, 0, 0.4, 0], [0, 1, 0.4, 0], [0, 0, 0.2, 0]]).double()
+    return mixed + 0.3 * noise(len(factors), 4, seed=3)
+
+
+def test_every_score_obeys_laws() -> None:
+    classes = {type(built(name)).__name__ for name in CASES}
+    assert classes == {one.name for one in available("metrics") if one.distribution == "dislab"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_noise_and_perfect_codes(name: str) -> None:
+    factors = draw_factors(1200)
+    for codes, (least, most) in (
+        (noise(1200, 4), CASES[name].noise),
+        (factors.double(), CASES[name].perfect),
+    ):
+        value = score(name, codes, factors)[name].item()
+        assert least - 1e-12 <= value <= most + 1e-12
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_order_of_latents_does_not_matter(name: str) -> None:
+    factors = draw_factors(400 if "downstream" not in name else 800)
+    codes = graded_codes(factors)
+    order = torch.tensor([2, 0, 3, 1])
+    plain, changed = (score(name, one, factors)[name] for one in (codes, codes[:, order]))
+    assert changed.item() == pytest.approx(plain.item(), abs=CASES[name].slack)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.scale_free])
+def test_units_of_latents_do_not_matter(name: str) -> None:
+    factors = draw_factors(400 if "downstream" not in name else 800)
+    codes = graded_codes(factors)
+    scaled = codes * torch.tensor([4.0, 0.25, 2.0, 8.0]).double()
+    plain, changed = (score(name, one, factors)[name] for one in (codes, scaled))
+    assert changed.item() == pytest.approx(plain.item(), abs=max(CASES[name].slack, 1e-6))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["factor_vae_score", "gaussian_wasserstein_correlation", "infom_bins", "irs"],
+)
+def test_units_of_latents_matter_where_the_page_says_so(name: str) -> None:
+    factors = draw_factors(400)
+    codes = graded_codes(factors)
+    scaled = codes * torch.tensor([1.0, 1e-3, 1e2, 1.0]).double()
+    plain, changed = (score(name, one, factors)[name] for one in (codes, scaled))
+    assert abs(changed.item() - plain.item()) > 1e-3
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("kind", ["idle", "all idle", "wide", "few"])
+def test_odd_codes_give_numbers(name: str, kind: str) -> None:
+    images = {"wide": 24, "few": 12}.get(kind, 200)
+    if "downstream" in name:
+        images = 800
+    factors = draw_factors(images)
+    if kind in ("wide", "few"):
+        factors[:2] = torch.tensor([[0, 0, 0], [1, 1, 1]])
+    codes = {
+        "idle": torch.cat([graded_codes(factors), torch.full((images, 2), 7.1)], dim=1),
+        "all idle": torch.full((images, 3), 0.1).double(),
+        "wide": noise(images, 40),
+        "few": noise(images, 3),
+    }[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few images lack values
+        result = score(name, codes, factors)
+    for part, value in result.items():
+        assert bool(value.isfinite().all()), part
+    if kind == "all idle" and name not in ("beta_vae_score",):
+        assert result[name].item() <= 0.55 if "inform" in name or "down" in name else 1e-9
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+def test_idle_latents_change_nothing(name: str) -> None:
+    if name in ("mean_pairwise_mi", "explicitness_normalized"):
+        pytest.skip("a mean over latents, or an optimum up to its tolerance")
+    factors = draw_factors(400)
+    codes = graded_codes(factors)
+    more = torch.cat([codes, torch.full((400, 2), 0.1).double()], dim=1)
+    plain, changed = (score(name, one, factors)[name] for one in (codes, more))
+    assert changed.item() == pytest.approx(plain.item(), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_factors_that_never_vary_are_left_out(name: str) -> None:
+    factors = draw_factors(200 if "downstream" not in name else 800)
+    codes = graded_codes(factors)
+    factors[:, 1] = 2
+    with pytest.warns(ConstantFactorWarning, match="b took one value only"):
+        result = score(name, codes, factors)
+    for part, value in result.items():
+        if part.endswith("per_factor") and part != "dcimig_per_factor":
+            assert value.isnan().tolist() == [False, True, False], part
+        else:
+            assert bool(value.isfinite().all()), part
+
+
+@pytest.mark.parametrize("name", ["beta_vae_score", "factor_vae_score", "infom_knn"])
+def test_seeds_repeat_and_differ(name: str) -> None:
+    factors = draw_factors(300)
+    codes = torch.round(noise(300, 4), decimals=1)
+    one, two = built(name), built(name)
+    other = built(name)
+    other.seed = 1
+    results = []
+    for metric in (one, two, other):
+        metric.update(codes, factors)
+        results.append(metric.compute())
+    for part in results[0]:
+        assert torch.equal(results[0][part], results[1][part]), part
+    assert any(not torch.equal(results[0][part], results[2][part]) for part in results[0])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_incomplete_and_correlated_images_are_fine(name: str) -> None:
+    factors = draw_factors(1500)
+    factors = factors[(factors[:, 1] - factors[:, 2]).abs() <= 1]
+    if "downstream" in name:
+        factors = torch.cat([factors, factors])
+    least, most = CASES[name].perfect
+    value = score(name, factors.double(), factors)[name].item()
+    if CASES[name].build in (GaussianTotalCorrelation, WassersteinCorrelation, MeanPairwiseMI):
+        assert value > most  # the factors themselves depend on each other
+    elif name in ("dcimig", "infom_bins", "infom_knn", "mig", "mig_sup_active", "jemmig"):
+        assert value < least  # a latent knows of the other factor what its own one tells
+    else:
+        assert value > 0.3
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_direction_and_bounds_are_declared(name: str) -> None:
+    metric = built(name)
+    unsupervised = (GaussianTotalCorrelation, WassersteinCorrelation, MeanPairwiseMI)
+    assert metric.higher_is_better is not isinstance(metric, unsupervised)
+    assert metric.plot_lower_bound == 0.0
+    assert metric.plot_upper_bound == (None if isinstance(metric, unsupervised) else 1.0)
+    factors = draw_factors(800)
+    first = next(iter(score(name, graded_codes(factors), factors).values()))
+    assert first.ndim == 0

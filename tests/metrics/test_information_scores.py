@@ -1,0 +1,144 @@
+"""The scores read off mutual information, against scikit-learn's counts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dislab.errors import InputError
+from dislab.metrics import DCIMIG, JEMMIG, InfoMEC, MeanPairwiseMI, MIGSup, Modularity
+
+
+def compute(metric: Any, graded: Any) -> Any:
+    metric.update(graded.codes, graded.factors)
+    return metric.compute()
+
+
+def test_modularity(graded: Any, information: Any) -> None:
+    squared = information[:4, :3] ** 2
+    best = squared.max(1)
+    expected = 1 - (squared.sum(1) - best) / (2 * best)
+    result = compute(Modularity(graded.space), graded)
+    assert result["modularity_per_latent"].tolist() == pytest.approx(expected.tolist(), abs=1e-9)
+    assert result["modularity"].item() == pytest.approx(expected.mean(), abs=1e-9)
+    share = (information[:4, :3] / information[4, :3]).max(1)
+    threshold = float(np.sort(share)[1])
+    informed = compute(Modularity(graded.space, active_only=True, active_share=threshold), graded)
+    assert informed["modularity_num_active"].item() == 3
+    mean = expected[share >= threshold].mean()
+    assert informed["modularity_active"].item() == pytest.approx(mean, abs=1e-9)
+
+
+def test_modularity_needs_two_factors(graded: Any) -> None:
+    factors = graded.factors.clone()
+    factors[:, 1:] = 0
+    metric = Modularity(graded.space)
+    metric.update(graded.codes, factors)
+    with pytest.warns(UserWarning, match="b, c took"), pytest.raises(InputError, match="1 factors"):
+        metric.compute()
+    with pytest.raises(InputError, match="active_share is 2"):
+        Modularity(graded.space, active_share=2.0)
+
+
+def test_mig_sup(graded: Any, information: Any) -> None:
+    share = np.sort(information[:4, :3] / information[4, :3], axis=1)
+    expected = share[:, -1] - share[:, -2]
+    result = compute(MIGSup(graded.space), graded)
+    assert result["mig_sup_per_latent"].tolist() == pytest.approx(expected.tolist(), abs=1e-9)
+    assert result["mig_sup"].item() == pytest.approx(expected.mean(), abs=1e-9)
+    informed = share[:, -1] >= 0.05
+    assert result["mig_sup_active"].item() == pytest.approx(expected[informed].mean(), abs=1e-9)
+
+
+def test_jemmig(graded: Any, information: Any) -> None:
+    table, own, entropy = information[:4, :3], information[:4, 3], information[4, :3]
+    order = np.argsort(table, axis=0)
+    best, second = order[-1], order[-2]
+    columns = np.arange(3)
+    joint = own[best] + entropy - table[best, columns]
+    nats = joint - table[best, columns] + table[second, columns]
+    share = 1 - nats / (entropy + np.log(20))
+    result = compute(JEMMIG(graded.space), graded)
+    assert result["jemmig_per_factor"].tolist() == pytest.approx(share.tolist(), abs=1e-9)
+    assert result["jemmig"].item() == pytest.approx(share.mean(), abs=1e-9)
+    assert result["jemmig_nats"].item() == pytest.approx(nats.mean(), abs=1e-9)
+
+
+def test_dcimig(graded: Any, information: Any) -> None:
+    best = np.zeros(3)
+    for row in information[:4, :3]:
+        ordered = np.sort(row)
+        best[row.argmax()] = max(best[row.argmax()], ordered[-1] - ordered[-2])
+    result = compute(DCIMIG(graded.space), graded)
+    assert result["dcimig_per_factor"].tolist() == pytest.approx(best.tolist(), abs=1e-9)
+    expected = best.sum() / information[4, :3].sum()
+    assert result["dcimig"].item() == pytest.approx(expected, abs=1e-9)
+
+
+def test_mean_pairwise_mi(graded: Any) -> None:
+    from sklearn.metrics import mutual_info_score
+
+    columns = graded.codes.numpy().T
+    binned = [np.digitize(one, np.histogram(one, 20)[1][:-1]) for one in columns]
+    table = np.array([[mutual_info_score(a, b) for a in binned] for b in binned])
+    result = compute(MeanPairwiseMI(graded.space), graded)
+    np.testing.assert_allclose(result["pairwise_mutual_information"].numpy(), table, atol=1e-9)
+    expected = (table.sum() - np.trace(table)) / 12
+    assert result["mean_pairwise_mi"].item() == pytest.approx(expected, abs=1e-9)
+    single = MeanPairwiseMI(graded.space)
+    single.update(graded.codes[:, :1], graded.factors)
+    assert single.compute()["mean_pairwise_mi"].item() == 0.0
+
+
+def test_info_mec(graded: Any, information: Any) -> None:
+    codes = graded.codes.clone()
+    codes[:, 3] = codes[:, 3] * 1e-3  # its range is below a twentieth of the largest
+    metric = InfoMEC(graded.space, estimator="bins")
+    metric.update(codes, graded.factors)
+    result = metric.compute()
+    shares = information[:3, :3] / information[4, :3]
+    infom = (shares.max(1) / shares.sum(1) - 1 / 3) * 1.5
+    infoc = (shares.max(0) / shares.sum(0) - 1 / 3) * 1.5
+    assert result["infomec_num_active"].item() == 3
+    assert result["infom_bins"].item() == pytest.approx(infom.mean(), abs=1e-6)
+    assert result["infoc_bins"].item() == pytest.approx(infoc.mean(), abs=1e-6)
+
+
+def test_what_a_linear_classifier_extracts(graded: Any) -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+
+    codes = graded.codes.numpy()
+    scaled = (codes - codes.mean(0)) / codes.std(0)
+    expected = []
+    for labels in graded.factors.numpy().T:
+        model = LogisticRegression(C=1e9, max_iter=1000).fit(scaled, labels)
+        share = np.bincount(labels) / len(labels)
+        loss = log_loss(labels, model.predict_proba(scaled))
+        expected.append(1 + loss / (share * np.log(share)).sum())
+    result = compute(InfoMEC(graded.space), graded)
+    assert result["infoe_per_factor"].tolist() == pytest.approx(expected, abs=1e-3)
+    assert result["infoe"].item() == pytest.approx(np.mean(expected), abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", [MIGSup, JEMMIG, DCIMIG, MeanPairwiseMI, Modularity, InfoMEC])
+def test_bins_below_two_are_refused(kind: Any, graded: Any) -> None:
+    with pytest.raises(InputError, match="bins is 1; it must be a finite number of at least 2"):
+        kind(graded.space, bins=1)
+
+
+def test_no_neighbours_are_refused(graded: Any) -> None:
+    with pytest.raises(InputError, match="neighbours is 0"):
+        InfoMEC(graded.space, neighbours=0)
+
+
+def test_neighbours_and_bins_agree_on_clear_codes(graded: Any) -> None:
+    results = {}
+    for estimator in ("knn", "bins"):
+        metric = InfoMEC(graded.space, estimator=estimator)
+        noise = torch.randn(450, 3, generator=torch.Generator().manual_seed(0))
+        metric.update(graded.factors + 0.01 * noise, graded.factors)
+        results[estimator] = metric.compute()
+    knn, bins = (results[one][f"infomec_{one}_information"] for one in ("knn", "bins"))
+    torch.testing.assert_close(knn, bins, atol=0.08, rtol=0.0)

@@ -1,0 +1,46 @@
+"""Interventional robustness, against a loop over values."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dislab.errors import InputError
+from dislab.metrics import IRS
+
+
+def test_equals_a_loop(graded: Any) -> None:
+    metric = IRS(graded.space)
+    metric.update(graded.codes, graded.factors)
+    result = metric.compute()
+    codes, factors = graded.codes.numpy(), graded.factors.numpy()
+    largest = np.abs(codes - codes.mean(0)).max(0)
+    matrix = np.zeros((4, 3))
+    for factor in range(3):
+        held = []
+        for value in np.unique(factors[:, factor]):
+            own = codes[factors[:, factor] == value]
+            held.append(np.percentile(np.abs(own - own.mean(0)), 99, axis=0))
+        matrix[:, factor] = 1 - np.mean(held, axis=0) / largest
+    np.testing.assert_allclose(result["irs_matrix"].numpy(), matrix, atol=1e-9)
+    expected = np.average(matrix.max(1), weights=largest)
+    assert result["irs"].item() == pytest.approx(expected, abs=1e-9)
+
+
+def test_by_hand(graded: Any) -> None:
+    # held at a=0: codes 0, 1; at a=1: 2, 3; about means 0.5 and 2.5; all about 1.5
+    codes = torch.tensor([[0.0], [1.0], [2.0], [3.0]])
+    factors = torch.tensor([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
+    metric = IRS(graded.space, quantile=1.0)
+    metric.update(codes, factors)
+    with pytest.warns(UserWarning, match="c took one value only"):
+        result = metric.compute()
+    assert result["irs_matrix"].tolist() == [pytest.approx([2 / 3, 1 / 3, 0.0])]
+    assert result["irs"].item() == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("quantile", [-0.1, 1.1, float("nan")])
+def test_bad_quantiles_are_named(quantile: float, graded: Any) -> None:
+    with pytest.raises(InputError, match="quantile is"):
+        IRS(graded.space, quantile=quantile)

@@ -1,0 +1,53 @@
+"""Mean correlation coefficient."""
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from dislab.metrics import MCC
+
+
+@pytest.mark.parametrize("correlation", ["pearson", "spearman"])
+def test_equals_the_best_of_all_assignments(correlation: Any, graded: Any) -> None:
+    metric = MCC(graded.space, correlation=correlation)
+    metric.update(graded.codes, graded.factors)
+    result = metric.compute()
+    codes, factors = graded.codes.numpy(), graded.factors.numpy().astype(float)
+    if correlation == "spearman":
+        codes, factors = stats.rankdata(codes, axis=0), stats.rankdata(factors, axis=0)
+    table = np.corrcoef(codes.T, factors.T)[:4, 4:]
+    best = max(
+        np.mean([abs(table[latent, factor]) for factor, latent in enumerate(order)])
+        for order in permutations(range(4), 3)
+    )
+    assert result[f"mcc_{correlation}"].item() == pytest.approx(best, abs=1e-9)
+    np.testing.assert_allclose(result[f"mcc_{correlation}_correlation"].numpy(), table, atol=1e-9)
+
+
+def test_two_factors_cannot_share_a_latent(graded: Any) -> None:
+    both = (graded.factors[:, :1] + graded.factors[:, 1:2]).double()
+    metric = MCC(graded.space)
+    metric.update(torch.cat([both, torch.zeros(450, 2)], dim=1), graded.factors)
+    own = metric.compute()["mcc_pearson_per_factor"]
+    assert (own > 0.5).sum().item() == 1
+
+
+def test_factors_without_a_latent_count_zero(graded: Any) -> None:
+    metric = MCC(graded.space)
+    metric.update(graded.factors[:, :1].double(), graded.factors)
+    assert metric.compute()["mcc_pearson"].item() == pytest.approx(1 / 3)
+
+
+def test_ranks_see_through_monotone_maps(graded: Any) -> None:
+    codes = torch.exp(3 * graded.factors.double())
+    values = {}
+    for correlation in ("pearson", "spearman"):
+        metric = MCC(graded.space, correlation=correlation)
+        metric.update(codes, graded.factors)
+        values[correlation] = metric.compute()[f"mcc_{correlation}"].item()
+    assert values["spearman"] == pytest.approx(1.0)
+    assert values["pearson"] < 0.9
