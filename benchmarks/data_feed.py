@@ -1,5 +1,8 @@
 """Images a second that each data module delivers, against gathering alone; prints JSON.
 
+Seconds are those of this process's processor, which others that share it do not lengthen much; of
+the clock where worker processes or a GPU take part.
+
     python benchmarks/data_feed.py > feed.json
 
 Every round times each way of feeding once, in turn, on one thread. Every way draws new states for
@@ -143,15 +146,19 @@ def measure(batch_size: int, rounds: int, batches: int, num_workers: int) -> dic
         spread = prepared(SingleData, batch_size, "host", num_workers)
         label = f"SingleData, {num_workers} workers"
         ways[label] = (1, deliver(spread, torch.device("cpu")))
+    clocks = {
+        name: time.perf_counter if "workers" in name or " to cuda" in name else time.process_time
+        for name in ways
+    }
     rates: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
         for name, (images, way) in ways.items():
             # the slow way is timed on fewer batches
             count = max(1, batches // 10) if name == "one by one" else batches
-            start = time.perf_counter()
+            start = clocks[name]()
             way(count)
             if number:  # the first round fills the page cache, and builds what is built once
-                rates[name].append(count * batch_size * images / (time.perf_counter() - start))
+                rates[name].append(count * batch_size * images / (clocks[name]() - start))
     return {name: summary(values) for name, values in rates.items()}
 
 

@@ -1,15 +1,21 @@
 """What all data modules share: workers, transforms, correlations, empty splits."""
 
+import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import jsonargparse
+import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
+import yaml
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dislab.base import DataModule, Dataset
+from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.datamodules import (
     ClampedData,
     CompositionData,
@@ -21,6 +27,7 @@ from dislab.datamodules import (
 from dislab.datamodules._runs import Lottery, Runs, groups
 from dislab.datamodules._transforms import transform, transformed_shape
 from dislab.errors import InputError
+from dislab.plugins import available, load_all
 
 Batches = Callable[..., list[Any]]
 
@@ -69,6 +76,62 @@ def test_resumes_in_the_middle_of_an_epoch(
     resumed.load_state_dict(stopped.state_dict())
     rest = [resumed.on_after_batch_transfer(one, 0) for one in resumed.train_dataloader()]
     assert first + parts(rest)[:4] == whole
+
+
+class Watcher(pl.LightningModule):
+    """Keeps what it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(()))
+        self.seen: list[Any] = []
+
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+        self.seen.append(batch)
+        loss: Tensor = self.weight * batch.image.mean()
+        return loss
+
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """Never called: there is nothing to validate."""
+
+    def predict_step(self, batch: Any, batch_idx: int) -> Tensor:
+        self.seen.append(batch)
+        factors: Tensor = batch.factors
+        return factors
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+@pytest.mark.parametrize("build", MODULES)
+def test_under_a_trainer(build: Any, tiny: Dataset, batches: Batches, tmp_path: Path) -> None:
+    """Images come in the trainer's precision, numbers as they are; prediction shows images."""
+    data = build(tiny, batch_size=8, validation=0.0)
+    expected = batches(data, count=3)
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        precision="64-true",
+        max_steps=3,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        limit_val_batches=0,
+        default_root_dir=tmp_path,
+    )
+    torch.manual_seed(5)
+    watcher = Watcher()
+    trainer.fit(watcher, datamodule=build(tiny, batch_size=8, validation=0.0))
+    for batch, wanted in zip(watcher.seen, expected, strict=True):
+        assert type(batch) is data.batch_type
+        for part, other in zip(batch, wanted, strict=True):
+            assert part.dtype == (torch.float64 if other.is_floating_point() else other.dtype)
+            assert torch.equal(part.to(other.dtype), other)
+    watcher.seen = []
+    trainer.predict(watcher, datamodule=data, return_predictions=False)
+    shown = torch.cat([batch.factors for batch in watcher.seen])
+    assert {type(batch) for batch in watcher.seen} == {ImageBatch}
+    assert tiny.factors.index(shown.numpy()).tolist() == data.indices("test").tolist()
 
 
 @pytest.mark.parametrize("build", MODULES[1:])
@@ -194,3 +257,30 @@ def test_runs_and_lotteries_by_hand() -> None:
     assert set(
         Lottery(3).between(np.random.default_rng(0), np.array([1] * 50), np.array([3] * 50))
     ) == {1, 2}
+
+
+DOCS = (Path(__file__).parents[2] / "docs/datasets.md").read_text()
+EXAMPLES = [text for text in re.findall(r"```yaml\n(.*?)```", DOCS, re.S) if "Data\n" in text]
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_documented_configurations_make_a_data_module(text: str, tmp_path: Path) -> None:
+    load_all()
+    shared = """
+    correlation: {factors: [posX, scale], strength: 1}
+    resize: 32
+    colour: rgb
+"""
+    (tmp_path / "config.yaml").write_text(text + shared)
+    parser = jsonargparse.ArgumentParser()
+    parser.add_argument("--config", action="config")
+    parser.add_subclass_arguments(DataModule, "data")
+    parsed = parser.parse_args(["--config", str(tmp_path / "config.yaml")])
+    data = parser.instantiate(parsed).data
+    assert isinstance(data, DataModule)
+    assert data.image_shape == (3, 32, 32)
+
+
+def test_every_data_module_is_documented() -> None:
+    names = {yaml.safe_load(text)["data"]["class_path"] for text in EXAMPLES}
+    assert names == {plugin.name for plugin in available("datamodules")}
