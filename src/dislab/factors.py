@@ -220,19 +220,19 @@ class FactorSpace:
         if len(np.unique(self._keys(self.table))) < len(self.table):
             raise InputError("the table of positions repeats a state")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the factors."""
         return tuple(factor.name for factor in self.factors)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of values of each factor."""
         return tuple(len(factor) for factor in self.factors)
 
     def __len__(self) -> int:
         """Number of states."""
-        return int(np.prod(self.sizes)) if self.table is None else len(self.table)
+        return self._count
 
     def __getitem__(self, name: str) -> Factor:
         """The factor of that name.
@@ -266,11 +266,13 @@ class FactorSpace:
             InputError: A number is no state.
         """
         index = np.asarray(index, dtype=np.int64)
-        if index.size and (index.min() < 0 or index.max() >= len(self)):
+        # unsigned, a negative number is larger than any state
+        if index.size and index.view(np.uint64).max() >= self._count:
             raise InputError(f"state numbers run from 0 to {len(self) - 1}")
         if self.table is not None:
             return np.asarray(self.table[index], dtype=np.int64)
-        return np.stack(np.unravel_index(index, self.sizes), axis=-1).astype(np.int64)
+        positions = index[..., None] // self._strides
+        return np.remainder(positions, self._sizes, out=positions)
 
     def index(self, positions: npt.ArrayLike) -> Indices:
         """State numbers of positions, shape of `positions` without its last axis.
@@ -343,6 +345,19 @@ class FactorSpace:
                 "some, but never all by one"
             )
         return np.flatnonzero(matches)
+
+    @cached_property
+    def _count(self) -> int:
+        return math.prod(self.sizes) if self.table is None else len(self.table)
+
+    @cached_property
+    def _sizes(self) -> Indices:
+        return np.asarray(self.sizes, dtype=np.int64)
+
+    @cached_property
+    def _strides(self) -> Indices:
+        """How many states pass before each factor takes its next value, in a complete grid."""
+        return np.cumprod([1, *self.sizes[:0:-1]], dtype=np.int64)[::-1].copy()
 
     @property
     def _countable(self) -> bool:
