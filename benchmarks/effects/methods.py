@@ -137,9 +137,28 @@ def main() -> None:
         found["hardware"] = f"{os.cpu_count()}-core {platform.machine()}, one thread each"
         found["versions"] = {one: version(one) for one in ("dislab", "torch", "lightning")}
         found["versions"]["python"] = platform.python_version()
-        temporary = RESULT.with_suffix(".tmp")
-        temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        temporary.replace(RESULT)
+        write(found)
+    write(found)
+
+
+def write(found: dict[str, Any]) -> None:
+    """Writes the records, and the table that the docs show of them."""
+    scores = {"mig": "MIG", "dci_hgbt_disentanglement": "DCI D", "factor_vae_score": "FactorVAE"}
+    rows = []
+    for name in (name for name in METHODS if name in found["methods"]):
+        record = found["methods"][name]
+        loss = record["losses"].get("test/reconstruction")
+        row = [f"`{name}`", f"{record['steps']:,}", f"{record['seconds'] / 60:.0f} min"]
+        row.append("" if loss is None else f"{loss:.1f}")
+        for score in scores:
+            value = record["scores"].get(score)
+            row.append("" if value is None else f"{value:.3f}")
+        rows.append(row)
+    header = ["configuration", "steps", "wall time", "reconstruction, nats", *scores.values()]
+    found["tables"] = {"methods": {"header": header, "rows": rows}}
+    temporary = RESULT.with_suffix(".tmp")
+    temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    temporary.replace(RESULT)
 
 
 if __name__ == "__main__":
