@@ -25,7 +25,7 @@ from standard_codes import draw_factors, provenance, space_of, standard_codes
 SCORES = ("disentanglement", "completeness", "informativeness")
 KINDS = ("perfect", "rotated", "noisy", "split", "merged", "dead")
 PARTS = {
-    "kinds": {"sizes": (3, 6, 10, 8, 8), "latents": 10, "images": 4500},
+    "kinds": {"sizes": (3, 6, 10, 8, 8), "latents": 10, "images": 3000},
     "graded": {"sizes": (3, 4, 5, 6), "latents": 8, "images": 1500},
 }
 

@@ -56,6 +56,17 @@ def test_a_value_that_no_test_image_shows_is_left_out(graded: Any) -> None:
     assert bool(metric.compute()["explicitness"].isfinite())
 
 
+def test_a_value_that_is_only_tested_on_is_left_out(graded: Any) -> None:
+    factors = graded.factors.clone()
+    factors[:300, 2] = factors[:300, 2].clamp(max=4)
+    factors[300:, 2] = 5 - factors[300:, 2]
+    metric = Explicitness(graded.space)
+    metric.update(graded.codes, factors)
+    with pytest.warns(UserWarning, match="1 values of factor c .* learn from; they are left out"):
+        result = metric.compute()
+    assert bool(result["explicitness_per_factor"].isfinite().all())
+
+
 def test_tests_on_one_image_are_refused(graded: Any) -> None:
     metric = Explicitness(graded.space, test_fraction=0.001)
     metric.update(graded.codes, graded.factors)

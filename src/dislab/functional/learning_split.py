@@ -38,7 +38,13 @@ def train_count(images: int, test_fraction: float) -> int:
     return min(max(images - round(images * test_fraction), 2), images - 1)
 
 
-def check_labels(labels: Int[Tensor, " image"], train: int, score: str, name: str) -> None:
+def check_labels(
+    labels: Int[Tensor, " image"],
+    train: int,
+    score: str,
+    name: str,
+    unseen_values: str = "all images with them count as mistakes",
+) -> None:
     """Refuses a factor that the first images do not show to vary, and warns of unseen values.
 
     Args:
@@ -46,6 +52,7 @@ def check_labels(labels: Int[Tensor, " image"], train: int, score: str, name: st
         train: How many images, the first ones, are learnt from.
         score: Name of the score, for the message.
         name: Name of the factor.
+        unseen_values: What becomes of values that are in the test part only, for the warning.
 
     Raises:
         InputError: The images to learn from have one value only.
@@ -62,7 +69,7 @@ def check_labels(labels: Int[Tensor, " image"], train: int, score: str, name: st
     if unseen:
         warnings.warn(
             f"{len(unseen)} values of factor {name} occur in the images to test on but not in "
-            "those to learn from; all images with them count as mistakes",
+            f"those to learn from; {unseen_values}",
             UnseenValueWarning,
             stacklevel=5,
         )

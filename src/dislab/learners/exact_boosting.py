@@ -63,7 +63,8 @@ class ExactBoosting:
         Raises:
             InputError: Nothing has been learnt yet.
         """
-        return torch.from_numpy(self._fitted().feature_importances_)
+        # rounding leaves some of scikit-learn's a little below zero, such as -1e-18
+        return torch.from_numpy(self._fitted().feature_importances_).clamp(min=0.0)
 
     def _fitted(self) -> "GradientBoostingClassifier":
         if self._model is None:

@@ -68,7 +68,7 @@ class Explicitness(Metric):
         cut = train_count(len(bank.codes), self.test_fraction)
         for column in varied:
             name = self.space.names[column]
-            check_labels(bank.factors[:, column], cut, "Explicitness", name)
+            check_labels(bank.factors[:, column], cut, "Explicitness", name, "they are left out")
         answers, owner = self._questions(bank, varied)
         usable = answers[:cut].any(0) & ~answers[:cut].all(0)
         answers, owner = answers[:, usable], owner[usable]
