@@ -1,0 +1,5 @@
+"""Factorised support for dislab."""
+
+from dislab_hfs.hfs import HFS
+
+__all__ = ["HFS"]

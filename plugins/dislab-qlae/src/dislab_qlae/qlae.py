@@ -1,0 +1,164 @@
+"""Quantised-latent autoencoder."""
+
+import math
+from functools import partial
+from typing import Any, final
+
+import torch
+from jaxtyping import Float, Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor, nn
+
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageBatch,
+    ImageShape,
+    Objective,
+    Terms,
+)
+from dislab.functional.checks import check_at_least
+from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab_qlae.quantization import Snapped, even_values, snap, snapping_losses, values_in_use
+
+
+@final
+class QLAE(Objective):
+    """Autoencoder whose latents each take one of a few learned scalar values.
+
+    Hsu et al. (2023), https://arxiv.org/abs/2305.18378, section 3. Each of the encoder's outputs is
+    snapped to the nearest value of its own codebook; the decoder sees the values, and its gradient
+    passes to the encoder as if nothing had been snapped. Codes are the values: there is no
+    posterior and no noise. Strong weight decay of encoder and decoder is part of the method: the
+    optimiser's decay applies to their weights, neither to biases nor to the codebooks.
+
+    The paper weighs means over pixels and latents. Here everything is in nats per image, so that
+    the two distances are multiplied by the number of subpixels: its loss times that number.
+
+    Departures from the paper: any encoder and decoder, where it has networks of its own with a
+    decoder of StyleGAN's kind; gradients are clipped only where the trainer is told to.
+
+    Args:
+        image_shape: Channels, height and width; the command line takes it from the data.
+        latent_dim: Number of latents; the paper takes twice the number of factors.
+        encoder: Makes the encoder, with one output a latent.
+        decoder: Makes the decoder.
+        values: Values in each latent's codebook, evenly spaced from −½ to ½ at the start.
+        quantize: Weight of the distance that draws values to latents, as in the paper.
+        commit: Weight of the distance that draws latents to values, as in the paper.
+        likelihood: How pixels are distributed around the decoder's output.
+        optimizer: Makes the optimiser; None is the paper's AdamW with a learning rate of 1e-3 and
+            a weight decay of 0.1.
+        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+
+    Raises:
+        InputError: There is no latent or a codebook of fewer than two values, a weight is negative,
+            or a part refuses its settings.
+    """
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        latent_dim: int,
+        encoder: EncoderBuilder,
+        decoder: DecoderBuilder,
+        values: int = 10,
+        quantize: float = 0.01,
+        commit: float = 0.01,
+        likelihood: Likelihood = "bernoulli",
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        paper = partial(torch.optim.AdamW, lr=1e-3, weight_decay=0.1)
+        super().__init__(optimizer or paper, scheduler)
+        self.save_hyperparameters()
+        check_at_least("latent_dim", latent_dim, 1)
+        check_at_least("values", values, 2)
+        check_at_least("quantize", quantize, 0)
+        check_at_least("commit", commit, 0)
+        self.quantize = quantize
+        self.commit = commit
+        self.subpixels = math.prod(image_shape)
+        self.likelihood: Likelihood = likelihood
+        self.encoder = encoder(image_shape, latent_dim)
+        self.decoder = decoder(latent_dim, image_shape)
+        self.values = nn.Parameter(even_values(latent_dim, values))
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Nothing: the method is deterministic."""
+        return {}
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        """Negative log likelihood given the values, plus the two weighted distances.
+
+        The log holds the distances as `quantize` and `commit`, unweighted means over latents, and
+        the number of different values that the batch takes, averaged over latents, as
+        `values_in_use`.
+        """
+        z = self.encoder(batch.image)
+        snapped = snap(z, self.values)
+        output = self.decoder(snapped.straight)
+        reconstruction = negative_log_likelihood(output, batch.image, self.likelihood)
+        quantize, commit = snapping_losses(z, snapped.value)
+        weighted = self.quantize * quantize + self.commit * commit
+        log = {
+            "reconstruction": reconstruction,
+            "quantize": quantize,
+            "commit": commit,
+            "values_in_use": values_in_use(snapped.number, self.values.shape[1]),
+        }
+        return Terms(reconstruction + self.subpixels * weighted, log)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """The weights with the optimiser's decay; biases and codebooks without any."""
+        free = {
+            id(one)
+            for name, one in self.named_parameters()
+            if one is self.values or name.endswith("bias")
+        }
+        (every,) = super().parameter_groups()
+        decayed = [one for one in every["params"] if id(one) not in free]
+        others = [one for one in every["params"] if id(one) in free]
+        return [{"params": decayed}, {"params": others, "weight_decay": 0.0}]
+
+    def snapped(self, image: Float[Tensor, "batch channel height width"]) -> Snapped:
+        """The latents' values and value numbers.
+
+        Args:
+            image: Pixels in [0, 1].
+        """
+        return snap(self.encoder(image), self.values)
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """The latents' values, in float32 or wider."""
+        return self.snapped(image).value
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of values, pixels in [0, 1]; other numbers are decoded as they are."""
+        return mean_image(self.decoder(z), self.likelihood)
+
+    def reconstruct(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """The decoded codes of images."""
+        return self.decode(self.codes(image))
+
+    def traverse(
+        self, image: Float[Tensor, "1 channel height width"]
+    ) -> Float[Tensor, "latent value channel height width"]:
+        """Mean images of one image's code with each latent set to each of its values in turn.
+
+        Args:
+            image: Pixels in [0, 1], a single image.
+        """
+        latents, count = self.values.shape
+        code = self.codes(image).expand(latents, count, latents)
+        own = torch.eye(latents, dtype=torch.bool, device=code.device)[:, None]
+        ascending = self.values.to(code.dtype).sort(1).values[:, :, None]
+        moved = torch.where(own, ascending, code)
+        return self.decode(moved.flatten(0, 1)).unflatten(0, (latents, count))
