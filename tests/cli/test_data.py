@@ -135,6 +135,7 @@ def test_a_sheet_shows_the_images_themselves() -> None:
         ),
         (["prepare", "FolderDataset"], "FolderDataset needs a folder: give --folder"),
         (["prepare", "DSprites", "--path", "x"], "path 'x' is not read with source rendered"),
+        (["show", "GaussianBlob", "--images", "0"], "images is 0; it must be"),
         (["prepare", "GaussianBlob", "--out", "x"], "GaussianBlob has no setting 'out'"),
     ],
 )

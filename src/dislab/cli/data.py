@@ -17,7 +17,7 @@ _ACTIONS: Final = ("list", "prepare", "show")
 
 _HELP: Final = """usage: dislab data list [--json]
        dislab data prepare NAME [--SETTING VALUE ...]
-       dislab data show NAME [--out DIR] [--SETTING VALUE ...]
+       dislab data show NAME [--out DIR] [--images COUNT] [--SETTING VALUE ...]
 
 List the data sets, make or fetch one's files, or draw pictures of its images and factors.
 `dislab data prepare NAME --help` explains the settings of a data set.
@@ -62,7 +62,7 @@ def _list(args: list[str]) -> int:
 
 
 def _prepare(name: str, settings: list[str]) -> int:
-    dataset = _made("prepare", name, settings)[0]
+    dataset, _ = _made("prepare", name, settings)
     dataset.prepare()
     size = sum(table.nbytes for table in dataset.tables().values())
     where = ", ".join(f"{key} {value}" for key, value in dataset.provenance().items())
@@ -71,20 +71,24 @@ def _prepare(name: str, settings: list[str]) -> int:
 
 
 def _show(name: str, settings: list[str]) -> int:
-    dataset, out = _made("show", name, settings)
+    dataset, given = _made("show", name, settings)
     dataset.prepare()
     from dislab import plots
     from dislab.cli.sheets import sample_sheet, traversal_sheet
 
-    for kind, draw in (("samples", sample_sheet), ("traversals", traversal_sheet)):
-        path = out / f"{name}_{kind}.png"
-        plots.save(draw(dataset), path)
+    sheets = {
+        "samples": sample_sheet(dataset, given["images"]),
+        "traversals": traversal_sheet(dataset),
+    }
+    for kind, sheet in sheets.items():
+        path = Path(given["out"], f"{name}_{kind}.png")
+        plots.save(sheet, path)
         print(path)
     return 0
 
 
-def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, Path]":
-    """A data set with its settings, and the folder for its pictures."""
+def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[str, Any]]":
+    """A data set with its settings, and what else was given."""
     names = [plugin.name for plugin in available("datasets")]
     if name not in names:
         raise InputError(
@@ -106,11 +110,11 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, Path]"
     own = parser.add_class_arguments(cls, None)
     if action == "show":
         parser.add_argument("--out", type=str, default=".", help="folder of the pictures")
+        parser.add_argument("--images", type=int, default=40, help="how many images to show")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         given = parser.parse_args(settings).as_dict()
-    out = Path(given.pop("out", "."))
-    return cls(**given), out
+    return cls(**{setting: given.pop(setting) for setting in own}), given
 
 
 def _said(message: str, name: str, own: list[str], explain: Any) -> str:

@@ -10,27 +10,29 @@ from dislab import plots
 from dislab.base import Dataset
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.checks import check_at_least
 from dislab.functional.draws import host_generator
 
 COLUMNS: Final = 10
-SAMPLES: Final = 40
 MOST: Final = 20
 """Factors that a sheet of traversals shows."""
 
 
-def sample_sheet(dataset: Dataset) -> Figure:
+def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
     """Images of random states, the same at every call; all images where there are few.
 
     Args:
         dataset: A prepared data set.
+        images: How many.
 
     Raises:
-        InputError: The images have neither one nor three channels.
+        InputError: No image is wanted, or they have neither one nor three channels.
     """
+    check_at_least("images", images, 1)
     count = len(dataset.factors)
-    states = np.arange(min(count, SAMPLES))
-    if count > SAMPLES:
-        states = host_generator(0).integers(count, size=SAMPLES)
+    states = np.arange(min(count, images))
+    if count > images:
+        states = host_generator(0).integers(count, size=images)
     columns = min(COLUMNS, len(states))
     rows = [states[start : start + columns] for start in range(0, len(states), columns)]
     return _figure(dataset, rows, ())

@@ -3,7 +3,6 @@
 from functools import cached_property
 from typing import ClassVar, Literal, final
 
-import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
@@ -134,10 +133,6 @@ def _pieces(
     picture: UInt8[Tensor, "3 height width"], bits: Int[Tensor, " batch"]
 ) -> UInt8[Tensor, "batch 3 64 64"]:
     """A piece for each 64 random bits; the lower half decides the row, the upper one the column."""
-    _, height, width = picture.shape
-    pixels = torch.arange(SIDE, device=bits.device)
-    row = (bits & _HALF) % (height - SIDE + 1)
-    column = ((bits >> 32) & _HALF) % (width - SIDE + 1)
-    y = row[:, None, None] + pixels[:, None]
-    x = column[:, None, None] + pixels
-    return picture[:, y, x].transpose(0, 1)
+    views = picture.unfold(1, SIDE, 1).unfold(2, SIDE, 1).permute(1, 2, 0, 3, 4)
+    rows, columns = views.shape[:2]
+    return views[(bits & _HALF) % rows, ((bits >> 32) & _HALF) % columns]
