@@ -85,9 +85,7 @@ class ImageBank:
         Raises:
             InputError: The bank is missing or damaged.
         """
-        record = bank_record(self._plan())
-        record.pop("white_pixels", None)
-        return record
+        return bank_record(self._plan())
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the mapped images: another process maps them itself."""

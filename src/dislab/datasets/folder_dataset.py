@@ -12,10 +12,9 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets import _factor_table as table_files
-from dislab.datasets._bank import Plan, open_bank, prepare_bank
+from dislab.datasets._bank import Plan, bank_record, bank_rows, open_bank, prepare_bank
 from dislab.datasets._columns import Traits, labelled, unlabelled
 from dislab.datasets._image_files import files_below, fingerprint, read_image, read_rows
-from dislab.datasets._rows import images_of, record_of
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
 from dislab.functional.checks import check_at_least
@@ -130,7 +129,7 @@ class FolderDataset(Dataset):
             tables: What `tables` returned, moved to the device of `index`.
             index: State numbers.
         """
-        return images_of(tables["rows"], index, self.image_shape)
+        return bank_rows(tables["rows"], index).view(len(index), *self.image_shape)
 
     def provenance(self) -> dict[str, str]:
         """Folder and table, fingerprint of the files, checksum of the images.
@@ -138,7 +137,7 @@ class FolderDataset(Dataset):
         Raises:
             InputError: The images have not been prepared, or changed since.
         """
-        return {**record_of(self._plan()), "folder": self.folder, "table": self.table or "none"}
+        return {**bank_record(self._plan()), "folder": self.folder, "table": self.table or "none"}
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the mapped images: another process maps them itself."""
@@ -199,7 +198,7 @@ class FolderDataset(Dataset):
             "colour": self.colour,
         }
         rows = partial(read_rows, folder, files, self.image_shape, self.side, self.colour)
-        return Plan(path, (len(files), int(np.prod(self.image_shape))), origin, rows)
+        return Plan(path, (len(files), int(np.prod(self.image_shape))), origin, rows, packed=False)
 
 
 class _Layout(NamedTuple):

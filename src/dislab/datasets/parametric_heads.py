@@ -1,7 +1,6 @@
 """Heads of invented people under a moving light."""
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, final
 
@@ -11,9 +10,16 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets import _heads_render as renderer
-from dislab.datasets._bank import Plan, Rows, open_bank, prepare_bank
+from dislab.datasets._bank import (
+    Blocks,
+    Plan,
+    Rows,
+    bank_record,
+    bank_rows,
+    open_bank,
+    prepare_bank,
+)
 from dislab.datasets._heads_surface import NUMBERS, surface
-from dislab.datasets._rows import images_of, record_of
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_at_least
 from dislab.functional.draws import host_generator
@@ -115,7 +121,7 @@ class ParametricHeads(Dataset):
             tables: What `tables` returned, moved to the device of `index`.
             index: State numbers.
         """
-        return images_of(tables["rows"], index, self.image_shape)
+        return bank_rows(tables["rows"], index).view(len(index), *self.image_shape)
 
     def provenance(self) -> dict[str, str]:
         """Renderer version, settings and checksum of the images.
@@ -123,7 +129,7 @@ class ParametricHeads(Dataset):
         Raises:
             InputError: The images have not been prepared.
         """
-        return record_of(self._plan())
+        return bank_record(self._plan())
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the mapped images: another process maps them itself."""
@@ -138,16 +144,14 @@ class ParametricHeads(Dataset):
             "sizes": sizes,
             "seed": str(self.seed),
         }
-        return Plan(path, (len(self.factors), renderer.SIDE**2), origin, self._blocks)
-
-    def _blocks(self) -> Iterator[Rows]:
-        per_identity = math.prod(self.sizes[1:])
-        for start in range(0, len(self.factors), per_identity):
-            yield self._block(start, start + per_identity)
+        # one identity a block
+        blocks = Blocks(math.prod(self.sizes[1:]), self._block)
+        shape = (len(self.factors), renderer.SIDE**2)
+        return Plan(path, shape, origin, blocks, packed=False)
 
     def _block(self, start: int, stop: int) -> Rows:
         """All images of one identity."""
-        person = start // (stop - start)
+        person = start // math.prod(self.sizes[1:])
         form = surface(host_generator(self.seed, person).uniform(-1, 1, NUMBERS).tolist())
         azimuths, elevations, lights = (
             np.deg2rad(self.factors[name].numbers).tolist()
