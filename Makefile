@@ -5,7 +5,9 @@ BIN := .venv/bin
 # Without an NVIDIA card the CPU build of PyTorch is enough; with one, pip takes its usual wheel.
 CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constraints/cpu.txt)
 
-.PHONY: fit test slow gpu timm lint docs bench clean
+PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
+
+.PHONY: fit test slow gpu timm plugins lint docs bench clean
 .DEFAULT_GOAL := test
 
 # The overlay raises the model's learning rate; the discriminator has to keep up with it.
@@ -25,6 +27,10 @@ gpu: .venv/.dev
 # timm needs torchvision, whose wheel spoils an environment with the CPU build of PyTorch.
 timm: .venv-timm/.made
 	.venv-timm/bin/python -m pytest tests/timm
+
+# The distributions under plugins/ in dislab's own environment, as a user installs them.
+plugins: .venv/.plugins
+	for plugin in $(PLUGINS); do $(BIN)/python -m pytest $$plugin || exit 1; done
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
@@ -59,4 +65,8 @@ clean:
 
 .venv/.dev: .venv/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet $(CONSTRAINT) --editable '.[dev]'
+	@touch $@
+
+.venv/.plugins: .venv/.dev $(wildcard plugins/*/pyproject.toml)
+	$(BIN)/python -m pip install --quiet --no-deps $(addprefix --editable ./,$(PLUGINS))
 	@touch $@

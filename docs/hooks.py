@@ -23,7 +23,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def _table(group: str) -> str:
-    rows = [f"| `{plugin.name}` | {plugin.summary} |" for plugin in available(group)]
+    rows = [
+        f"| `{plugin.name}` | {plugin.summary} |"
+        for plugin in available(group)
+        if plugin.distribution == "dislab"  # whatever else is installed where the pages are made
+    ]
     return "\n".join(["| name | what it is |", "|---|---|", *rows])
 
 

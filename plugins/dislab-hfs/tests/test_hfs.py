@@ -6,15 +6,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import dislab_hfs.hfs
 import numpy as np
 import pytest
 import torch
 import yaml
-from dislab_hfs import HFS, hausdorff
-from dislab_hfs.hausdorff import hausdorff_gaps, missing_spread, unit_scale
 from torch import Tensor
 
+import dislab_hfs.hfs
 from dislab.base import ImageBatch, Posterior
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
@@ -23,6 +21,8 @@ from dislab.functional.draws import device_generator
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.testing import check_declared, check_objective, check_regularizer
+from dislab_hfs import HFS, hausdorff
+from dislab_hfs.hausdorff import hausdorff_gaps, missing_spread, unit_scale
 
 CPU = torch.device("cpu")
 STEP = torch.tensor(0)
@@ -54,7 +54,7 @@ def test_it_conforms(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_it_conforms_in_a_vae(settings: dict[str, Any]) -> None:
     networks = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
-    parts = {"kl": partial(KL, beta=0.0), "hfs": partial(HFS, **settings)}
+    parts: Any = {"kl": partial(KL, beta=0.0), "hfs": partial(HFS, **settings)}
     image = torch.rand(6, 1, 8, 8, generator=device_generator(CPU, 0))
     batch = ImageBatch(image, torch.zeros(6, 2, dtype=torch.int64))
     check_objective(partial(VAE, (1, 8, 8), 100, 3, *networks, parts), batch)
@@ -65,7 +65,7 @@ def test_it_is_declared() -> None:
 
 
 def test_a_diagonal_by_hand() -> None:
-    """Of the product of (0, 0), (1, 1) and (3, 3) with itself, (0, 3) is farthest: √5 from (1, 1)."""
+    """Of the product of the two supports, (0, 3) is farthest: √5 from (1, 1)."""
     codes = torch.tensor([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])
     pairs = torch.tensor([[0, 1]])
     assert hausdorff_gaps(codes, pairs, every_point(3, 1)).tolist() == [5.0]

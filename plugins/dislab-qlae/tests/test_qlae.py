@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from dislab_qlae import QLAE
-from dislab_qlae.quantization import even_values, snap, snapping_losses, values_in_use
 
 from dislab.base import ImageBatch
 from dislab.decoders import MLPDecoder
@@ -17,11 +15,18 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.likelihoods import Likelihood, negative_log_likelihood
 from dislab.testing import check_declared, check_objective
+from dislab_qlae import QLAE
+from dislab_qlae.quantization import even_values, snap, snapping_losses, values_in_use
 
 SHAPE = (1, 8, 8)
-BUILD: Any = partial(
-    QLAE, SHAPE, 3, partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,)), values=4
-)
+GIVEN: dict[str, Any] = {
+    "image_shape": SHAPE,
+    "latent_dim": 3,
+    "encoder": partial(MLPEncoder, hidden=(8,)),
+    "decoder": partial(MLPDecoder, hidden=(8,)),
+    "values": 4,
+}
+BUILD: Any = partial(QLAE, **GIVEN)
 IMAGE = torch.rand(6, *SHAPE, generator=torch.Generator().manual_seed(0))
 BATCH = ImageBatch(IMAGE, torch.zeros(6, 2, dtype=torch.int64))
 STEP = torch.tensor(0)
@@ -76,7 +81,10 @@ def test_gradients_go_where_they_belong() -> None:
     assert commit.item() == pytest.approx(quantize.item())
     (ours,) = torch.autograd.grad(quantize, values, retain_graph=True)
     # d/dv of the mean over 4 of (z − v)²: both z of latent 0 are near 0
-    assert ours.tolist() == [[pytest.approx(-0.3), 0.0], [pytest.approx(-0.15), pytest.approx(0.05)]]
+    assert ours.tolist() == [
+        [pytest.approx(-0.3), 0.0],
+        [pytest.approx(-0.15), pytest.approx(0.05)],
+    ]
     assert torch.autograd.grad(quantize, z, allow_unused=True, retain_graph=True)[0] is None
     assert torch.autograd.grad(commit, values, allow_unused=True, retain_graph=True)[0] is None
     (theirs,) = torch.autograd.grad(commit, z)
@@ -161,8 +169,7 @@ def test_another_optimiser_keeps_its_own_decay() -> None:
 )
 def test_mistakes_are_explained(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        QLAE(**{**BUILD.keywords, "image_shape": SHAPE, "latent_dim": 3} | {
-            "encoder": BUILD.args[2], "decoder": BUILD.args[3]} | settings)
+        QLAE(**{**GIVEN, **settings})
 
 
 def test_a_likelihood_with_a_scale_is_refused() -> None:

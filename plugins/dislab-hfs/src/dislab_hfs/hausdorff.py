@@ -72,7 +72,7 @@ def _farthest(
     batch, pairs, _ = planes.shape
     rows = max(1, DISTANCES_AT_ONCE // (batch * pairs))
     gaps, nearest = [], []
-    for some in product.split(rows):
+    for some in torch.split(product, rows):
         difference = some[:, None] - planes
         gap, code = (difference[..., 0].square() + difference[..., 1].square()).min(1)
         gaps.append(gap)

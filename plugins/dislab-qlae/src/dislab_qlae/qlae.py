@@ -161,4 +161,4 @@ class QLAE(Objective):
         own = torch.eye(latents, dtype=torch.bool, device=code.device)[:, None]
         ascending = self.values.to(code.dtype).sort(1).values[:, :, None]
         moved = torch.where(own, ascending, code)
-        return self.decode(moved.flatten(0, 1)).unflatten(0, (latents, count))
+        return torch.stack([self.decode(rows) for rows in moved])
