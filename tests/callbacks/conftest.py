@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import lightning.pytorch as pl
 import numpy as np
@@ -23,6 +23,7 @@ from dislab.base import (
     Split,
     Terms,
 )
+from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.gaussians import kl_per_latent, sample
@@ -168,6 +169,31 @@ class Autoencoder(Objective):
         return codes
 
 
+class Renderer(Objective):
+    """An objective that draws from true factors and has no codes."""
+
+    has_codes = False
+
+    def __init__(self) -> None:
+        super().__init__(torch.optim.SGD)
+        self.decoder = nn.Linear(3, 64)
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        return {}
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+        return Terms((self.render(batch.factors) - batch.image).square().mean(), {})
+
+    def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
+        raise InputError("Renderer has no codes")
+
+    def render(
+        self, factors: Int[Tensor, "batch factor"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        image: Tensor = self.decoder(factors.float()).sigmoid().view(-1, 1, 8, 8)
+        return image
+
+
 class Correlation(Metric):
     """Absolute correlation of latents and factors, to a power."""
 
@@ -197,6 +223,12 @@ def objective() -> Objective:
 def without_decoder() -> Objective:
     torch.manual_seed(0)
     return Autoencoder()
+
+
+@pytest.fixture
+def without_codes() -> Objective:
+    torch.manual_seed(0)
+    return Renderer()
 
 
 @pytest.fixture

@@ -264,6 +264,21 @@ def test_a_method_with_codes_only_is_scored_without_kl(
     assert set(record["parts"]) == {"correlation_per_factor"}
 
 
+def test_a_method_without_codes_leaves_its_losses(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    without_codes: Objective,
+    correlation: MakeMetric,
+) -> None:
+    runner = trainer(callbacks=[Evaluate({"corr": correlation}, untrained=1)])
+    runner.test(without_codes, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["test"]
+    assert record["scores"] == record["untrained"]["scores"] == {}
+    assert record["losses"]["test/loss"] > 0
+    assert record["versions"] == runs.versions()
+
+
 def test_a_score_that_fits_a_model_has_gradients(
     tmp_path: Path,
     trainer: MakeTrainer,

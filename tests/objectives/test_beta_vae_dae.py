@@ -44,6 +44,18 @@ def test_the_loss_is_a_distance_of_features_plus_beta_kl(dae: str, data: DataMod
     torch.testing.assert_close(loss, 0.5 * (apart**2).sum() / 4 + 2 * kl)
 
 
+def test_pixels_beyond_black_and_white_are_pulled_back(dae: str, data: DataModule) -> None:
+    """A reading that cuts them off would leave them without a gradient, and so there for good."""
+    model = BetaVAEDAE((1, 8, 8), 3, *NETWORKS, dae, likelihood="gaussian")
+    last = list(model.decoder.parameters())[-1]
+    last.data.fill_(-5.0)
+    assert model.decode(torch.zeros(1, 3)).eq(0).all()
+    draws = model.draw(4, torch.Generator().manual_seed(0))
+    model.losses(batch_of(data), draws, torch.tensor(0)).loss.backward()  # type: ignore[no-untyped-call]
+    assert last.grad is not None
+    assert last.grad.ne(0).all()
+
+
 def test_the_frozen_network_stays_as_it_is(dae: str, data: DataModule) -> None:
     model = BetaVAEDAE((1, 8, 8), 3, *NETWORKS, dae)
     before = {name: value.clone() for name, value in model.features.state_dict().items()}

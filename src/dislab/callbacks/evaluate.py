@@ -126,7 +126,7 @@ class Evaluate(pl.Callback):
         bootstrap: int = 0,
     ) -> Evaluation:
         if not module.has_codes:
-            return Evaluation({}, {}, {}, {}, {})
+            return Evaluation({}, {}, {}, {}, {"versions": {}})
         encoding = encode_states(trainer, data, module, states, self.batch_size)
         resampling = Bootstrap(bootstrap, CONFIDENCE, self.seed)
         return score(self.metrics, data.factors, encoding, resampling)

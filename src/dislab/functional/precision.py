@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import torch
+from jaxtyping import Shaped
 from torch import Tensor
 
 P = ParamSpec("P")
@@ -31,7 +32,14 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
     return widened
 
 
+def widen(tensor: Shaped[Tensor, "*shape"]) -> Shaped[Tensor, "*shape"]:
+    """The tensor in float32 where it is in half precision, else as it is.
+
+    Args:
+        tensor: Any tensor.
+    """
+    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+
+
 def _widen(value: Any) -> Any:
-    if isinstance(value, Tensor) and value.dtype in (torch.bfloat16, torch.float16):
-        return value.float()
-    return value
+    return widen(value) if isinstance(value, Tensor) else value

@@ -12,6 +12,7 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.experts import product_of_experts
 from dislab.functional.factor_inputs import one_hot
 from dislab.functional.symbols import OPERATORS
+from dislab.objectives._variational import posterior_of
 
 
 def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
@@ -79,7 +80,7 @@ class OperatorNetwork(nn.Module):
         chosen = one_hot(operator, len(OPERATORS)).to(inputs.dtype)
         hidden = _apply(inputs, chosen, self.first_weight, self.first_bias).relu()
         outputs = _apply(hidden, chosen, self.second_weight, self.second_bias)
-        return Posterior(outputs[..., 0], outputs[..., 1])
+        return posterior_of(outputs.transpose(1, 2).flatten(1))
 
 
 def _stacked(layers: Sequence[nn.Module]) -> tuple[nn.Parameter, nn.Parameter]:

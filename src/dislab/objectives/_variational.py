@@ -10,6 +10,7 @@ from dislab.base import Draws, Posterior, Regularizer, RegularizerBuilder
 from dislab.errors import InputError
 from dislab.functional.input_noise import InputNoise, add_input_noise
 from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.precision import widen
 
 _LOG_SCALE: Final = -3.0
 """Where the learned scale starts: about 0.05, in pixels of [0, 1]."""
@@ -34,7 +35,7 @@ class Pixels(nn.Module):
         learned = nn.Parameter(torch.tensor(_LOG_SCALE)) if likelihood == "discretized" else None
         self.register_parameter("log_scale", learned)
 
-    def loss(
+    def forward(
         self,
         output: Float[Tensor, "batch channel height width"],
         image: Float[Tensor, "batch channel height width"],
@@ -51,9 +52,7 @@ class Pixels(nn.Module):
 
 def posterior_of(outputs: Float[Tensor, "batch output"]) -> Posterior:
     """The posteriors of an encoder's outputs, means first, in float32 or wider."""
-    if outputs.dtype in (torch.bfloat16, torch.float16):
-        outputs = outputs.float()
-    mean, log_var = outputs.chunk(2, dim=1)
+    mean, log_var = widen(outputs).chunk(2, dim=1)
     return Posterior(mean, log_var)
 
 

@@ -133,7 +133,7 @@ class AdaMLVAE(Objective):
         first, second = share(first, common, shared), share(second, common, shared)
         z = sample_pair(first, second, draws)
         images = torch.cat([batch.image, batch.second])
-        reconstruction = self.pixels.loss(self.decoder(torch.cat(z)), images)
+        reconstruction = self.pixels(self.decoder(torch.cat(z)), images)
         penalty, own_losses, terms = penalize_pair(self.regularizers, first, second, z, draws, step)
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, "shared": shared.float().sum(1).mean(), **terms}

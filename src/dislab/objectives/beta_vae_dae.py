@@ -1,6 +1,6 @@
 """β-VAE that compares images in the features of a denoising autoencoder."""
 
-from typing import final
+from typing import Literal, final
 
 import torch
 from jaxtyping import Float, Int
@@ -21,9 +21,12 @@ from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.feature_distance import feature_distance
 from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood, mean_image
+from dislab.functional.likelihoods import mean_image
 from dislab.objectives._frozen import Frozen
-from dislab.objectives._posterior import posterior_of
+from dislab.objectives._variational import posterior_of
+
+Output = Literal["bernoulli", "gaussian"]
+"""Logits of the pixels, or the pixels themselves."""
 
 
 @final
@@ -45,7 +48,8 @@ class BetaVAEDAE(Objective):
         dae: Folder of a run of the denoising autoencoder, such as runs/dae/version_0; a checkpoint
             holds the model's settings in its place.
         beta: Weight of the KL from the prior.
-        likelihood: How the decoder's output is read: `bernoulli` as logits of the pixels.
+        likelihood: How the decoder's output is read: `bernoulli` as logits of the pixels,
+            `gaussian` as the pixels themselves.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
@@ -62,7 +66,7 @@ class BetaVAEDAE(Objective):
         decoder: DecoderBuilder,
         dae: str | dict[str, str],
         beta: float = 1.0,
-        likelihood: Likelihood = "bernoulli",
+        likelihood: Output = "bernoulli",
         optimizer: OptimizerCallable | None = None,
         scheduler: LRSchedulerCallable | None = None,
     ) -> None:
@@ -72,7 +76,7 @@ class BetaVAEDAE(Objective):
         check_at_least("beta", beta, 0)
         self.latent_dim = latent_dim
         self.beta = beta
-        self.likelihood: Likelihood = likelihood
+        self.likelihood: Output = likelihood
         self.features = Frozen(dae, "dae", image_shape)
         if not self.features.model.has_codes:
             name = type(self.features.model).__name__
@@ -93,7 +97,9 @@ class BetaVAEDAE(Objective):
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """½‖J(x̂) − J(x)‖² plus beta times the KL, where J gives the frozen network's codes."""
         posterior = self.encode(batch.image)
-        drawn = self.decode(sample(*posterior, draws["noise"]))
+        output = self.decoder(sample(*posterior, draws["noise"]))
+        # not `decode`, which cuts Gaussian means off at black and white, and their gradients too
+        drawn = output.sigmoid() if self.likelihood == "bernoulli" else output
         feature = self.features.model.codes
         reconstruction = feature_distance(feature(drawn), feature(batch.image))
         kl = kl_per_latent(*posterior).sum(1).mean()

@@ -13,8 +13,9 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.collectives import gather_rows
 from dislab.functional.factor_inputs import normalized
 from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.likelihoods import Likelihood
 from dislab.functional.ramps import linear_ramp
+from dislab.objectives._variational import Pixels
 
 
 @final
@@ -70,7 +71,7 @@ class BottleneckGenerator(Objective):
         self.names = tuple(factor_names)
         self.gamma = gamma
         self.ramp = (start, capacity, steps)
-        self.likelihood: Likelihood = likelihood
+        self.pixels = Pixels(likelihood)
         self.decoder = decoder(len(self.names), image_shape)
         self.scale = nn.Parameter(torch.ones(len(self.names)))
         self.shift = nn.Parameter(torch.full((len(self.names),), -0.5))  # inputs around 0
@@ -86,7 +87,7 @@ class BottleneckGenerator(Objective):
         """Negative log likelihood plus gamma · |mean KL − C(step)|; logs each factor's KL."""
         posterior = self.bottleneck(batch.factors)
         output = self.decoder(sample(*posterior, draws["noise"]))
-        reconstruction = negative_log_likelihood(output, batch.image, self.likelihood)
+        reconstruction = self.pixels(output, batch.image)
         per_factor = gather_rows(kl_per_latent(*posterior)).mean(0)
         kl = per_factor.sum()
         capacity = linear_ramp(step, *self.ramp)
@@ -118,7 +119,7 @@ class BottleneckGenerator(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of what comes out of the bottleneck, pixels in [0, 1]."""
-        return mean_image(self.decoder(z), self.likelihood)
+        return self.pixels.mean(self.decoder(z))
 
     def render(
         self, factors: Int[Tensor, "batch factor"]

@@ -21,8 +21,8 @@ from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.factor_inputs import one_hot
 from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
-from dislab.objectives._posterior import posterior_of
+from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._variational import Pixels, posterior_of
 
 Mixing = Literal["linear", "interpolation", "mlp"]
 """How the codes of reference and transform become the code of the result."""
@@ -87,7 +87,7 @@ class CompositionVAE(Objective):
         self.latent_dim = latent_dim
         self.mixing: Mixing = mixing
         self.beta = beta
-        self.likelihood: Likelihood = likelihood
+        self.pixels = Pixels(likelihood)
         self.encoder = encoder(image_shape, 2 * latent_dim)
         self.decoder = decoder(latent_dim, image_shape)
         self.mixer = _mixer(mixing, latent_dim, self.actions)
@@ -109,7 +109,7 @@ class CompositionVAE(Objective):
             batch.action,
         )
         output = self.decoder(z)
-        reconstruction = negative_log_likelihood(output, batch.target, self.likelihood)
+        reconstruction = self.pixels(output, batch.target)
         kl = kl_per_latent(*reference).sum(1).mean() + kl_per_latent(*transform).sum(1).mean()
         return Terms(reconstruction + self.beta * kl, {"reconstruction": reconstruction, "kl": kl})
 
@@ -147,7 +147,7 @@ class CompositionVAE(Objective):
             action: Numbers of the actions.
         """
         z = self.mix(self.codes(reference), self.codes(transform), action)
-        return mean_image(self.decoder(z), self.likelihood)
+        return self.pixels.mean(self.decoder(z))
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""
@@ -167,7 +167,7 @@ class CompositionVAE(Objective):
         Such a composition asks for the reference itself, whatever the action.
         """
         first = torch.zeros(len(z), dtype=torch.int64, device=z.device)
-        return mean_image(self.decoder(self.mix(z, z, first)), self.likelihood)
+        return self.pixels.mean(self.decoder(self.mix(z, z, first)))
 
 
 def _counted(action_names: tuple[str, ...]) -> int:

@@ -109,7 +109,7 @@ class DCIGN(Objective):
         z = sample(*posterior, draws["noise"])
         active = batch.active[:, None] == self.group_of_latent
         clamped, invariance = clamp_to_mean(z, active)
-        reconstruction = self.pixels.loss(self.decoder(clamped), batch.image)
+        reconstruction = self.pixels(self.decoder(clamped), batch.image)
         penalty, own_losses, terms = penalize(self.regularizers, posterior, z, draws, step)
         objective = reconstruction + penalty + self.strength * invariance
         log = {"reconstruction": reconstruction, "invariance": invariance, **terms}

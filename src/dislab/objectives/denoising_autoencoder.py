@@ -17,8 +17,10 @@ from dislab.base import (
     Terms,
 )
 from dislab.functional.checks import check_at_least
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.likelihoods import Likelihood
 from dislab.functional.occlusion import occlude
+from dislab.functional.precision import widen
+from dislab.objectives._variational import Pixels
 
 
 @final
@@ -58,7 +60,7 @@ class DenoisingAutoencoder(Objective):
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
         check_at_least("bottleneck", bottleneck, 1)
-        self.likelihood: Likelihood = likelihood
+        self.pixels = Pixels(likelihood)
         self.encoder = encoder(image_shape, bottleneck)
         self.decoder = decoder(bottleneck, image_shape)
 
@@ -69,21 +71,20 @@ class DenoisingAutoencoder(Objective):
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """Negative log likelihood of the whole images given the ones with a part hidden."""
         output = self.decoder(self.encoder(occlude(batch.image, draws["corners"])))
-        loss = negative_log_likelihood(output, batch.image, self.likelihood)
+        loss = self.pixels(output, batch.image)
         return Terms(loss, {"reconstruction": loss})
 
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
         """The bottleneck's outputs for images with nothing hidden, in float32 or wider."""
-        codes: Tensor = self.encoder(image)
-        return codes.float() if codes.dtype in (torch.bfloat16, torch.float16) else codes
+        return widen(self.encoder(image))
 
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of codes, pixels in [0, 1]."""
-        return mean_image(self.decoder(z), self.likelihood)
+        return self.pixels.mean(self.decoder(z))
 
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]

@@ -10,7 +10,8 @@ from torch import Tensor
 from dislab.base import DecoderBuilder, Draws, ImageBatch, ImageShape, Objective, Terms
 from dislab.errors import InputError, nearest
 from dislab.functional.factor_inputs import factor_inputs
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._variational import Pixels
 
 
 @final
@@ -54,7 +55,7 @@ class GroundTruthDecoder(Objective):
         self.save_hyperparameters()
         self.sizes = tuple(factor_sizes)
         self.one_hot = [_number(name, factor_names) for name in one_hot]
-        self.likelihood: Likelihood = likelihood
+        self.pixels = Pixels(likelihood)
         inputs = sum(size if i in self.one_hot else 1 for i, size in enumerate(self.sizes))
         self.decoder = decoder(inputs, image_shape)
         self.register_buffer("last", torch.tensor(self.sizes) - 1.0, persistent=False)
@@ -66,7 +67,7 @@ class GroundTruthDecoder(Objective):
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """Negative log likelihood of the images given their factors."""
         output = self.decoder(self._inputs(batch.factors))
-        loss = negative_log_likelihood(output, batch.image, self.likelihood)
+        loss = self.pixels(output, batch.image)
         return Terms(loss, {"reconstruction": loss})
 
     def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
@@ -84,7 +85,7 @@ class GroundTruthDecoder(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of factor inputs, pixels in [0, 1]."""
-        return mean_image(self.decoder(z), self.likelihood)
+        return self.pixels.mean(self.decoder(z))
 
     def render(
         self, factors: Int[Tensor, "batch factor"]

@@ -20,7 +20,8 @@ from dislab.base import (
 )
 from dislab.functional.games import discriminator_loss, generator_loss
 from dislab.functional.latent_codes import draw_codes, generator_input, read_codes, recovered
-from dislab.objectives._codes_and_noise import check_codes, code_outputs, images_of_codes
+from dislab.functional.precision import widen
+from dislab.objectives._games import check_codes, code_outputs, images_of_codes
 
 
 @final
@@ -128,8 +129,8 @@ class InfoGAN(Objective):
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
         """What Q reads: value numbers of the categorical codes, then means of the others."""
-        outputs = self.critic(image)[:, 1:].float()
-        return read_codes(outputs, self.categorical, self.continuous)
+        outputs = widen(self.critic(image))
+        return read_codes(outputs[:, 1:], self.categorical, self.continuous)
 
     def decode(
         self, z: Float[Tensor, "batch latent"]

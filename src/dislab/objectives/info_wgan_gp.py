@@ -22,7 +22,8 @@ from dislab.base import (
 from dislab.functional.checks import check_at_least
 from dislab.functional.games import gradient_penalty
 from dislab.functional.latent_codes import draw_codes, generator_input, read_codes, recovered
-from dislab.objectives._codes_and_noise import check_codes, code_outputs, images_of_codes
+from dislab.functional.precision import widen
+from dislab.objectives._games import check_codes, code_outputs, images_of_codes
 
 
 @final
@@ -111,11 +112,11 @@ class InfoWGANGP(Objective):
         z = generator_input(draws["noise"], category, continuous, self.categorical)
         fake = self.generator(z).sigmoid().to(batch.image.dtype)
         frozen = {name: one.detach() for name, one in self.critic.named_parameters()}
-        passed = functional_call(self.critic, frozen, (fake,)).float()
+        passed = widen(functional_call(self.critic, frozen, (fake,)))
         told = recovered(passed[:, 1:], category, continuous, self.categorical)
         generates = -passed[:, 0].mean() - self.weight * (told.categorical + told.continuous)
-        judged = self.critic(torch.cat([batch.image, fake.detach()])).float()
-        real, made = judged.split([len(batch.image), len(fake)])
+        judged = widen(self.critic(torch.cat([batch.image, fake.detach()])))
+        real, made = judged.chunk(2)
         distance = real[:, 0].mean() - made[:, 0].mean()
         steepness = gradient_penalty(self._judge, batch.image, fake.detach(), draws["mix"])
         read = recovered(made[:, 1:], category, continuous, self.categorical)
@@ -136,8 +137,8 @@ class InfoWGANGP(Objective):
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
         """What Q reads: value numbers of the categorical codes, then means of the others."""
-        outputs = self.critic(image)[:, 1:].float()
-        return read_codes(outputs, self.categorical, self.continuous)
+        outputs = widen(self.critic(image))
+        return read_codes(outputs[:, 1:], self.categorical, self.continuous)
 
     def decode(
         self, z: Float[Tensor, "batch latent"]

@@ -19,10 +19,10 @@ from dislab.base import (
 )
 from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_between, kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
-from dislab.objectives._posterior import posterior_of
 from dislab.objectives._symbol_networks import JointEncoder, count_symbols, perceptron
+from dislab.objectives._variational import Pixels, posterior_of
 
 
 @final
@@ -73,7 +73,7 @@ class JMVAE(Objective):
         symbols = count_symbols(symbol_names, "JMVAE")
         self.latent_dim = latent_dim
         self.alpha = alpha
-        self.likelihood: Likelihood = likelihood
+        self.pixels = Pixels(likelihood)
         self.encoder = encoder(image_shape, 2 * latent_dim)
         self.decoder = decoder(latent_dim, image_shape)
         self.symbol_encoder = perceptron(symbols, hidden, 2 * latent_dim)
@@ -89,7 +89,7 @@ class JMVAE(Objective):
         """−ELBO(image, symbol) + alpha · (KL(joint ‖ image's) + KL(joint ‖ symbol's))."""
         joint = posterior_of(self.joint(batch.image, batch.symbol))
         z = sample(*joint, draws["noise"])
-        image = negative_log_likelihood(self.decoder(z), batch.image, self.likelihood)
+        image = self.pixels(self.decoder(z), batch.image)
         symbol = symbol_negative_log_likelihood(self.symbol_decoder(z), batch.symbol)
         kl = kl_per_latent(*joint).sum(1).mean()
         singles = (self.encode(batch.image), self.encode_symbol(batch.symbol))
@@ -142,4 +142,4 @@ class JMVAE(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images, pixels in [0, 1]."""
-        return mean_image(self.decoder(z), self.likelihood)
+        return self.pixels.mean(self.decoder(z))

@@ -13,8 +13,8 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_between, kl_per_latent, sample
 from dislab.functional.symbols import symbol_negative_log_likelihood
 from dislab.objectives._frozen import Frozen
-from dislab.objectives._posterior import posterior_of
 from dislab.objectives._symbol_networks import count_symbols, perceptron
+from dislab.objectives._variational import posterior_of
 
 Divergence = Literal["forward", "reverse"]
 """KL(q(z|image) ‖ q(z|symbol)), which covers all images of a concept, or the other way round."""

@@ -20,15 +20,15 @@ from dislab.base import (
 )
 from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
-from dislab.objectives._posterior import posterior_of
 from dislab.objectives._symbol_networks import (
     AttributeExperts,
     JointEncoder,
     count_symbols,
     perceptron,
 )
+from dislab.objectives._variational import Pixels, posterior_of
 
 
 @final
@@ -83,7 +83,7 @@ class TELBO(Objective):
         symbols = count_symbols(symbol_names, "TELBO")
         self.latent_dim = latent_dim
         self.joint_decoders = joint_decoders
-        self.likelihood: Likelihood = likelihood
+        self.pixels = Pixels(likelihood)
         self.encoder = encoder(image_shape, 2 * latent_dim)
         self.decoder = decoder(latent_dim, image_shape)
         self.symbol_encoder = (
@@ -107,33 +107,26 @@ class TELBO(Objective):
         joint = posterior_of(self.joint(batch.image, batch.symbol))
         z = sample(*joint, draws["noise"])
         both = (
-            self._image_term(self.decoder(z), batch)
-            + self._symbol_term(self.symbol_decoder(z), batch)
+            self.pixels(self.decoder(z), batch.image)
+            + symbol_negative_log_likelihood(self.symbol_decoder(z), batch.symbol)
             + kl_per_latent(*joint).sum(1).mean()
         )
         seen, said = self.encode(batch.image), self.encode_symbol(batch.symbol)
         drawn = self._alone(self.decoder, sample(*seen, draws["image_noise"]))
-        image = self._image_term(drawn, batch) + kl_per_latent(*seen).sum(1).mean()
+        kl = kl_per_latent(*seen).sum(1).mean()
+        image = self._alone(self.pixels, drawn, batch.image) + kl
         named = self._alone(self.symbol_decoder, sample(*said, draws["symbol_noise"]))
-        symbol = self._symbol_term(named, batch) + kl_per_latent(*said).sum(1).mean()
+        symbol = (
+            symbol_negative_log_likelihood(named, batch.symbol) + kl_per_latent(*said).sum(1).mean()
+        )
         return Terms(both + image + symbol, {"joint": both, "image": image, "symbol": symbol})
 
-    def _image_term(
-        self, output: Float[Tensor, "batch channel height width"], batch: SymbolBatch
-    ) -> Float[Tensor, ""]:
-        return negative_log_likelihood(output, batch.image, self.likelihood)
-
-    def _symbol_term(
-        self, logits: Float[Tensor, "batch symbol"], batch: SymbolBatch
-    ) -> Float[Tensor, ""]:
-        return symbol_negative_log_likelihood(logits, batch.symbol)
-
-    def _alone(self, decoder: nn.Module, z: Float[Tensor, "batch latent"]) -> Tensor:
-        """The decoder's output in a term of one kind alone, which may not train the decoder."""
-        weights: dict[str, Tensor] = dict(decoder.named_parameters())
+    def _alone(self, part: nn.Module, *inputs: Tensor) -> Tensor:
+        """A part of a decoder in a term of one kind alone, which may not train it."""
+        weights: dict[str, Tensor] = dict(part.named_parameters())
         if self.joint_decoders:
             weights = {name: weight.detach() for name, weight in weights.items()}
-        output: Tensor = functional_call(decoder, weights, (z,))
+        output: Tensor = functional_call(part, weights, inputs)
         return output
 
     def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
@@ -180,4 +173,4 @@ class TELBO(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images, pixels in [0, 1]."""
-        return mean_image(self.decoder(z), self.likelihood)
+        return self.pixels.mean(self.decoder(z))

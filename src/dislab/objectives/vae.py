@@ -98,7 +98,7 @@ class VAE(Objective):
         """
         posterior = self.encode(seen(batch.image, draws, self.input_noise))
         z = sample(*posterior, draws["noise"])
-        reconstruction = self.pixels.loss(self.decoder(z), batch.image)
+        reconstruction = self.pixels(self.decoder(z), batch.image)
         penalty, own_losses, terms = penalize(self.regularizers, posterior, z, draws, step)
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, **terms, "objective": objective}

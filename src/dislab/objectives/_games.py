@@ -9,6 +9,7 @@ from dislab.base import Decoder
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.latent_codes import generator_input
+from dislab.functional.precision import widen
 
 
 def check_codes(
@@ -70,4 +71,4 @@ def images_of_codes(
     category = z[:, :first].round().clamp(min=0).minimum(largest).long()
     noise = z.new_zeros(len(z), noise_dim)
     logits: Tensor = generator(generator_input(noise, category, z[:, first:], categorical))
-    return logits.sigmoid().float()
+    return widen(logits).sigmoid()

@@ -1,0 +1,121 @@
+"""The checks notice parts that do not conform."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from dislab.base import Draws, Encoder, ImageShape, Metric, Penalty, Posterior, Regularizer
+from dislab.datamodules import SingleData
+from dislab.datasets import DSprites
+from dislab.encoders import MLPEncoder
+from dislab.factors import FactorSpace
+from dislab.functional.code_bank import CodeBank
+from dislab.testing import (
+    check_datamodule,
+    check_declared,
+    check_encoder,
+    check_metric,
+    check_regularizer,
+)
+
+SMALL: Any = {"orientation": {"max": 1.0}, "posX": {"max": 0.3}, "posY": {"min": 0.8}}
+
+
+class Forgetful(Encoder):
+    """Has a layer that it does not use."""
+
+    def __init__(self, image_shape: tuple[int, int, int], outputs: int) -> None:
+        super().__init__()
+        self.used = MLPEncoder(image_shape, outputs, hidden=(4,))
+        self.idle = nn.Linear(3, 3)
+
+    def forward(self, image: Tensor) -> Tensor:
+        vectors: Tensor = self.used(image)
+        return vectors
+
+
+class Shut(Encoder):
+    """Opens a gate that begins at zero, or never, by `opens`."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int, opens: bool) -> None:
+        super().__init__()
+        self.behind = MLPEncoder(image_shape, outputs, hidden=(4,))
+        self.before = MLPEncoder(image_shape, outputs, hidden=(4,))
+        self.gate = nn.Parameter(torch.zeros(()), requires_grad=opens)
+
+    def forward(self, image: Tensor) -> Tensor:
+        vectors: Tensor = self.before(image) + self.gate * self.behind(image)
+        return vectors
+
+
+class Leaky(Regularizer):
+    """Lets its auxiliary loss pull at the codes."""
+
+    def __init__(self, latent_dim: int, train_size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(latent_dim))
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        return Penalty(z.square().mean(), (z * self.weight).square().mean(), {})
+
+
+def test_a_gate_may_begin_at_zero_but_must_open() -> None:
+    check_encoder(partial(Shut, opens=True))
+    with pytest.raises(AssertionError, match=r"every parameter, but not gate, behind"):
+        check_encoder(partial(Shut, opens=False))
+
+
+class Restarting(SingleData):  # type: ignore[misc]
+    """Forgets how far training has come."""
+
+    def state_dict(self) -> dict[str, int]:
+        return {**super().state_dict(), "step": 0}
+
+
+class Mutable(Metric):
+    """Breaks the rule that its setting names."""
+
+    higher_is_better = True
+    plot_upper_bound = 1.0
+
+    def __init__(self, space: FactorSpace, fault: str) -> None:
+        super().__init__(space)
+        self.fault = fault
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        spread = bank.codes.std(0).mean() if len(bank) > 1 else torch.tensor(0.5)
+        if self.fault == "bank":
+            bank.codes[0] = 0.0
+        if self.fault == "nan":
+            return {"value": (bank.codes.std(0) / bank.codes.std(0)).mean()}
+        if self.fault == "draw":
+            return {"value": torch.rand(2)[0] * 0 + 0.5}
+        return {"value": spread * 1e9 if self.fault == "bounds" else torch.tensor(0.5)}
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("bank", "score leaves the codes of the bank alone"),
+        ("nan", "latents that stand still do not make a scalar NaN, but value is"),
+        ("draw", "score draws from a generator of its own"),
+        ("bounds", "value is at most 1.0, not"),
+    ],
+)
+def test_the_checks_notice_scores_that_do_not_conform(fault: str, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_metric(partial(Mutable, fault=fault), images=400)
+
+
+def test_the_checks_notice_what_does_not_conform() -> None:
+    with pytest.raises(AssertionError, match=r"every parameter, but not idle\.weight, idle\.bias"):
+        check_encoder(Forgetful)
+    with pytest.raises(AssertionError, match="the auxiliary loss gives z no gradient"):
+        check_regularizer(Leaky)
+    with pytest.raises(AssertionError, match="a resumed run continues the draws"):
+        check_datamodule(lambda: Restarting(DSprites(), batch_size=8, include=SMALL))
+    with pytest.raises(AssertionError, match=r"Nothing is no entry point of dislab\.encoders"):
+        check_declared("encoders", ["Nothing"])
