@@ -7,7 +7,7 @@ CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constrain
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
-.PHONY: fit test slow gpu timm plugins lint docs bench clean
+.PHONY: fit test slow gpu timm plugins lowest lint docs bench clean
 .DEFAULT_GOAL := test
 
 # The overlay raises the model's learning rate; the discriminator has to keep up with it.
@@ -32,6 +32,10 @@ timm: .venv-timm/.made
 plugins: .venv/.plugins
 	for plugin in $(PLUGINS); do $(BIN)/python -m pytest $$plugin || exit 1; done
 
+# The suite on the oldest releases that pyproject.toml allows; their own warnings are no errors.
+lowest: .venv-lowest/.made
+	.venv-lowest/bin/python -m pytest -o filterwarnings=default -m "not slow and not gpu and not data"
+
 lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -47,7 +51,7 @@ bench: .venv/.package
 	$(BIN)/python benchmarks/cpu_step.py
 
 clean:
-	rm -rf .venv .venv-timm site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-timm .venv-lowest site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 .venv/.made:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"dislab needs Python 3.11 or newer, and $(PYTHON) is {v[0]}.{v[1]}; name another one, such as: make PYTHON=python3.12 $(MAKECMDGOALS)")'
@@ -57,6 +61,11 @@ clean:
 .venv-timm/.made: pyproject.toml
 	$(PYTHON) -m venv .venv-timm
 	.venv-timm/bin/python -m pip install --quiet $(CONSTRAINT) --editable '.[test,timm]'
+	@touch $@
+
+.venv-lowest/.made: pyproject.toml constraints/lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet -c constraints/lowest.txt --editable '.[test]'
 	@touch $@
 
 .venv/.package: .venv/.made pyproject.toml

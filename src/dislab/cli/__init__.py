@@ -94,11 +94,8 @@ def _dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import score
 
         return score.run(args)
-    from dislab.cli import training
-
     try:
         from dislab.cli import training
     except RuntimeError as error:
         raise explained(error) from error
-
     return training.run(command, args)

@@ -37,4 +37,4 @@ def keep_labels(name: str, labels: Labels) -> None:
     """
     # savez adds .npz to a path that lacks it, and the temporary name does
     with atomic(cache_folder() / f"{name}.npz") as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **labels)
+        np.savez(stream, **labels)
