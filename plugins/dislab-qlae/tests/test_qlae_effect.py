@@ -33,6 +33,7 @@ def blobs(positions: Tensor) -> Tensor:
 def disentanglement(values: int, seed: int, steps: int = 1000) -> float:
     """DCI disentanglement over all states after training with so many values a latent."""
     grid = torch.cartesian_prod(*(torch.arange(size) for size in SIZES))
+    grid = grid[torch.randperm(len(grid), generator=device_generator(CPU, 0))]
     image = blobs(grid)
     torch.manual_seed(seed)
     networks = partial(MLPEncoder, hidden=(128, 128)), partial(MLPDecoder, hidden=(128, 128))
