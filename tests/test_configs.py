@@ -21,7 +21,10 @@ STAND_INS: dict[str, dict[str, Any]] = {
         "class_path": "ParametricHeads",
         "init_args": {"identities": 12, "azimuths": 6, "elevations": 4, "lights": 4},
     },
-    "RobotFinger": {"class_path": "RobotFinger", "init_args": {"states": 256, "side": 128}},
+    "RobotFinger": {
+        "class_path": "RobotFinger",
+        "init_args": {"states": 256, "side": 128, "partners": 1},
+    },
 }
 """Smaller data sets for tests, in place of those that are fetched or take minutes to render."""
 
@@ -29,7 +32,12 @@ STAND_INS: dict[str, dict[str, Any]] = {
 OPTIONS = {
     "dcign_heads": ["--data.validation=0.3", "--data.test=0.3"],  # enough states for each group
     "dittadi_unsupervised": ["--data.batch_size=2", "--data.eval_batch_size=2"],
-    "dittadi_weak": ["--data.batch_size=2", "--data.eval_batch_size=2"],
+    "dittadi_weak": [
+        "--data.batch_size=2",
+        "--data.eval_batch_size=2",
+        "--data.validation=0.2",
+        "--data.test=0.2",
+    ],
 }
 """What else a test changes."""
 

@@ -37,10 +37,11 @@ def cache_path() -> Path:
 def cache_folder() -> Path:
     """The folder of everything that can be made or fetched again; created when missing.
 
-    It is `$DISLAB_CACHE` where that is set, else the user's cache folder of this system.
+    It is `$DISLAB_CACHE` where that is set, else the user's cache folder of this system. What is
+    in it can be used without permission to write.
 
     Raises:
-        InputError: The folder cannot be made or written to.
+        InputError: The folder cannot be made.
     """
     folder = cache_path()
     try:
@@ -49,12 +50,10 @@ def cache_folder() -> Path:
         raise InputError(
             f"the cache folder {folder} cannot be made: {error}; {_ELSEWHERE}"
         ) from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"the cache folder {folder} cannot be written to; {_ELSEWHERE}")
     return folder
 
 
-_ELSEWHERE: Final = f"name another one in the environment variable {CACHE_VARIABLE}"
+_ELSEWHERE: Final = f"name another cache folder in the environment variable {CACHE_VARIABLE}"
 
 
 @contextmanager
@@ -118,7 +117,9 @@ def locked(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except OSError as error:
-        raise InputError(f"{lock.lock_file} cannot be made: {error}; {_ELSEWHERE}") from error
+        raise InputError(
+            f"{path} cannot be made, as {path.parent} cannot be written to: {error}; {_ELSEWHERE}"
+        ) from error
     try:
         yield
     finally:

@@ -54,6 +54,22 @@ def test_what_is_written_to_the_tensor_stays_there(tmp_path: Path) -> None:
     assert torch.equal(open_bank(plan(tmp_path, Maker())), torch.from_numpy(ROWS))
 
 
+def test_a_finished_bank_needs_no_permission_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    prepare_bank(plan(tmp_path, Maker()))
+    monkeypatch.setattr("dislab.storage.FileLock.acquire", refused)
+    monkeypatch.setattr(os, "replace", refused)
+    monkeypatch.setattr(Path, "mkdir", refused)
+    prepare_bank(plan(tmp_path, Maker()))
+    assert torch.equal(open_bank(plan(tmp_path, Maker())), torch.from_numpy(ROWS))
+    with pytest.raises(InputError, match=r"bank\.npy cannot be made, as .* DISLAB_CACHE"):
+        prepare_bank(plan(tmp_path, Maker(), version="2"))
+
+
 def test_rows_are_copies(tmp_path: Path) -> None:
     prepare_bank(plan(tmp_path, Maker()))
     bank = open_bank(plan(tmp_path, Maker()))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from dislab.datamodules import PairedData
 from dislab.datasets import RobotFinger, RobotFingerPseudoReal
 from dislab.datasets import _finger_render as renderer
 from dislab.datasets import _finger_sensor as sensor
@@ -86,6 +87,58 @@ def test_same_seed_same_states() -> None:
     assert feasible(values(tables[1])).all()
     other: Any = sample(500, "train", 4).table
     assert not np.array_equal(tables[0], other)
+
+
+@pytest.mark.parametrize("partners", [1, 3])
+def test_partners_differ_in_exactly_one_factor(partners: int) -> None:
+    table: Any = sample(2400, "train", 0, partners).table
+    assert len(np.unique(table, axis=0)) == 2400
+    assert feasible(values(table)).all()
+    assert not np.isin(table[:, 0], (1, 2, 3, 8)).any()
+    both = table.reshape(-1, 1 + partners, 7).astype(int)
+    differs = both[:, 1:] != both[:, :1]
+    assert (differs.sum(axis=2) == 1).all()
+    # each factor as likely, but for those that collide more often
+    share = differs.mean(axis=(0, 1))
+    assert share == pytest.approx(1 / 7, abs=0.03)
+    # fewer are the first ones, and a call repeats itself
+    fewer: Any = sample(501, "train", 0, partners).table
+    assert np.array_equal(fewer, table[:501])
+
+
+def test_partners_take_every_feasible_value_as_often() -> None:
+    table: Any = sample(40_000, "heldout", 1, 1).table
+    both = table.reshape(-1, 2, 7)
+    hues = both[both[:, 0, 0] != both[:, 1, 0]][:, :, 0]
+    seen = {
+        (a, b): int(((hues == (a, b)).all(axis=1)).sum())
+        for a in (1, 2, 3, 8)
+        for b in (1, 2, 3, 8)
+        if a != b
+    }
+    assert sum(seen.values()) == len(hues) > 2500
+    # twelve ordered pairs: about 238 each
+    assert max(seen.values()) - min(seen.values()) < 100
+
+
+@pytest.mark.parametrize("factor", [factor.name for factor in FACTORS])
+def test_pairs_can_be_drawn_of_a_sparse_sample(factor: str) -> None:
+    dataset = RobotFinger(states=600, partners=1)
+    data = PairedData(dataset, k=1, change=[factor], validation=0.3, test=0.3, batch_size=16)
+    drawn = data.plan("train").draw(np.random.default_rng(0), 64, 0)
+    assert drawn.labels["changed"].sum(axis=1).tolist() == [1] * 64
+    assert drawn.labels["changed"][:, data.factors.column(factor)].all()
+
+
+def test_without_partners_pairs_are_refused() -> None:
+    with pytest.raises(InputError, match="no two differ in color or joint0"):
+        PairedData(RobotFinger(states=600), k=1).plan("train")
+
+
+@pytest.mark.parametrize("partners", [-1, 11])
+def test_refuses_impossible_numbers_of_partners(partners: int) -> None:
+    with pytest.raises(InputError, match=f"partners is {partners}; a state has 0 to 10 of them"):
+        RobotFinger(partners=partners)
 
 
 @pytest.mark.parametrize("states", [0, -1, 10_000_001])

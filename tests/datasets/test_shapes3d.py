@@ -1,15 +1,21 @@
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import torch
 
 from dislab.datasets import Shapes3D
+from dislab.datasets import _shapes3d_file as published
 from dislab.datasets import _shapes3d_render as renderer
 from dislab.datasets.shapes3d import FACTORS
 from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.storage import sha256
 
 
 @pytest.fixture(scope="session")
@@ -117,9 +123,9 @@ def test_cache_that_cannot_be_written_to_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path))
-    monkeypatch.setattr("os.access", lambda *_: False)
+    (tmp_path / "shapes3d").touch()
     with pytest.raises(
-        InputError, match=r"cannot be written to; name another one in .*DISLAB_CACHE"
+        InputError, match=r"shapes3d cannot be written to: .*; name another cache.*DISLAB_CACHE"
     ):
         Shapes3D().prepare()
 
@@ -146,6 +152,67 @@ def test_provenance_and_pickle(shapes3d: Shapes3D) -> None:
     assert json.dumps(record)
     shapes3d.tables()
     assert len(pickle.dumps(shapes3d)) < 1000
+
+
+IMAGES = np.random.default_rng(0).integers(256, size=(120, 64, 64, 3), dtype=np.uint8)
+
+
+@pytest.fixture
+def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file like the published one, of 120 states that differ in the last three factors."""
+    small = (2, 1, 1, 1, 4, 15)
+    space = FactorSpace(
+        tuple(
+            replace(factor, values=factor.values[:size])
+            for factor, size in zip(FACTORS.factors, small, strict=True)
+        )
+    )
+    values = tuple(one[:size] for one, size in zip(published.VALUES, small, strict=True))
+    path = tmp_path / "3dshapes.h5"
+    with h5py.File(path, "w") as file:
+        file["images"] = IMAGES
+        file["labels"] = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(120, 6)
+    monkeypatch.setattr(published, "VALUES", values)
+    source = published.SOURCE._replace(checksum=sha256(path))
+    monkeypatch.setattr(published, "SOURCE", source)
+    monkeypatch.setattr("dislab.datasets.shapes3d.FACTORS", space)
+    return path
+
+
+@pytest.mark.parametrize("source", ["official", "auto"])
+def test_published_images_from_a_path(source: Any, official: Path, cache: Path) -> None:
+    dataset = Shapes3D(source=source, path=str(official))
+    dataset.prepare()
+    index = torch.tensor([119, 0, 61])
+    expected = torch.from_numpy(IMAGES[index.numpy()].transpose(0, 3, 1, 2))
+    assert torch.equal(dataset.images(index), expected)
+    assert dataset.provenance()["source"] == "official"
+    assert dataset.provenance()["file"] == "3dshapes.h5"
+    # afterwards neither the file nor its place is needed
+    official.unlink()
+    assert torch.equal(Shapes3D(source="auto").images(index), expected)
+    assert not list(cache.glob("shapes3d/rendered*"))
+
+
+def test_published_file_in_the_cache_folder(official: Path, cache: Path) -> None:
+    cache.mkdir()
+    official.rename(cache / "3dshapes.h5")
+    dataset = Shapes3D(source="auto")
+    dataset.prepare()
+    assert dataset.tables().keys() == {"images"}
+
+
+def test_published_file_that_is_missing_or_not_wanted(tmp_path: Path, cache: Path) -> None:
+    with pytest.raises(InputError, match=r"3dshapes\.h5 is not in .*or set download to true"):
+        Shapes3D(source="official").prepare()
+    with pytest.raises(InputError, match=r"there is no 3dshapes\.h5 at .*other"):
+        Shapes3D(source="auto", path=str(tmp_path / "other")).prepare()
+    with pytest.raises(InputError, match=r"path 'a\.h5' is not read with source rendered"):
+        Shapes3D(path="a.h5")
+    with pytest.raises(InputError, match="download needs source official, not auto"):
+        Shapes3D(source="auto", download=True)
+    # neither found nor asked for: drawn
+    assert Shapes3D(source="auto")._plan() == Shapes3D()._plan()
 
 
 @pytest.mark.gpu

@@ -40,7 +40,12 @@ MOST: Final = 10_000_000
 HELDOUT: Final = (1, 2, 3, 8)
 """Value numbers of the hues that are not trained on: 30, 60, 90 and 240 degrees."""
 
+MOST_PARTNERS: Final = 10
+"""Largest number of partners that each state can be given."""
+
 _ROUND: Final = 65_536
+_ROUND_WITH_PARTNERS: Final = 4096
+"""Proposals at once: fewer where each is compared with all values of a factor."""
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
 _STEPS: Final = 28
 
@@ -66,44 +71,88 @@ FACTORS: Final = (
     ),
 )
 
+_SIZES: Final = tuple(len(factor) for factor in FACTORS)
 
-def check_states(states: int) -> None:
-    """Refuses a number of states that cannot be drawn.
+
+def check_states(states: int, partners: int = 0) -> None:
+    """Refuses a number of states or partners that cannot be drawn.
 
     Args:
         states: How many are wanted.
+        partners: How many of them follow each state that is drawn evenly.
 
     Raises:
-        InputError: None, or more than ten million.
+        InputError: No states or more than ten million, or fewer than no partners or more than ten.
     """
     if not 0 < states <= MOST:
         raise InputError(f"states is {states}; the finger is drawn in 1 to {MOST} states")
+    if not 0 <= partners <= MOST_PARTNERS:
+        raise InputError(f"partners is {partners}; a state has 0 to {MOST_PARTNERS} of them")
 
 
-def sample(states: int, hues: Hues, seed: int) -> FactorSpace:
+def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace:
     """Different feasible states, drawn evenly; fewer of one seed are the first ones of more.
 
     Args:
-        states: How many.
+        states: How many, partners included.
         hues: Which hues the cube may have.
         seed: Decides the draw.
+        partners: How many states that differ in exactly one factor follow each one that is drawn.
 
     Raises:
         InputError: None, or more than ten million states.
     """
-    check_states(states)
-    sizes = tuple(len(factor) for factor in FACTORS)
+    check_states(states, partners)
     generator = np.random.default_rng(seed)
-    kept, keys = np.empty((0, len(sizes)), dtype=np.uint8), np.empty(0, dtype=np.int64)
-    while len(kept) < states:
-        drawn = generator.integers(sizes, size=(_ROUND, len(sizes)), dtype=np.uint8)
-        drawn[:, 0] = generator.choice(hue_numbers(hues), size=_ROUND)
-        drawn = drawn[feasible(values(drawn))]
-        kept = np.concatenate([kept, drawn])
-        keys = np.concatenate([keys, np.ravel_multi_index(tuple(drawn.T.astype(np.int64)), sizes)])
-        first = np.sort(np.unique(keys, return_index=True)[1])
-        kept, keys = kept[first], keys[first]
-    return FactorSpace(FACTORS, kept[:states])
+    allowed = [hue_numbers(hues), *(np.arange(size) for size in _SIZES[1:])]
+    drawn, keys = np.empty((0, 1 + partners, len(_SIZES)), dtype=np.uint8), np.empty(0, np.int64)
+    new = np.empty(0, dtype=np.bool_)
+    while new.sum() * (1 + partners) < states:
+        proposed = _proposals(generator, allowed, partners)
+        columns = tuple(np.moveaxis(proposed.astype(np.int64), -1, 0))
+        keys = np.append(keys, np.ravel_multi_index(columns, _SIZES))
+        drawn = np.concatenate([drawn, proposed])
+        # a state with its partners is kept as a whole, if none of them was proposed before
+        first = np.zeros(len(keys), dtype=np.bool_)
+        first[np.unique(keys, return_index=True)[1]] = True
+        new = first.reshape(-1, 1 + partners).all(axis=1)
+    return FactorSpace(FACTORS, drawn[new].reshape(-1, len(_SIZES))[:states])
+
+
+def _proposals(
+    generator: np.random.Generator, allowed: list[Indices], partners: int
+) -> npt.NDArray[np.uint8]:
+    """Feasible states, each with its partners behind it, shape (states, 1 + partners, 7)."""
+    count = _ROUND_WITH_PARTNERS if partners else _ROUND
+    drawn = generator.integers(_SIZES, size=(count, len(_SIZES)), dtype=np.uint8)
+    drawn[:, 0] = generator.choice(allowed[0], size=count)
+    drawn = drawn[feasible(values(drawn))]
+    several, there = [drawn], np.ones(len(drawn), dtype=np.bool_)
+    for _ in range(partners):
+        partner = drawn.copy()
+        column = generator.integers(len(_SIZES), size=len(drawn))
+        chance = generator.random(len(drawn))
+        for factor, numbers in enumerate(allowed):
+            rows = np.flatnonzero(column == factor)
+            others, some = _elsewhere(drawn[rows], factor, numbers)
+            # the n-th feasible value, n evenly drawn
+            wanted = np.floor(chance[rows] * some.sum(axis=1)).astype(np.int64)
+            place = (some.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
+            partner[rows] = others[np.arange(len(rows)), place]
+            there[rows] &= some.any(axis=1)
+        several.append(partner)
+    return np.stack(several, axis=1)[there]
+
+
+def _elsewhere(
+    state: npt.NDArray[np.uint8], factor: int, numbers: Indices
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+    """States with each value of a factor, and which are feasible and differ from the given ones."""
+    moved = np.repeat(state[:, None], len(numbers), axis=1)
+    moved[:, :, factor] = numbers
+    differs = moved[:, :, factor] != state[:, None, factor]
+    free = feasible(values(moved.reshape(-1, len(FACTORS)))).reshape(differs.shape)
+    return moved, differs & free
 
 
 def hue_numbers(hues: Hues) -> Indices:

@@ -11,6 +11,9 @@ from typing import Literal, NamedTuple
 from dislab.errors import InputError
 from dislab.storage import cache_folder, download
 
+Source = Literal["rendered", "official", "auto"]
+"""Where the images of a set that is also drawn here come from."""
+
 
 class Published(NamedTuple):
     """A file or a tree of files that somebody else publishes.
@@ -37,6 +40,25 @@ class Published(NamedTuple):
     def called(self) -> str:
         """The names, for messages."""
         return " or ".join(self.names)
+
+
+def check_source(source: Source, path: str | None, download: bool) -> None:
+    """Refuses settings of a published file that would change nothing.
+
+    Args:
+        source: Whether images are drawn or read.
+        path: Where the published file lies.
+        download: Whether it may be fetched.
+
+    Raises:
+        InputError: `path` or `download` is given for images that are drawn.
+    """
+    if source == "rendered" and path is not None:
+        raise InputError(
+            f"path {path!r} is not read with source rendered; set source to official or auto"
+        )
+    if source != "official" and download:
+        raise InputError(f"download needs source official, not {source}")
 
 
 def find(published: Published, path: str | None, fetch: bool) -> Path:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import torch
@@ -12,11 +12,10 @@ from torch import Tensor
 from dislab.datasets import _dsprites_render as renderer
 from dislab.datasets._bank import Blocks, Plan, Rows, bank_record, open_bank, prepare_bank
 from dislab.datasets._dsprites_file import FILE_NAME, URL, official_rows
+from dislab.datasets._published import Source, check_source
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.storage import cache_folder, download
-
-Source = Literal["rendered", "official", "auto"]
 
 FACTORS: Final = FactorSpace(
     (
@@ -59,12 +58,7 @@ class SpriteBits:
     """
 
     def __init__(self, source: Source, path: str | None, download: bool) -> None:
-        if source == "rendered" and path is not None:
-            raise InputError(
-                f"path {path!r} is not read with source rendered; set source to official or auto"
-            )
-        if source != "official" and download:
-            raise InputError(f"download needs source official, not {source}")
+        check_source(source, path, download)
         self.source = source
         self.path = path
         self.download = download

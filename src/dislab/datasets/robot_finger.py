@@ -45,9 +45,11 @@ class RobotFinger(Dataset):
         states: Number of images; a smaller number takes the first ones of a larger.
         hues: Hues of the cube: `train` takes eight of twelve, `heldout` the other four.
         seed: Decides which states are drawn.
+        partners: How many further states follow each one that is drawn evenly, all different, that
+            differ from it in exactly one factor, as weak supervision needs; `states` counts them.
 
     Raises:
-        InputError: `states` is not from 1 to 10,000,000.
+        InputError: `states` is not from 1 to 10,000,000, or `partners` not from 0 to 10.
     """
 
     licence: ClassVar[str] = "Apache-2.0 (drawn here)"
@@ -68,18 +70,20 @@ class RobotFinger(Dataset):
         states: int = 100_000,
         hues: Hues = "train",
         seed: int = 0,
+        partners: int = 0,
     ) -> None:
-        check_states(states)
+        check_states(states, partners)
         self.side = side
         self.states = states
         self.hues = hues
         self.seed = seed
+        self.partners = partners
         self._tables: dict[str, Tensor] = {}
 
     @cached_property
     def factors(self) -> FactorSpace:
         """Hue of the cube, three joints, and x, y and angle of the cube; a table of the states."""
-        return sample(self.states, self.hues, self.seed)
+        return sample(self.states, self.hues, self.seed, self.partners)
 
     @property
     def image_shape(self) -> ImageShape:
@@ -130,12 +134,15 @@ class RobotFinger(Dataset):
 
     def _plan(self) -> Plan:
         settings = f"{self.side}-{self.states}-{self.hues}-{self.seed}"
+        if self.partners:
+            settings += f"-{self.partners}"
         path = cache_folder() / "robot_finger" / f"simulated-{renderer.VERSION}-{settings}.npy"
         origin = {
             "source": "simulated",
             "renderer": str(renderer.VERSION),
             "hues": self.hues,
             "seed": str(self.seed),
+            **({"partners": str(self.partners)} if self.partners else {}),
         }
         return Plan(
             path,

@@ -1,14 +1,25 @@
 """The 3D Shapes data set."""
 
-from typing import Any, ClassVar, Final, final
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, Literal, final
 
 import numpy as np
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
+from dislab.datasets import _shapes3d_file as published
 from dislab.datasets import _shapes3d_render as renderer
-from dislab.datasets._bank import Blocks, Plan, bank_record, bank_rows, open_bank, prepare_bank
+from dislab.datasets._bank import (
+    Blocks,
+    Plan,
+    Rows,
+    bank_record,
+    bank_rows,
+    open_bank,
+    prepare_bank,
+)
+from dislab.datasets._published import check_source, find
 from dislab.factors import Factor, FactorSpace
 from dislab.storage import cache_folder
 
@@ -30,17 +41,27 @@ _GEOMETRIES: Final = int(np.prod(renderer.GEOMETRIES))
 
 @final
 class Shapes3D(Dataset):
-    """3D Shapes look-alike: 480,000 views of an object in a room, 64×64 RGB, from six factors.
+    """3D Shapes: 480,000 views of an object in a room, 64×64 RGB, from six factors.
 
-    The factors, their values and their order are those of the published set. The images are drawn
-    here and resemble the published ones; they are not equal to them, so scores on them are not
-    comparable with published scores to the digit. `docs/datasets.md` has the comparison. All
-    images are sums of 14,880 layers (183 MB), drawn at first use and mapped into memory.
+    The published images, or a look-alike that needs no download. The drawn images resemble the
+    published ones and are not equal to them, so scores on them are not comparable with published
+    scores to the digit; `docs/datasets.md` has the comparison. They are sums of 14,880 layers
+    (183 MB); the published images take a byte a channel (5.9 GB). Either is kept in the cache
+    folder, made at first use and mapped into memory.
 
     Kim & Mnih (2018), https://github.com/google-deepmind/3d-shapes
+
+    Args:
+        source: `rendered` draws the images, `official` reads the published file, `auto` takes the
+            published file where it is found and draws otherwise.
+        path: Where the published file (HDF5) lies; also looked for in the cache folder.
+        download: Whether `official` may fetch the published file when it is not found.
+
+    Raises:
+        InputError: `path` or `download` is given for images that are drawn.
     """
 
-    licence: ClassVar[str] = "Apache-2.0 (drawn here)"
+    licence: ClassVar[str] = "Apache-2.0"
     citation: ClassVar[str] = (
         "Kim and Mnih (2018), Disentangling by Factorising, https://arxiv.org/abs/1802.05983; "
         "Burgess and Kim (2018), 3D Shapes dataset, https://github.com/google-deepmind/3d-shapes"
@@ -52,7 +73,16 @@ class Shapes3D(Dataset):
     )
     cache: ClassVar[str] = "shapes3d"
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        source: Literal["rendered", "official", "auto"] = "rendered",
+        path: str | None = None,
+        download: bool = False,
+    ) -> None:
+        check_source(source, path, download)
+        self.source = source
+        self.path = path
+        self.download = download
         self._tables: dict[str, Tensor] = {}
 
     @property
@@ -66,32 +96,36 @@ class Shapes3D(Dataset):
         return (3, renderer.SIDE, renderer.SIDE)
 
     def prepare(self) -> None:
-        """Makes sure that the layers are in the cache folder.
+        """Makes sure that the layers, or the published images, are in the cache folder.
 
         Raises:
-            InputError: The cache folder cannot be written to.
+            InputError: The published file is wanted and not found, or is not the published one,
+                or the cache folder cannot be written to.
         """
         prepare_bank(self._plan())
 
     def tables(self) -> dict[str, Tensor]:
-        """The `layers`: 31 a geometry, of 12,288 bytes.
+        """The `layers`, 31 a geometry, or the published `images`; 12,288 bytes each.
 
         Raises:
-            InputError: The layers have not been prepared, or their file was damaged since.
+            InputError: They have not been prepared, or their file was damaged since.
         """
         if not self._tables:
-            self._tables = {"layers": open_bank(self._plan())}
+            name = "images" if self._is_official() else "layers"
+            self._tables = {name: open_bank(self._plan())}
         return self._tables
 
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number: sums of the layers of sky, floor, wall and object.
+        """Images by number; drawn ones are sums of the layers of sky, floor, wall and object.
 
         Args:
             tables: What `tables` returned, moved to the device of `index`.
             index: State numbers.
         """
+        if "images" in tables:
+            return bank_rows(tables["images"], index).view(len(index), *self.image_shape)
         layers, hues = tables["layers"], index // _GEOMETRIES
         sky = index % _GEOMETRIES * renderer.LAYERS
         floor = sky + 1 + hues // renderer.HUES**2
@@ -103,10 +137,10 @@ class Shapes3D(Dataset):
         return image.view(len(index), *self.image_shape)
 
     def provenance(self) -> dict[str, str]:
-        """Source, renderer version and checksum of the layers.
+        """Source, renderer version or file, and checksum of what is kept.
 
         Raises:
-            InputError: The layers have not been prepared.
+            InputError: The images have not been prepared.
         """
         return bank_record(self._plan())
 
@@ -115,10 +149,23 @@ class Shapes3D(Dataset):
         return {**self.__dict__, "_tables": {}}
 
     def _plan(self) -> Plan:
-        path = cache_folder() / "shapes3d" / f"rendered-{renderer.VERSION}.npy"
+        folder = cache_folder() / "shapes3d"
+        if self._is_official():
+            shape = (len(FACTORS), renderer.LAYER_BYTES)
+            origin = {"source": "official", "file": published.SOURCE.names[0]}
+            return Plan(folder / "official.npy", shape, origin, self._official, packed=False)
+        path = folder / f"rendered-{renderer.VERSION}.npy"
         origin = {"source": "rendered look-alike", "renderer": str(renderer.VERSION)}
         shape = (_GEOMETRIES * renderer.LAYERS, renderer.LAYER_BYTES)
         # one geometry a block
-        return Plan(
-            path, shape, origin, Blocks(renderer.LAYERS, renderer.render_rows), packed=False
-        )
+        blocks = Blocks(renderer.LAYERS, renderer.render_rows)
+        return Plan(path, shape, origin, blocks, packed=False)
+
+    def _is_official(self) -> bool:
+        if self.source != "auto":
+            return self.source == "official"
+        there = (published.SOURCE.names[0], "shapes3d/official.npy")
+        return self.path is not None or any((cache_folder() / one).is_file() for one in there)
+
+    def _official(self) -> Iterator[Rows]:
+        return published.official_rows(find(published.SOURCE, self.path, self.download))
