@@ -48,6 +48,11 @@ docs: .venv/.dev
 
 bench: .venv/.package
 	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/default_set.py
+	$(BIN)/python benchmarks/dci_agreement.py kinds
+	$(BIN)/python benchmarks/dci_agreement.py graded
+	$(BIN)/python benchmarks/score_table.py
+	$(BIN)/python benchmarks/render.py
 	$(BIN)/python benchmarks/data_feed.py
 	$(BIN)/python benchmarks/cpu_step.py
 

@@ -1,7 +1,7 @@
 """Correlations of latents with factors, and ranks."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 
@@ -24,11 +24,8 @@ def average_ranks(columns: Float[Tensor, "row column"]) -> Float[Tensor, "row co
     Args:
         columns: What to rank.
     """
-    rows = columns.T.contiguous()
-    ascending = rows.sort(dim=1).values
-    before = torch.searchsorted(ascending, rows)
-    until = torch.searchsorted(ascending, rows, right=True)
-    return ((before + until + 1).double() / 2).T
+    ranks, order = _ascending_ranks(columns)
+    return torch.empty_like(ranks).scatter_(1, order, ranks).T
 
 
 def roc_auc(
@@ -43,10 +40,26 @@ def roc_auc(
         scores: One column a question.
         positive: Which rows are positive.
     """
-    ranks = average_ranks(scores)
+    ranks, order = _ascending_ranks(scores)
     count = positive.double().sum(0)
-    above = (ranks * positive).sum(0) - count * (count + 1) / 2
+    own = ranks * positive.T.contiguous().gather(1, order)  # no need to put ranks back in place
+    above = own.sum(1) - count * (count + 1) / 2
     return above / (count * (len(scores) - count))
+
+
+def _ascending_ranks(
+    columns: Float[Tensor, "row column"],
+) -> tuple[Float[Tensor, "column row"], Int[Tensor, "column row"]]:
+    """Ranks of the sorted entries of each column, and which rows those are."""
+    ascending, order = columns.T.contiguous().sort(dim=1)
+    rows = ascending.shape[1]
+    place = torch.arange(rows, device=columns.device, dtype=torch.float64).expand_as(ascending)
+    edge = torch.ones_like(ascending[:, :1], dtype=torch.bool)
+    changes = torch.cat([edge, ascending[:, 1:] != ascending[:, :-1], edge], dim=1)
+    # equal entries share the places from the first one before them to the last one after them
+    first = place.where(changes[:, :-1], 0.0).cummax(1).values
+    last = place.where(changes[:, 1:], rows - 1.0).flip(1).cummin(1).values.flip(1)
+    return (first + last) / 2 + 1, order
 
 
 def _unit(columns: Float[Tensor, "image column"]) -> Float[Tensor, "image column"]:

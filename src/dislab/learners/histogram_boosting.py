@@ -1,6 +1,6 @@
 """Boosted trees on histograms, with importances."""
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 import torch
 from jaxtyping import Float, Int
@@ -9,9 +9,13 @@ from torch import Tensor
 
 from dislab.errors import InputError
 from dislab.learners.residual_gains import residual_gains
+from dislab.learners.tree_sums import CompleteTrees, complete_trees, tree_sums
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
+
+LARGEST_PACKED: Final = 6
+"""Deepest trees whose tests are all made at once; of deeper ones most would be in vain."""
 
 
 @final
@@ -35,6 +39,7 @@ class HistogramBoosting:
         self.rate = rate
         self.seed = seed
         self._model: HistGradientBoostingClassifier | None = None
+        self._packed: CompleteTrees | None = None
 
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
@@ -65,19 +70,25 @@ class HistogramBoosting:
         # more than they give, and on a busy machine over ten times as much
         with threadpool_limits(1, user_api="openmp"):
             self._model = model.fit(codes.cpu().numpy(), labels.cpu().numpy())
+        self._packed = None
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Int[Tensor, " image"]:
         """The most probable label of each code; only labels that `fit` saw.
 
         Args:
-            codes: Codes with the latents of those learnt from.
+            codes: Finite codes with the latents of those learnt from.
 
         Raises:
             InputError: Nothing has been learnt yet.
         """
-        with threadpool_limits(1, user_api="openmp"):
-            return torch.from_numpy(self._fitted().predict(codes.cpu().numpy()))
+        model = self._fitted()
+        if self.depth > LARGEST_PACKED:
+            with threadpool_limits(1, user_api="openmp"):
+                return torch.from_numpy(model.predict(codes.cpu().numpy()))
+        logits = self._logits(codes)
+        best = logits.argmax(1) if logits.shape[1] > 1 else (logits[:, 0] > 0).long()
+        return torch.from_numpy(model.classes_)[best]
 
     def importances(self) -> Float[Tensor, " latent"]:
         """Each latent's share of what all splits explain; zeros where no tree has a split.
@@ -96,6 +107,15 @@ class HistogramBoosting:
         gains = residual_gains(trees, self.rate, model.n_features_in_)
         total = gains.sum()
         return torch.from_numpy(gains / (total if total > 0 else 1.0))
+
+    def _logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image kind"]:
+        """The sums of all trees, as the model's own but for the order of adding."""
+        model = self._fitted()
+        if self._packed is None:
+            trees = [tree.nodes for stage in model._predictors for tree in stage]
+            self._packed = complete_trees(trees, self.depth)
+        sums = tree_sums(self._packed, codes.cpu().numpy(), model.n_trees_per_iteration_)
+        return torch.from_numpy(sums + model._baseline_prediction)
 
     def _fitted(self) -> "HistGradientBoostingClassifier":
         if self._model is None:
