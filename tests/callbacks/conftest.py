@@ -169,6 +169,20 @@ class Autoencoder(Objective):
         return codes
 
 
+class Decoding(Autoencoder):
+    """An objective with codes and a decoder, but no posterior."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.decoder = nn.Linear(2, 64)
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        image: Tensor = self.decoder(z).sigmoid().view(-1, 1, 8, 8)
+        return image
+
+
 class Renderer(Objective):
     """An objective that draws from true factors and has no codes."""
 
@@ -223,6 +237,12 @@ def objective() -> Objective:
 def without_decoder() -> Objective:
     torch.manual_seed(0)
     return Autoencoder()
+
+
+@pytest.fixture
+def codes_and_decoder() -> Objective:
+    torch.manual_seed(0)
+    return Decoding()
 
 
 @pytest.fixture

@@ -103,6 +103,79 @@ def test_a_row_moves_one_latent_around_the_code_of_the_image(
     np.testing.assert_allclose(cell, grid.images[-1, -1, 0], atol=0.5 / 255 + 1e-6)
 
 
+def test_codes_without_posterior_move_by_their_own_spread(
+    trainer: MakeTrainer,
+    data: DataModule,
+    codes_and_decoder: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grid, module = Grid(monkeypatch), codes_and_decoder
+    chosen = Traversals(images=1, steps=3, split="all")
+    trainer(callbacks=[chosen]).test(module, datamodule=data, verbose=False)
+    states = host_generator(0).choice(np.arange(32), 32, replace=False)
+    with torch.no_grad():
+        codes = module.codes(data.images(torch.from_numpy(states)))
+        spread = codes.std(0, correction=0)
+        order = spread.argsort(descending=True).tolist()
+        for row, latent in enumerate(order):
+            assert grid.rows[row].startswith(f"z{latent}  std {spread[latent]:.2g}")
+            for step in range(3):
+                z = codes[0].clone()
+                z[latent] += (step - 1) * 2 * spread[latent]
+                found = grid.images[row, step]
+                np.testing.assert_allclose(found, module.decode(z[None])[0], atol=1e-5)
+    assert grid.columns == ["−2σ", "0", "+2σ"]
+
+
+def test_bounded_codes_take_their_values(
+    trainer: MakeTrainer,
+    data: DataModule,
+    codes_and_decoder: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grid, module = Grid(monkeypatch), codes_and_decoder
+
+    def values(module: Objective, steps: int) -> list[torch.Tensor]:
+        return [torch.arange(5.0), torch.linspace(-1, 1, steps)]
+
+    monkeypatch.setattr(type(module), "code_values", values, raising=False)
+    trainer(callbacks=[Traversals(images=2, steps=3, split="all")]).test(
+        module, datamodule=data, verbose=False
+    )
+    states = host_generator(0).choice(np.arange(32), 32, replace=False)[:2]
+    with torch.no_grad():
+        codes = module.codes(data.images(torch.from_numpy(states)))
+        for image in range(2):
+            for step in range(5):
+                first, second = codes[image].clone(), codes[image].clone()
+                first[0], second[1] = step, -1 + step / 2
+                for row, z in enumerate((first, second)):
+                    found = grid.images[row, image * 5 + step]
+                    np.testing.assert_allclose(found, module.decode(z[None])[0], atol=1e-6)
+    assert [row.split("  ")[:2] for row in grid.rows] == [["c0", "0 … 4"], ["c1", "−1 … 1"]]
+    assert list(grid.columns) == []
+
+
+def test_a_row_of_fewer_values_ends_in_white(
+    trainer: MakeTrainer,
+    data: DataModule,
+    codes_and_decoder: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grid = Grid(monkeypatch)
+
+    def values(module: Objective, steps: int) -> list[torch.Tensor]:
+        return [torch.arange(2.0), torch.linspace(-1, 1, steps)]
+
+    monkeypatch.setattr(type(codes_and_decoder), "code_values", values, raising=False)
+    trainer(callbacks=[Traversals(images=1, steps=3)]).test(
+        codes_and_decoder, datamodule=data, verbose=False
+    )
+    assert grid.images.shape[:2] == (2, 3)
+    assert (grid.images[0, 2] == 1).all()
+    assert (grid.images[0, :2] < 1).all()
+
+
 def test_training_keeps_one_file_a_validation(
     tmp_path: Path, trainer: MakeTrainer, data: DataModule, objective: Objective
 ) -> None:

@@ -13,7 +13,7 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.games import discriminator_loss, generator_loss
 from dislab.functional.latent_codes import generator_input, recovered
-from dislab.objectives import InfoGAN
+from dislab.objectives import InfoGAN, InfoWGANGP
 
 STEP = torch.tensor(0)
 
@@ -96,6 +96,19 @@ def test_players_have_learning_rates_of_their_own() -> None:
     members = [{id(one) for one in group["params"]} for group in optimizer.param_groups]
     assert members[0] == {id(one) for one in gan.generator.parameters()}
     assert members[1] == {id(one) for one in gan.critic.parameters()}
+
+
+@pytest.mark.parametrize("method", [InfoGAN, InfoWGANGP])
+def test_pictures_get_samples_and_the_bounds_of_codes(method: Any) -> None:
+    parts = partial(MLPDecoder, hidden=(16,)), partial(MLPEncoder, hidden=(16,))
+    gan = method((1, 8, 8), *parts, noise_dim=3, categorical=(4, 2), continuous=1)
+    made = gan.generate(5, torch.Generator().manual_seed(2))
+    draws = gan.draw(5, torch.Generator().manual_seed(2))
+    ones = [F.one_hot(draws["category"][:, i], size).float() for i, size in enumerate((4, 2))]
+    z = torch.cat([draws["noise"], *ones, draws["continuous"]], 1)
+    torch.testing.assert_close(made, gan.generator(z).sigmoid())
+    found = [one.tolist() for one in gan.code_values(3)]
+    assert found == [[0, 1, 2, 3], [0, 1], [-1, 0, 1]]
 
 
 def test_it_has_no_posterior() -> None:

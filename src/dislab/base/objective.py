@@ -178,6 +178,33 @@ class Objective(pl.LightningModule, ABC):
         """
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
+    def generate(
+        self, count: int, generator: torch.Generator
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of latents drawn from a prior that is the method's own, pixels in [0, 1].
+
+        A method with posteriors and the standard normal prior needs none.
+
+        Args:
+            count: How many images.
+            generator: Source of the numbers; they live on its device.
+
+        Raises:
+            InputError: The method has no prior of its own.
+        """
+        raise InputError(f"{type(self).__name__} has no prior of its own")
+
+    def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
+        """The values that a picture moves each code through, of a method whose codes are bounded.
+
+        Args:
+            steps: How many values of a code that can take any between its bounds.
+
+        Raises:
+            InputError: The codes are not bounded.
+        """
+        raise InputError(f"the codes of {type(self).__name__} are not bounded")
+
     def forward(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:

@@ -10,14 +10,7 @@ from matplotlib.figure import Figure
 
 from dislab import plots
 from dislab.base import DataModule, Objective
-from dislab.callbacks._trainer import (
-    Capability,
-    data_of,
-    is_rehearsal,
-    lacks,
-    objective_of,
-    run_folder,
-)
+from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
 
 
 class Picture(pl.Callback, ABC):
@@ -25,13 +18,19 @@ class Picture(pl.Callback, ABC):
 
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/<name>.png`. TensorBoard gets all of them
-    under the number of optimiser steps. A method without posterior or decoder is left alone, with
-    one line in the log.
+    under the number of optimiser steps. A method that lacks a part is left alone, with one line in
+    the log.
     """
 
     name: ClassVar[str]
-    instead: ClassVar[tuple[Capability, ...]]
-    """Any of these does in place of a posterior and a decoder."""
+
+    @abstractmethod
+    def missing(self, module: Objective) -> str | None:
+        """What the picture needs and the method does not have; None if it has all.
+
+        Args:
+            module: The objective.
+        """
 
     @abstractmethod
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
@@ -40,13 +39,13 @@ class Picture(pl.Callback, ABC):
         Args:
             trainer: The trainer at work.
             data: Where images come from.
-            module: The objective, which has a posterior and a decoder, or what does instead.
+            module: The objective, which has all that the picture needs.
         """
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Says once when the method has nothing to draw."""
         module = objective_of(pl_module, type(self).__name__)
-        missing = self._missing(module)
+        missing = self.missing(module)
         if missing and stage in ("fit", "validate", "test"):
             owner = type(module).__name__
             rank_zero_info(f"{type(self).__name__}: nothing to draw, as {owner} has no {missing}")
@@ -67,7 +66,7 @@ class Picture(pl.Callback, ABC):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, in_training: bool = False
     ) -> None:
         module = objective_of(pl_module, type(self).__name__)
-        if is_rehearsal(trainer) or self._missing(module):
+        if is_rehearsal(trainer) or self.missing(module):
             return
         data, folder = data_of(trainer, type(self).__name__), run_folder(trainer)
         if not trainer.is_global_zero:
@@ -80,10 +79,3 @@ class Picture(pl.Callback, ABC):
             if isinstance(logger, TensorBoardLogger):
                 pixels = plots.pixels(figure)
                 logger.experiment.add_image(f"images/{self.name}", pixels, steps, dataformats="HWC")
-
-    def _missing(self, module: Objective) -> str | None:
-        if not all(lacks(module, capability) for capability in self.instead):
-            return None
-        if lacks(module, "encode"):
-            return "posterior"
-        return "decoder" if lacks(module, "decode") else None

@@ -61,7 +61,7 @@ def is_rehearsal(trainer: pl.Trainer) -> bool:
     return bool(trainer.sanity_checking or getattr(trainer, "fast_dev_run", False))
 
 
-Capability = Literal["encode", "decode", "reconstruct", "render"]
+Capability = Literal["encode", "decode", "reconstruct", "render", "generate", "code_values"]
 """A method of an objective that a class may go without."""
 
 

@@ -10,7 +10,7 @@ from dislab import plots
 from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._encoding import draw_states, images_of
 from dislab.callbacks._picture import Picture
-from dislab.callbacks._trainer import Capability, evaluating, lacks
+from dislab.callbacks._trainer import evaluating, lacks
 from dislab.functional.checks import check_at_least
 
 
@@ -35,13 +35,20 @@ class Reconstructions(Picture):
     """
 
     name: ClassVar[str] = "reconstructions"
-    instead: ClassVar[tuple[Capability, ...]] = ("reconstruct", "render")
 
     def __init__(self, count: int = 8, split: Split = "test", seed: int = 0) -> None:
         check_at_least("count", count, 1)
         self.count = count
         self.split: Split = split
         self.seed = seed
+
+    def missing(self, module: Objective) -> str | None:
+        """A posterior or a decoder, unless the method draws images in another way."""
+        if not (lacks(module, "reconstruct") and lacks(module, "render")):
+            return None
+        if lacks(module, "encode"):
+            return "posterior"
+        return "decoder" if lacks(module, "decode") else None
 
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """Images in the first row, reconstructions in the second."""

@@ -1,29 +1,23 @@
 """Pictures of what each latent does."""
 
-from typing import ClassVar, Final, final
+from typing import ClassVar, final
 
 import lightning.pytorch as pl
 import numpy as np
 import torch
 from einops import rearrange
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from dislab import plots
 from dislab.base import DataModule, Objective, Split
-from dislab.callbacks._encoding import draw_states, images_of, over_images
+from dislab.callbacks._encoding import draw_states, images_of
+from dislab.callbacks._latent_order import latent_order
 from dislab.callbacks._picture import Picture
-from dislab.callbacks._scoring import ACTIVE
-from dislab.callbacks._trainer import Capability, evaluating, lacks
+from dislab.callbacks._trainer import evaluating, lacks
 from dislab.errors import InputError
-from dislab.factors import Indices
 from dislab.functional.checks import check_at_least
-from dislab.functional.draws import host_generator
-from dislab.functional.gaussians import kl_per_latent
-from dislab.functional.mutual_information import information_gaps
-
-BINS: Final = 20
 
 
 @final
@@ -37,17 +31,22 @@ class Traversals(Picture):
     bins, less what shuffled factors give); no factor is named for a latent with a KL of 0.01 nats
     or less.
 
+    A method without posteriors has its codes moved instead. Bounded codes, such as a generator's,
+    take all values of a categorical code and go from −1 to 1 with a continuous one; span plays no
+    part then. Other codes are shifted in their standard deviations over the points, the ones that
+    vary most on top.
+
     A method that draws from true factors gets one row a factor instead, from its first value to
     its last, in the chosen images' states; span and points play no part then.
 
     Every validation during training writes `images/traversals_<steps>.png` into the run folder;
     the end of training, `validate` and `test` write `images/traversals.png`; TensorBoard gets all
-    of them. A method without posterior or decoder is left alone.
+    of them. A method without codes or decoder is left alone.
 
     Args:
         images: How many images are taken apart, side by side.
         steps: How many shifts.
-        span: The first and the last shift, in standard deviations of the prior.
+        span: The first and the last shift, in standard deviations of the prior, or of the codes.
         latents: How many latents are shown at most, those with the highest KL.
         split: Where images and points are drawn from: train, validation, test, or all.
         points: On how many states KL and mutual information are measured.
@@ -59,7 +58,6 @@ class Traversals(Picture):
     """
 
     name: ClassVar[str] = "traversals"
-    instead: ClassVar[tuple[Capability, ...]] = ("render",)
 
     def __init__(
         self,
@@ -88,25 +86,54 @@ class Traversals(Picture):
         self.batch_size = batch_size
         self.seed = seed
 
+    def missing(self, module: Objective) -> str | None:
+        """A decoder, and a posterior or codes, unless the method draws from true factors."""
+        if not lacks(module, "render"):
+            return None
+        if lacks(module, "decode"):
+            return "decoder"
+        return None if module.has_codes or not lacks(module, "encode") else "posterior"
+
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """One row a latent or factor, one block of columns an image."""
         if not lacks(module, "render"):
             return self._draw_factors(trainer, data, module)
         states = draw_states(data, self.split, max(self.points, self.images), self.seed)
-        latents, labels = self._order(trainer, data, module, states[: self.points])
+        order = latent_order(trainer, data, module, states[: self.points], self.batch_size)
         chosen = states[: self.images]
+        shown = order.latents[: self.latents]
         with evaluating(trainer, module):
-            code = module.encode(images_of(trainer, data, module, chosen)).mean
-            rows = [self._move(module, code, latent) for latent in latents]
-        grid = rearrange(torch.stack(rows), "row image step c h w -> row (image step) c h w")
-        shifts = [_shift(shift) for shift in self.shifts.tolist()]
+            image = images_of(trainer, data, module, chosen)
+            code = module.codes(image) if lacks(module, "encode") else module.encode(image).mean
+            places = self._places(module, code, order.scale.to(code))
+            rows = [_moved(module, code, latent, places[latent]) for latent in shown]
+        width = max(row.shape[1] for row in rows)
+        grid = torch.stack([_filled(row, width) for row in rows])
+        bounded = not lacks(module, "code_values")
+        shifts = [] if bounded else [_shift(shift) for shift in self.shifts.tolist()]
         return plots.image_grid(
-            grid.numpy(),
-            labels,
+            rearrange(grid, "row image step c h w -> row (image step) c h w").numpy(),
+            order.labels[: self.latents],
             shifts * len(chosen),
             f"Latent traversals after {int(module.steps):,} steps",
             blocks=len(chosen),
         )
+
+    def _places(
+        self,
+        module: Objective,
+        code: Float[Tensor, "image latent"],
+        scale: Float[Tensor, " latent"],
+    ) -> list[Float[Tensor, "image step"]]:
+        """Where each latent is moved to."""
+        if lacks(module, "code_values"):
+            shifts = self.shifts.to(code)
+            return [
+                column[:, None] + one * shifts for column, one in zip(code.T, scale, strict=True)
+            ]
+        values = module.code_values(len(self.shifts))
+        values = module.code_values(max(len(one) for one in values))
+        return [one.to(code).expand(len(code), -1) for one in values]
 
     def _draw_factors(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         states = draw_states(data, self.split, self.images, self.seed)
@@ -129,48 +156,24 @@ class Traversals(Picture):
             blocks=len(states),
         )
 
-    def _move(
-        self, module: Objective, code: Float[Tensor, "image latent"], latent: int
-    ) -> Float[Tensor, "image step channel height width"]:
-        z = code[:, None].repeat(1, len(self.shifts), 1)
-        z[:, :, latent] += self.shifts.to(z)
-        decoded = module.decode(z.flatten(0, 1)).float().cpu()
-        return rearrange(decoded, "(image step) c h w -> image step c h w", image=len(code))
 
-    def _order(
-        self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
-    ) -> tuple[list[int], list[str]]:
-        """The latents to show, and the label of each."""
-
-        def encode(image: Tensor) -> Tensor:
-            posterior = module.encode(image)
-            return torch.stack((posterior.mean, kl_per_latent(*posterior)), dim=1)
-
-        encoded = over_images(trainer, data, module, states, self.batch_size, encode).double()
-        means, kl = encoded[:, 0], encoded[:, 1].mean(0)
-        information = _information(means, torch.from_numpy(data.factors.positions(states)))
-        most, carried = information.max(dim=1)
-        latents = kl.argsort(descending=True, stable=True)[: self.latents].tolist()
-        labels = [f"z{latent}  KL {kl[latent]:.2f} nats" for latent in latents]
-        for row, latent in enumerate(latents):
-            if kl[latent] > ACTIVE and most[latent] > 0:
-                factor = data.factors.names[carried[latent]]
-                labels[row] += f"  {factor} {most[latent]:.2f} nats"
-        return latents, labels
+def _moved(
+    module: Objective,
+    code: Float[Tensor, "image latent"],
+    latent: int,
+    places: Float[Tensor, "image step"],
+) -> Float[Tensor, "image step channel height width"]:
+    z = code[:, None].repeat(1, places.shape[1], 1)
+    z[:, :, latent] = places
+    decoded = module.decode(z.flatten(0, 1)).float().cpu()
+    return rearrange(decoded, "(image step) c h w -> image step c h w", image=len(code))
 
 
-def _information(
-    codes: Float[Tensor, "point latent"], factors: Int[Tensor, "point factor"]
-) -> Float[Tensor, "latent factor"]:
-    """Mutual information in nats, less what the same codes share with shuffled factors.
-
-    A few thousand points share some information with any factor by chance, and more with one of
-    many values. A code that is not finite counts as 0.
-    """
-    codes = codes.where(codes.isfinite(), 0.0)
-    shuffled = factors[torch.from_numpy(host_generator(0).permutation(len(factors)))]
-    found = information_gaps(codes, factors, BINS).mutual_information
-    return (found - information_gaps(codes, shuffled, BINS).mutual_information).clamp(min=0.0)
+def _filled(
+    row: Float[Tensor, "image step channel height width"], width: int
+) -> Float[Tensor, "image filled channel height width"]:
+    """The row with white images after its own."""
+    return torch.nn.functional.pad(row, (0,) * 7 + (width - row.shape[1],), value=1.0)
 
 
 def _shift(number: float) -> str:

@@ -27,8 +27,10 @@ from dislab import plugins
 from dislab.base import LINKS, DataModule, Objective
 from dislab.callbacks import (
     Evaluate,
+    Interpolations,
     Reconstructions,
     Representations,
+    Samples,
     StopOnSignal,
     Traversals,
 )
@@ -111,6 +113,8 @@ class TrainingCLI(LightningCLI):
         parser.add_lightning_class_args(Evaluate, "evaluate")
         parser.add_lightning_class_args(Reconstructions, "reconstructions")
         parser.add_lightning_class_args(Traversals, "traversals")
+        parser.add_lightning_class_args(Samples, "samples")
+        parser.add_lightning_class_args(Interpolations, "interpolations")
         parser.add_lightning_class_args(Representations, "representations")
         parser.add_lightning_class_args(StopOnSignal, "stop_on_signal")
         parser.set_defaults(_DEFAULTS)

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dislab.base import Decoder
+from dislab.base import Decoder, Draws
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.latent_codes import generator_input
@@ -50,6 +51,37 @@ def code_outputs(categorical: Sequence[int], continuous: int, learned: bool) -> 
         learned: Whether the standard deviations of these are learned.
     """
     return sum(categorical) + continuous * (2 if learned else 1)
+
+
+def images_of_draws(
+    generator: Decoder, draws: Draws, categorical: Sequence[int]
+) -> Float[Tensor, "batch channel height width"]:
+    """Images generated from noise and codes, pixels in [0, 1].
+
+    Args:
+        generator: The generator; it returns logits.
+        draws: `noise`, `category` and `continuous`.
+        categorical: Number of values of each categorical code.
+    """
+    codes = draws["category"], draws["continuous"]
+    logits: Tensor = generator(generator_input(draws["noise"], *codes, categorical))
+    return logits.sigmoid()
+
+
+def values_of_codes(
+    categorical: Sequence[int], continuous: int, steps: int
+) -> list[Float[Tensor, " step"]]:
+    """All values of each categorical code, then steps from −1 to 1 for each continuous one.
+
+    Args:
+        categorical: Number of values of each categorical code.
+        continuous: Number of continuous codes.
+        steps: How many steps.
+    """
+    return [
+        *(torch.arange(float(size)) for size in categorical),
+        *(torch.linspace(-1.0, 1.0, steps) for _ in range(continuous)),
+    ]
 
 
 def images_of_codes(

@@ -121,6 +121,12 @@ class BottleneckGenerator(Objective):
         """Mean images of what comes out of the bottleneck, pixels in [0, 1]."""
         return self.pixels.mean(self.decoder(z))
 
+    def generate(
+        self, count: int, generator: torch.Generator
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of a bottleneck that tells nothing, pixels in [0, 1]."""
+        return self.decode(self.draw(count, generator)["noise"])
+
     def render(
         self, factors: Int[Tensor, "batch factor"]
     ) -> Float[Tensor, "batch channel height width"]:

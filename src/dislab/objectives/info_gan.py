@@ -19,9 +19,15 @@ from dislab.base import (
     Terms,
 )
 from dislab.functional.games import discriminator_loss, generator_loss
-from dislab.functional.latent_codes import draw_codes, generator_input, read_codes, recovered
+from dislab.functional.latent_codes import draw_codes, read_codes, recovered
 from dislab.functional.precision import widen
-from dislab.objectives._games import check_codes, code_outputs, images_of_codes
+from dislab.objectives._games import (
+    check_codes,
+    code_outputs,
+    images_of_codes,
+    images_of_draws,
+    values_of_codes,
+)
 
 
 @final
@@ -106,8 +112,7 @@ class InfoGAN(Objective):
         and `information/continuous`.
         """
         category, continuous = draws["category"], draws["continuous"]
-        z = generator_input(draws["noise"], category, continuous, self.categorical)
-        fake = self.generator(z).sigmoid()
+        fake = images_of_draws(self.generator, draws, self.categorical)
         frozen = {name: one.detach() for name, one in self.critic.named_parameters()}
         passed = functional_call(self.critic, frozen, (fake,))
         deceived = generator_loss(passed[:, 0])
@@ -137,6 +142,16 @@ class InfoGAN(Objective):
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of codes, as `codes` returns them, generated without noise."""
         return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
+
+    def generate(
+        self, count: int, generator: torch.Generator
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of noise and codes from their prior, pixels in [0, 1]."""
+        return images_of_draws(self.generator, self.draw(count, generator), self.categorical)
+
+    def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
+        """All values of each categorical code, then steps from −1 to 1 for each continuous one."""
+        return values_of_codes(self.categorical, self.continuous, steps)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The generator's and the critic's parameters with their learning rates."""

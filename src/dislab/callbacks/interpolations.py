@@ -1,0 +1,76 @@
+"""Pictures of the way from one image to another."""
+
+from typing import ClassVar, final
+
+import lightning.pytorch as pl
+import torch
+from einops import rearrange
+from matplotlib.figure import Figure
+
+from dislab import plots
+from dislab.base import DataModule, Objective, Split
+from dislab.callbacks._encoding import draw_states, images_of
+from dislab.callbacks._picture import Picture
+from dislab.callbacks._trainer import evaluating, lacks
+from dislab.functional.checks import check_at_least
+
+
+@final
+class Interpolations(Picture):
+    """Draws the images decoded on a straight line from one image's code to another's.
+
+    One row a pair of images, which stand at its ends. A categorical code of a generator passes
+    through the values between. With a single image to draw from, it is both ends.
+
+    Every validation during training writes `images/interpolations_<steps>.png` into the run
+    folder; the end of training, `validate` and `test` write `images/interpolations.png`. A method
+    without codes or decoder is left alone.
+
+    Args:
+        pairs: How many pairs of images.
+        steps: How many codes on each line, both ends among them.
+        split: Where images are drawn from: train, validation, test, or all.
+        seed: Decides which images; they stay the same throughout a run.
+
+    Raises:
+        InputError: A number is below what makes sense.
+    """
+
+    name: ClassVar[str] = "interpolations"
+
+    def __init__(
+        self, pairs: int = 4, steps: int = 9, split: Split = "test", seed: int = 0
+    ) -> None:
+        check_at_least("pairs", pairs, 1)
+        check_at_least("steps", steps, 2)
+        self.pairs = pairs
+        self.fractions = torch.linspace(0.0, 1.0, steps)
+        self.split: Split = split
+        self.seed = seed
+
+    def missing(self, module: Objective) -> str | None:
+        """Codes, or a decoder."""
+        if not module.has_codes:
+            return "codes"
+        return "decoder" if lacks(module, "decode") else None
+
+    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+        """One row a pair, from the first image over its code to the second one."""
+        states = draw_states(data, self.split, 2 * self.pairs, self.seed)
+        half = (len(states) + 1) // 2
+        with evaluating(trainer, module):
+            image = images_of(trainer, data, module, states)
+            code = module.codes(image)
+            first, second = code[:half], code[-half:]
+            fraction = self.fractions.to(code)[None, :, None]
+            z = first[:, None] + fraction * (second - first)[:, None]
+            decoded = module.decode(z.flatten(0, 1)).float()
+        steps = rearrange(decoded, "(pair step) ... -> pair step ...", pair=half)
+        ends = image.float()
+        row = torch.cat((ends[:half, None], steps, ends[-half:, None]), dim=1)
+        between = [f"{fraction:.0%}" for fraction in self.fractions.tolist()]
+        return plots.image_grid(
+            row.cpu().numpy(),
+            column_labels=["image", *between, "image"],
+            title=f"Interpolations after {int(module.steps):,} steps",
+        )

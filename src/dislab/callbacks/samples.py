@@ -1,0 +1,69 @@
+"""Pictures of what a method draws from its prior."""
+
+from typing import ClassVar, final
+
+import lightning.pytorch as pl
+import torch
+from einops import rearrange
+from matplotlib.figure import Figure
+
+from dislab import plots
+from dislab.base import DataModule, Objective
+from dislab.callbacks._encoding import images_of
+from dislab.callbacks._picture import Picture
+from dislab.callbacks._trainer import evaluating, lacks
+from dislab.functional.checks import check_at_least
+from dislab.functional.draws import device_generator
+
+
+@final
+class Samples(Picture):
+    """Draws images decoded from latents that come from the prior, as PNG and in TensorBoard.
+
+    The prior is the standard normal one, or the method's own: noise and codes of a generator, what
+    comes out of the bottleneck of `BottleneckGenerator` where nothing goes in.
+
+    Every validation during training writes `images/samples_<steps>.png` into the run folder; the
+    end of training, `validate` and `test` write `images/samples.png`. A method without decoder, or
+    without a prior, is left alone.
+
+    Args:
+        rows: Rows of images.
+        columns: Images in a row.
+        seed: Decides the latents; they stay the same throughout a run.
+
+    Raises:
+        InputError: No image is asked for.
+    """
+
+    name: ClassVar[str] = "samples"
+
+    def __init__(self, rows: int = 4, columns: int = 8, seed: int = 0) -> None:
+        check_at_least("rows", rows, 1)
+        check_at_least("columns", columns, 1)
+        self.rows = rows
+        self.columns = columns
+        self.seed = seed
+
+    def missing(self, module: Objective) -> str | None:
+        """A decoder, or a prior."""
+        if not lacks(module, "generate"):
+            return None
+        if lacks(module, "decode"):
+            return "decoder"
+        return "prior" if lacks(module, "encode") else None
+
+    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+        """Rows and columns of images."""
+        count = self.rows * self.columns
+        generator = device_generator(module.device, self.seed)
+        with evaluating(trainer, module):
+            if lacks(module, "generate"):
+                first = images_of(trainer, data, module, data.indices("all")[:1])
+                size = count, module.encode(first).mean.shape[1]
+                image = module.decode(torch.randn(size, generator=generator, device=module.device))
+            else:
+                image = module.generate(count, generator)
+        grid = rearrange(image.float().cpu(), "(row column) ... -> row column ...", row=self.rows)
+        title = f"Samples after {int(module.steps):,} steps"
+        return plots.image_grid(grid.numpy(), title=title)
