@@ -81,7 +81,9 @@ def train(name: str, steps: int, seed: int, runs: Path) -> dict[str, Any]:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
     run = latest(runs, name)
     record = json.loads((run / "scores.json").read_text(encoding="utf-8"))
-    shrink(run / "images" / f"{method.picture}.png", PICTURES / f"{name}.png")
+    picture = run / "images" / f"{method.picture}.png"
+    if picture.is_file():  # a method may draw none
+        shrink(picture, PICTURES / f"{name}.png")
     losses = record["test"]["losses"]
     return {
         "options": list(method.options),

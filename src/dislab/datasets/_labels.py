@@ -35,6 +35,7 @@ def keep_labels(name: str, labels: Labels) -> None:
     Raises:
         InputError: They cannot be written.
     """
+    arrays: dict[str, Any] = dict(labels)
     # savez adds .npz to a path that lacks it, and the temporary name does
     with atomic(cache_folder() / f"{name}.npz") as temporary, temporary.open("wb") as stream:
-        np.savez(stream, **labels)
+        np.savez(stream, **arrays)
