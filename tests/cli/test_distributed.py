@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,16 +16,11 @@ import torch
 CONFIG = """
 name: {name}
 seed_everything: 5
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {{class_path: MLPEncoder, init_args: {{hidden: [16]}}}}
-    decoder: {{class_path: MLPDecoder, init_args: {{hidden: [16]}}}}
-    regularizers: {regularizers}
+model: {model}
 data:
-  class_path: SingleData
+  class_path: {data}
   init_args:
+    groups: {groups}
     dataset: DSprites
     batch_size: 8
     include: {{orientation: {{max: 0.5}}, posX: {{max: 0.2}}, posY: {{max: 0.2}}}}
@@ -51,13 +47,51 @@ REGULARIZERS = {
 }
 
 
+VARIATIONAL = (
+    "latent_dim: 3, encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}, "
+    "decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}"
+)
+PENALIZED = f"{VARIATIONAL}, regularizers: {REGULARIZERS['factorvae']}"
+METHODS = {
+    name: ("VAE", "SingleData", f"{VARIATIONAL}, regularizers: {regularizers}")
+    for name, regularizers in REGULARIZERS.items()
+} | {
+    "adagvae": ("AdaGVAE", "PairedData", PENALIZED),
+    "dcign": (
+        "DCIGN",
+        "ClampedData",
+        PENALIZED.replace("latent_dim: 3", "latents: {place: 2, rest: 2}, strength: 0.5"),
+    ),
+    "infowgangp": (
+        "InfoWGANGP",
+        "SingleData",
+        "noise_dim: 2, categorical: [3], continuous: 2, critic_steps: 3, "
+        "generator: {class_path: MLPDecoder, init_args: {hidden: [16]}}, "
+        "critic: {class_path: MLPEncoder, init_args: {hidden: [16]}}",
+    ),
+    "composition": ("CompositionVAE", "CompositionData", VARIATIONAL),
+}
+"""Class, data module and settings by name."""
+
+
 def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.Popen[str]:
     """Starts `dislab fit`."""
     name = f"{method}_{processes}"
     config = folder / f"{name}.yaml"
     strategy = "ddp" if processes > 1 else "auto"
-    settings = {"name": name, "processes": processes, "strategy": strategy}
-    config.write_text(CONFIG.format(regularizers=REGULARIZERS[method], **settings))
+    objective, data, init_args = METHODS[method]
+    settings = {
+        "name": name,
+        "processes": processes,
+        "strategy": strategy,
+        "model": f"{{class_path: {objective}, init_args: {{{init_args}}}}}",
+        "data": data,
+        "groups": "{place: [posX, posY], rest: [shape, scale]}",
+    }
+    text = CONFIG.format(**settings)
+    if method != "dcign":
+        text = re.sub(r" *groups: .*\n", "", text)
+    config.write_text(text)
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     environment.pop("DISLAB_RUN_FOLDER", None)
     return subprocess.Popen(
@@ -89,7 +123,7 @@ def weights(run: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "processes"), [*((method, 2) for method in REGULARIZERS), ("factorvae", 4)]
+    ("method", "processes"), [*((method, 2) for method in METHODS), ("factorvae", 4)]
 )
 def test_processes_train_what_one_does(method: str, processes: int, tmp_path: Path) -> None:
     one, several = train(tmp_path, method, 1), train(tmp_path, method, processes)

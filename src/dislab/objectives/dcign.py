@@ -136,7 +136,7 @@ def _check_groups(group_names: tuple[str, ...], latents: dict[str, int]) -> None
     if not group_names:
         raise InputError(
             "DCIGN needs data whose batches vary one group of factors at a time, and these data "
-            "have no groups; use a data module that delivers ClampedBatch"
+            "have no groups; use a data module that has some, such as ClampedData"
         )
     if set(latents) != set(group_names):
         raise InputError(
