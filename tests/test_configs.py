@@ -81,7 +81,10 @@ def make_run(name: str) -> None:
     "overlays",
     [pytest.param((), id="alone"), pytest.param(OVERLAYS, id="quick", marks=pytest.mark.slow)],
 )
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=pytest.mark.slow) if one in NEEDED else one for one in METHODS],
+)
 def test_configuration_runs(
     name: str, overlays: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
