@@ -106,7 +106,7 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
     generator = np.random.default_rng(seed)
     allowed = [hue_numbers(hues), *(np.arange(size) for size in _SIZES[1:])]
     drawn, keys = np.empty((0, 1 + partners, len(_SIZES)), dtype=np.uint8), np.empty(0, np.int64)
-    new = np.empty(0, dtype=np.bool_)
+    new: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
     while new.sum() * (1 + partners) < states:
         proposed = _proposals(generator, allowed, partners)
         columns = tuple(np.moveaxis(proposed.astype(np.int64), -1, 0))
@@ -115,7 +115,7 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
         # a state with its partners is kept as a whole, if none of them was proposed before
         first = np.zeros(len(keys), dtype=np.bool_)
         first[np.unique(keys, return_index=True)[1]] = True
-        new = first.reshape(-1, 1 + partners).all(axis=1)
+        new = np.asarray(first.reshape(-1, 1 + partners).all(axis=1))
     return FactorSpace(FACTORS, drawn[new].reshape(-1, len(_SIZES))[:states])
 
 
