@@ -199,3 +199,18 @@ def test_many_names_are_not_all_listed() -> None:
     many = Factor("object", tuple(map(float, range(183))), "categorical")
     with pytest.raises(InputError, match=r"no value 200; they are 0, 1, .*, 49 and 133 more$"):
         many.allowed(200)
+
+
+def test_factors_without_the_nuisance() -> None:
+    kept = (Factor("a", (0.0, 1.0)), Factor("b", (0.0, 1.0, 2.0)))
+    nuisance = Factor("n", (0.0, 1.0), nuisance=True)
+    grid = FactorSpace((kept[0], nuisance, kept[1]))
+    assert grid.essential == (0, 2)
+    assert grid.without_nuisance().factors == kept
+    assert grid.without_nuisance().table is None
+    rows = np.array([[1, 0, 2], [1, 1, 2], [0, 0, 1]])
+    some = FactorSpace(grid.factors, rows).without_nuisance()
+    assert some.table is not None
+    assert some.table.tolist() == [[0, 1], [1, 2]]
+    plain = FactorSpace(kept)
+    assert plain.without_nuisance() is plain

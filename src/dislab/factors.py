@@ -230,6 +230,24 @@ class FactorSpace:
         """Number of values of each factor."""
         return tuple(len(factor) for factor in self.factors)
 
+    @property
+    def essential(self) -> tuple[int, ...]:
+        """Columns of the factors that are no nuisance."""
+        return tuple(column for column, one in enumerate(self.factors) if not one.nuisance)
+
+    def without_nuisance(self) -> "FactorSpace":
+        """The factors that are no nuisance, and the combinations of their values that exist.
+
+        Raises:
+            InputError: All are.
+        """
+        kept = list(self.essential)
+        if len(kept) == len(self.factors):
+            return self
+        factors = tuple(self.factors[column] for column in kept)
+        table = self.table
+        return FactorSpace(factors, None if table is None else np.unique(table[:, kept], axis=0))
+
     def __len__(self) -> int:
         """Number of states."""
         return self._count

@@ -87,6 +87,31 @@ def partial_set() -> Partial:
     return Partial()
 
 
+class Repeated(Tiny):
+    """Few labels, each of one to six images: those of equal labels differ in a nuisance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        instance = Factor("instance", tuple(map(float, range(6))), nuisance=True)
+        factors = (SPACE["shape"], Factor("place", (0.0, 1.0, 2.0, 3.0)), instance)
+        counts = np.arange(12) % 6 + 1
+        label = np.repeat(np.arange(12), counts)
+        number = np.concatenate([np.arange(count) for count in counts])
+        self.space = FactorSpace(factors, np.stack([label // 4, label % 4, number], axis=1))
+
+    @property
+    def factors(self) -> FactorSpace:
+        return self.space
+
+    def canonical(self, index: Indices) -> Indices:
+        return index
+
+
+@pytest.fixture
+def repeated() -> Repeated:
+    return Repeated()
+
+
 def shown(image: Tensor) -> Indices:
     """The state numbers that images show."""
     numbers = (image[..., 0, 0, :2].double() * 255).round() @ torch.tensor([256.0, 1.0]).double()

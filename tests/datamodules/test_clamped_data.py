@@ -119,3 +119,14 @@ def test_validation_has_a_batch_of_each_group(tiny: Dataset, batches: Batches) -
     validated = batches(data, "validation")
     assert [int(batch.active[0]) for batch in validated] == [0, 1]
     assert torch.equal(validated[0].factors, batches(data, "validation", seed=9)[0].factors)
+
+
+def test_a_nuisance_is_free_and_no_group(repeated: Dataset) -> None:
+    data = ClampedData(
+        repeated, {"what": ["shape"], "where": ["place"]}, batch_size=32, validation=0.0, test=0.0
+    )
+    drawn = data.plan("train").draw(np.random.default_rng(0), 32, 0)
+    varies = np.ptp(repeated.factors.positions(drawn.states), axis=0) > 0
+    assert varies.tolist() == [drawn.labels["active"][0] == 0, drawn.labels["active"][0] == 1, True]
+    with pytest.raises(InputError, match="instance of group more only tells images apart"):
+        ClampedData(repeated, {"more": ["place", "instance"]}, batch_size=4, validation=0.0)

@@ -86,3 +86,17 @@ def test_on_a_complete_grid_the_three_are_independent(tiny: Dataset) -> None:
 def test_refuses_wrong_settings(settings: dict[str, Any], message: str, tiny: Dataset) -> None:
     with pytest.raises(InputError, match=message):
         CompositionData(tiny, **settings)
+
+
+def test_a_nuisance_is_not_taken_over(repeated: Dataset) -> None:
+    data = CompositionData(repeated, batch_size=4, validation=0.0, test=0.0)
+    assert data.action_names == ("shape", "place")
+    drawn = data.plan("train").draw(np.random.default_rng(0), 64, 0)
+    reference, transform, target = repeated.factors.positions(drawn.states)
+    action = drawn.labels["action"]
+    rows = np.arange(64)
+    assert (target[rows, action] == transform[rows, action]).all()
+    assert (target[rows, 1 - action] == reference[rows, 1 - action]).all()
+    assert (target[:, 2] != reference[:, 2]).any()
+    with pytest.raises(InputError, match=r"not \['instance'\]; they are shape, place"):
+        CompositionData(repeated, transfer=["instance"], batch_size=4, validation=0.0)

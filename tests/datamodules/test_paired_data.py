@@ -222,3 +222,22 @@ def test_default_pairs_of_dsprites_in_a_fraction_of_a_second(batches: Batches) -
     assert (batch.changed.sum(1) == 1).all()
     # the twin orientation is no change, so the labels of a changed one never are 0 and 39
     assert not ((batch.factors - batch.second_factors).abs() == 39).any()
+
+
+def test_a_nuisance_is_no_change(repeated: Dataset, batches: Batches) -> None:
+    data = PairedData(repeated, batch_size=32, validation=0.0, test=0.0)
+    instances = set()
+    for batch in batches(data, "train"):
+        assert (batch.changed.sum(1) == 1).all()
+        assert not batch.changed[:, 2].any()
+        differs = batch.factors != batch.second_factors
+        assert torch.equal(differs[:, :2], batch.changed[:, :2])
+        instances |= set(
+            zip(batch.factors[:, 2].tolist(), batch.second_factors[:, 2].tolist(), strict=True)
+        )
+    # it goes its own way
+    assert len(instances) > 6
+    with pytest.raises(InputError, match=r"instance is a nuisance .* those that vary are shape, p"):
+        PairedData(repeated, change=["instance"], batch_size=4, validation=0.0)
+    with pytest.raises(InputError, match="2 factors may change"):
+        PairedData(repeated, k=3, batch_size=4, validation=0.0)

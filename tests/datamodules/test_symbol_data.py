@@ -166,3 +166,8 @@ def test_names_a_combination_without_test_images(tiny: Dataset) -> None:
     )
     with pytest.raises(InputError, match="shows the held-out combination shape=dot, place=low"):
         data.plan("test")
+
+
+def test_a_nuisance_is_not_described(repeated: Dataset) -> None:
+    names = SymbolData(repeated, batch_size=4, validation=0.0, parts=2).symbol_names
+    assert names == ("shape=dot", "shape=bar", "shape=ring", "place=low", "place=high")

@@ -107,3 +107,12 @@ def test_names_actions_that_are_impossible(tiny: Dataset) -> None:
     data = TransitionData(tiny, batch_size=4, include={"place": [0, 2]}, validation=0.0)
     with pytest.raises(InputError, match="can move by place\\+, place-; enlarge"):
         data.plan("train")
+
+
+def test_a_nuisance_does_not_move(repeated: Dataset) -> None:
+    assert TransitionData(repeated, batch_size=4, validation=0.0).action_names == (
+        "place+",
+        "place-",
+    )
+    with pytest.raises(InputError, match=r"not \['instance'\]; those with an order are place"):
+        TransitionData(repeated, move=["instance"], batch_size=4, validation=0.0)

@@ -266,3 +266,20 @@ def test_the_table_has_a_column_for_what_is_known() -> None:
         ["mig", "0.5000", "[0.4000, 0.6100]", "0.1000 ± 0.0200"],
         ["active_units", "3.0000"],
     ]
+
+
+def test_a_nuisance_is_in_no_score_and_no_part() -> None:
+    generator = np.random.default_rng(0)
+    factors = np.stack([generator.integers(size, size=600) for size in (3, 5, 4)], axis=1)
+    codes = factors + 0.1 * generator.standard_normal((600, 3))
+    values = [tuple(map(float, range(size))) for size in (3, 5, 4)]
+    nuisance = Factor("instance", values[1], "categorical", nuisance=True)
+    space = FactorSpace((Factor("a", values[0]), nuisance, Factor("b", values[2])))
+    kept = FactorSpace((space["a"], space["b"]))
+    chosen = ["MIG", "DCI", "SAP", "BetaVAEScore"]
+    full = evaluate_fully(codes, factors, chosen, space=space)
+    expected = evaluate_fully(codes, factors[:, [0, 2]], chosen, space=kept)
+    assert full.values == expected.values
+    assert full.parts == expected.parts
+    assert len(full.parts["mig_per_factor"]) == 2
+    assert full.provenance["factors"] == {"a": 3, "b": 4}

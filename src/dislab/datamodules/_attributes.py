@@ -18,7 +18,8 @@ class Attributes:
     Args:
         space: The factors.
         given: For each factor that is described, its attributes as conditions on its values; None
-            makes them by `parts`. Every factor that varies by `parts` unless given.
+            makes them by `parts`. Every factor that varies and is no nuisance by `parts` unless
+            given.
         parts: Number of attributes that an ordinal or circular factor is cut into; categorical
             factors have one for each value.
 
@@ -33,7 +34,9 @@ class Attributes:
         if parts < 1:
             raise InputError(f"an ordinal factor is cut into at least 1 part, not {parts}")
         if given is None:
-            given = dict.fromkeys(factor.name for factor in space.factors if len(factor) > 1)
+            given = dict.fromkeys(
+                factor.name for factor in space.factors if len(factor) > 1 and not factor.nuisance
+            )
         if not given:
             raise InputError("attributes is empty; name at least one factor to describe")
         self.columns = [space.column(name) for name in given]

@@ -16,13 +16,16 @@ def looks(dataset: Dataset, states: Indices) -> Indices:
     """Positions of the first states with the same images, one row a state.
 
     Two states look alike in a factor where these agree, whatever their labels say: dSprites at
-    orientation 0 and 2π, for one.
+    orientation 0 and 2π, for one. In a nuisance factor all look alike: it may change with any
+    other, and never counts as a change.
 
     Args:
         dataset: The images.
         states: State numbers.
     """
-    return dataset.factors.positions(dataset.canonical(states))
+    rows = dataset.factors.positions(dataset.canonical(states))
+    rows[..., [column for column, one in enumerate(dataset.factors.factors) if one.nuisance]] = 0
+    return rows
 
 
 def groups(rows: Indices) -> Indices:

@@ -21,8 +21,8 @@ class ClampedData(PlannedData):
 
     The group that is active in a batch is drawn by the ratios, then a state that others differ
     from in this group alone, then all images of the batch among those. Factors of no group are
-    held in every batch. In validation and test the groups take turns, in the same batches every
-    time.
+    held in every batch, but for nuisance factors, which only tell images apart. In validation and
+    test the groups take turns, in the same batches every time.
 
     Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2: azimuth, elevation,
     light and intrinsic factors in the ratio 1:1:1:10.
@@ -159,7 +159,10 @@ class ClampedData(PlannedData):
             if not names:
                 raise InputError(f"group {group} has no factors; name some, or leave it out")
             for name in names:
-                self.factors.column(name)
+                if self.factors[name].nuisance:
+                    raise InputError(
+                        f"factor {name} of group {group} only tells images apart; leave it out"
+                    )
                 if name in seen:
                     raise InputError(
                         f"factor {name} is in group {seen[name]} and again in group {group}; "

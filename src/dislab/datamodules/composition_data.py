@@ -93,8 +93,12 @@ class CompositionData(PlannedData):
             resize,
             colour,
         )
-        counts = [len(values) for values in present_values(self.factors, self.indices("all"))]
-        varying = [name for name, one in zip(self.factors.names, counts, strict=True) if one > 1]
+        values = present_values(self.factors, self.indices("all"))
+        varying = [
+            self.factors.names[column]
+            for column in self.factors.essential
+            if len(values[column]) > 1
+        ]
         self.transfer = varying if transfer is None else transfer
         for name in self.transfer:
             self.factors.column(name)

@@ -30,6 +30,7 @@ class PairedData(PlannedData):
     Which factors change is drawn first, then a first image, then a second one among those that
     differ from it in exactly these factors; where none does, another first one is drawn. Both
     images of a pair are of one split, and images that look alike count as having equal factors.
+    Nuisance factors, which only tell images apart, are left out of account.
     Validation and test draw as many pairs as they have states, the same every time.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 5: with `reference`, their
@@ -159,13 +160,19 @@ class PairedData(PlannedData):
     def _columns(self) -> list[int]:
         """The factors that may change, by their columns."""
         varying = [
-            len(values) > 1 for values in present_values(self.factors, self.indices("train"))
+            len(values) > 1 and not factor.nuisance
+            for values, factor in zip(
+                present_values(self.factors, self.indices("train")),
+                self.factors.factors,
+                strict=True,
+            )
         ]
         names = [name for name, one in zip(self.factors.names, varying, strict=True) if one]
         for name in self.change or names:
             if not varying[self.factors.column(name)]:
+                why = "is a nuisance" if self.factors[name].nuisance else "has one value"
                 raise InputError(
-                    f"factor {name} has one value among the training states and cannot change; "
+                    f"factor {name} {why} among the training states and cannot change; "
                     f"those that vary are {', '.join(names)}"
                 )
         if self.change is not None and (not self.change or len({*self.change}) < len(self.change)):

@@ -89,7 +89,11 @@ class TransitionData(PlannedData):
             resize,
             colour,
         )
-        kinds = {factor.name: factor.kind for factor in self.factors.factors if len(factor) > 1}
+        kinds = {
+            factor.name: factor.kind
+            for factor in self.factors.factors
+            if len(factor) > 1 and not factor.nuisance
+        }
         ordered = [name for name, kind in kinds.items() if kind != "categorical"]
         self.move = ordered if move is None else move
         for name in self.move:

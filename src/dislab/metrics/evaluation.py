@@ -62,8 +62,8 @@ def score_bank(
 ) -> Evaluation:
     """All scores of one bank.
 
-    A name that two scores both use is told apart by the name that the user gave each score, as in
-    `fine/mig`.
+    Nuisance factors are left out of the parts. A name that two scores both use is told apart by
+    the name that the user gave each score, as in `fine/mig`.
 
     Args:
         builders: Makes the scores, by the user's names.
@@ -74,6 +74,10 @@ def score_bank(
     Raises:
         InputError: A score cannot be built or cannot score these codes.
     """
+    kept = list(space.essential)
+    if 0 < len(kept) < len(space.factors):
+        space = space.without_nuisance()
+        bank = CodeBank(bank.codes, bank.factors[:, kept], bank.varied[kept])
     built = {key: _built(key, build, space) for key, build in builders.items()}
     results: dict[str, dict[str, Tensor]] = {}
     bar = tqdm(built.items(), desc="scores", unit=" scores", leave=False, disable=None)
