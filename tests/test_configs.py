@@ -10,7 +10,12 @@ from dislab.cli import main
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 OVERLAYS = ("quick",)
-NEEDED = {"betavae_dae": "dae", "scan": "scan_vision", "scan_recombinator": "scan"}
+NEEDED = {
+    "betavae_dae": "dae",
+    "scan": "scan_vision",
+    "scan_u": "scan_vision_u",
+    "scan_recombinator": "scan",
+}
 """Configurations that start from a run of another one."""
 METHODS = sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in OVERLAYS)
 

@@ -66,6 +66,31 @@ class Drawer(Objective):
         return drawn(torch.where(named, symbol, by_lot))
 
 
+class Recombiner(Objective):
+    """Draws what an operator makes of two concepts, but takes IGNORE for what is to be ignored."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Drawer(diverse=True)
+        self.asked: list[tuple[str, list[float], list[float]]] = []
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        return self.inner.draw(count, generator)
+
+    def losses(self, batch: SymbolBatch, draws: Draws, step: Tensor) -> Terms:
+        return self.inner.losses(batch, draws, step)
+
+    def codes(self, image: Tensor) -> Tensor:
+        return image.flatten(1)
+
+    def recombined_images(
+        self, first: Tensor, second: Tensor, operator: str, draws: Draws
+    ) -> Tensor:
+        self.asked.append((operator, first[0].tolist(), second[0].tolist()))
+        result = {"and": first.maximum(second), "in_common": first * second, "ignore": second}
+        return self.inner.sym2img(result[operator], draws)
+
+
 class Wordless(Objective):
     """Knows no symbols."""
 
@@ -73,6 +98,7 @@ class Wordless(Objective):
 
 
 Drawer.batch_types = (SymbolBatch,)
+Recombiner.batch_types = (SymbolBatch,)
 
 
 @pytest.fixture
@@ -101,6 +127,40 @@ def test_concepts_of_the_stage_are_scored(
         assert record["scores"]["reader_accuracy"] == 1.0
     assert records[True]["scores"]["diversity"] < 0.01
     assert records[False]["scores"]["diversity"] == pytest.approx(math.log(2))
+
+
+def test_each_operator_is_scored_on_the_concepts_that_it_can_make(
+    tmp_path: Path, trainer: MakeTrainer, described: DataModule
+) -> None:
+    module = Recombiner()
+    runner = trainer(callbacks=[ConceptScores(images=400)])
+    runner.test(module, datamodule=described, verbose=False)
+    record = json.loads((tmp_path / "run" / "scores.json").read_text())["test_concepts"]
+    # nothing can be parted where only x is named
+    assert set(record["concepts"]) == {"in_common", "ignore"}
+    assert set(record["concepts"]["ignore"]) == {"x=left", "x=right"}
+    assert record["scores"]["accuracy/in_common"] == 1.0
+    assert record["scores"]["diversity/in_common"] < 0.01
+    assert record["scores"]["accuracy/ignore"] == pytest.approx(0.5, abs=0.1)
+    for operator, first, second in module.asked:
+        assert first != second
+        made = [
+            a * b if operator == "in_common" else a * (1 - b)
+            for a, b in zip(first, second, strict=True)
+        ]
+        assert made in ([1, 0, 0, 0], [0, 1, 0, 0])
+
+
+def test_parts_of_a_concept_are_joined(
+    tmp_path: Path, trainer: MakeTrainer, described: DataModule
+) -> None:
+    module = Recombiner()
+    runner = trainer(callbacks=[ConceptScores(images=5, seed=1)])
+    runner.validate(module, datamodule=described, verbose=False)
+    record = json.loads((tmp_path / "run" / "scores.json").read_text())["validate_concepts"]
+    assert set(record["concepts"]) == {"and"}
+    assert record["scores"]["accuracy"] == record["scores"]["accuracy/and"] == 1.0
+    assert all(sum(first) == sum(second) == 1 for _, first, second in module.asked)
 
 
 def test_a_concept_that_leaves_nothing_open_has_no_diversity(

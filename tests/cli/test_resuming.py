@@ -123,6 +123,39 @@ def test_interrupted_runs_equal_an_uninterrupted_one_to_the_bit(tmp_path: Path) 
         assert [path.name for path in run.parent.iterdir()] == ["version_0"]
 
 
+GAME = """
+  class_path: InfoWGANGP
+  init_args:
+    noise_dim: 2
+    categorical: [3]
+    continuous: 2
+    critic_steps: 4
+    generator: {class_path: MLPDecoder, init_args: {hidden: [16]}}
+    critic: {class_path: MLPEncoder, init_args: {hidden: [16]}}
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupted_game_equals_an_uninterrupted_one_to_the_bit(tmp_path: Path) -> None:
+    """The generator must go on waiting for the step that is its turn."""
+    before, rest = CONFIG.split("model:")
+    _, after = rest.split("data:")
+    config = f"{before}model:{GAME}data:{after}".replace(
+        "every_n_train_steps: 30", "every_n_train_steps: 31"
+    )
+    (tmp_path / "game.yaml").write_text(config)
+    finish(start(tmp_path, "--config=game.yaml", "--name=whole"))
+    run = tmp_path / "runs/halved/version_0"
+    process = start(tmp_path, "--config=game.yaml", "--name=halved")
+    wait_for(run / "checkpoints/last.ckpt")
+    process.send_signal(signal.SIGKILL)
+    finish(process, -signal.SIGKILL)
+    reached = torch.load(run / "checkpoints/last.ckpt", weights_only=True)["global_step"]
+    assert 0 < reached < 500
+    finish(start(tmp_path, f"--resume={run}"))
+    assert_equal(outcome(tmp_path / "runs/whole/version_0"), outcome(run))
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from dislab import runs
 from dislab.base import DataModule, Objective, SymbolBatch
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
+from dislab.callbacks._trials import Trial, can_draw, trials
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.concepts import concept_accuracy, concept_diversity, read_attributes
@@ -34,7 +35,9 @@ class ConceptScores(pl.Callback):
     factor. Accuracy is the fraction of named attributes that are found; diversity the KL of what
     the concept leaves open from the flat distribution, in nats, so that *lower is more diverse*.
     `scores.json` gets both under `validate_concepts` or `test_concepts`, as means and for each
-    concept. In training nothing is scored. A method without `sym2img` is refused.
+    concept. In training nothing is scored. A method without `sym2img` is refused, unless it has
+    `recombined_images`: then each concept is the result of each operator that can make it of two
+    others, and the means are also given for each operator, as `accuracy/and`.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, appendix. Departure: attributes are
     read by the nearest image in pixels, where the paper trains a classifier; with few references or
@@ -68,7 +71,7 @@ class ConceptScores(pl.Callback):
             InputError: It does not.
         """
         module = objective_of(pl_module, "ConceptScores")
-        if not callable(getattr(module, "sym2img", None)):
+        if not can_draw(module):
             raise InputError(
                 f"ConceptScores needs a method that draws images from symbols, such as SCAN, and "
                 f"{type(module).__name__} has no sym2img; leave the callback out"
@@ -111,33 +114,31 @@ class ConceptScores(pl.Callback):
             shown = _described(data, module, data.test_dataloader(), self.references)
         concepts = torch.unique(shown.symbol, dim=0)
         chosen = host_generator(self.seed).permutation(len(concepts))[: self.concepts]
-        parts = {}
-        for concept in tqdm(concepts[chosen], desc="concepts", leave=False, disable=None):
-            image = self._draw(trainer, module, concept)
-            read = read_attributes(image, *known, factor)
-            named = [data.symbol_names[i] for i in torch.where(concept > 0)[0].tolist()]
-            parts[", ".join(named)] = {
-                "accuracy": concept_accuracy(read, concept, factor),
-                "diversity": concept_diversity(read, concept, factor),
+        parts: dict[str, dict[str, dict[str, float]]] = {}
+        asked = trials(module, concepts[chosen], known.symbol, factor, self.seed)
+        for trial in tqdm(asked, desc="concepts", leave=False, disable=None):
+            read = read_attributes(self._draw(trainer, module, trial), *known, factor)
+            named = [data.symbol_names[i] for i in torch.where(trial.concept > 0)[0].tolist()]
+            part = parts.setdefault(trial.operator, {})
+            part[", ".join(named)] = {
+                "accuracy": concept_accuracy(read, trial.concept, factor),
+                "diversity": concept_diversity(read, trial.concept, factor),
             }
-        means = {name: _mean([one[name] for one in parts.values()]) for name in _NAMES}
+        means = _means(parts)
         reader = math.nan if stage != "test" else _reader_accuracy(known, shown, factor)
         return {
             "scores": {**means, "reader_accuracy": reader},
-            "concepts": parts,
+            "concepts": parts.get("", parts),
             "draw": {"images": self.images, "references": len(known.image), "seed": self.seed},
             "objective": type(module).__name__,
             "steps": int(module.steps),
             "versions": runs.versions(),
         }
 
-    def _draw(self, trainer: pl.Trainer, module: Objective, concept: Tensor) -> Tensor:
-        draw: Any = getattr(module, "sym2img")  # noqa: B009  # not every objective has it
-        symbol = concept.to(module.device).expand(self.images, -1)
-        noise = module.draw(self.images, device_generator(module.device, self.seed))
+    def _draw(self, trainer: pl.Trainer, module: Objective, trial: Trial) -> Tensor:
+        draws = module.draw(self.images, device_generator(module.device, self.seed))
         with evaluating(trainer, module):
-            image: Tensor = draw(symbol, noise)
-        return image.float().cpu()
+            return trial.draw(self.images, draws).float().cpu()
 
 
 _NAMES = ("accuracy", "diversity")
@@ -169,6 +170,16 @@ def _reader_accuracy(known: _Described, shown: _Described, factor: Tensor) -> fl
     read = read_attributes(shown.image[:1000], *known, factor)
     rows, named = torch.where(shown.symbol[:1000] > 0)
     return (read[rows, factor[named]] == named).double().mean().item()
+
+
+def _means(parts: dict[str, dict[str, dict[str, float]]]) -> dict[str, float]:
+    """The means over all concepts, and beside them those of each operator."""
+    means = {}
+    for name in _NAMES:
+        by_operator = {key: [one[name] for one in part.values()] for key, part in parts.items()}
+        means[name] = _mean([value for values in by_operator.values() for value in values])
+        means |= {f"{name}/{key}": _mean(values) for key, values in by_operator.items() if key}
+    return means
 
 
 def _mean(values: list[float]) -> float:

@@ -1,0 +1,90 @@
+"""What a method is asked to draw when its concepts are scored."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import Draws, Objective
+from dislab.functional.draws import device_generator
+from dislab.functional.symbols import OPERATORS, recombination
+
+_STREAM: Final = 0x0B
+
+
+class Trial(NamedTuple):
+    """A concept, and how images of it are asked for.
+
+    Attributes:
+        concept: Which attributes the images must show, shape (symbol,).
+        operator: What makes the concept of two others; empty if it is given itself.
+        draw: Images of it from a number of draws of the method.
+    """
+
+    concept: Tensor
+    operator: str
+    draw: Callable[[int, Draws], Tensor]
+
+
+def can_draw(module: Objective) -> bool:
+    """Whether a method draws images of descriptions, or of what operators make of them."""
+    return any(callable(getattr(module, name, None)) for name in ("sym2img", "recombined_images"))
+
+
+def trials(
+    module: Objective,
+    concepts: Float[Tensor, "concept symbol"],
+    described: Float[Tensor, "image symbol"],
+    factor: Int[Tensor, " symbol"],
+    seed: int,
+) -> list[Trial]:
+    """One trial a concept, or one for each operator that can make it of two other concepts.
+
+    Args:
+        module: A method that draws.
+        concepts: What is to be shown.
+        described: Descriptions that attributes to leave out again are taken from.
+        factor: Number of the factor that each attribute belongs to.
+        seed: Decides how concepts are parted, and what is added to them.
+    """
+    method: Any = module
+    if callable(getattr(module, "sym2img", None)):
+        return [Trial(one, "", _given(method, one)) for one in concepts]
+    generator = device_generator(torch.device("cpu"), seed, _STREAM)
+    lots = torch.rand(len(concepts), int(factor.max()) + 1, generator=generator)
+    others = described[torch.randint(len(described), (len(concepts),), generator=generator)]
+    found = []
+    for number, operator in enumerate(OPERATORS):
+        asked = torch.full((len(concepts),), number)
+        made = recombination(concepts, others, factor, lots, asked)
+        # what cannot be parted, or has nothing added, would ask for a concept of itself
+        real = (made.operator == number) & (made.first != made.second).any(1)
+        for row in torch.where(real)[0].tolist():
+            pair = made.first[row], made.second[row]
+            found.append(Trial(concepts[row], operator, _made(method, *pair, operator)))
+    return found
+
+
+def _given(method: Any, concept: Tensor) -> Callable[[int, Draws], Tensor]:
+    def draw(count: int, draws: Draws) -> Tensor:
+        image: Tensor = method.sym2img(_repeated(method, concept, count), draws)
+        return image
+
+    return draw
+
+
+def _made(
+    method: Any, first: Tensor, second: Tensor, operator: str
+) -> Callable[[int, Draws], Tensor]:
+    def draw(count: int, draws: Draws) -> Tensor:
+        concepts = (_repeated(method, one, count) for one in (first, second))
+        image: Tensor = method.recombined_images(*concepts, operator, draws)
+        return image
+
+    return draw
+
+
+def _repeated(method: Objective, concept: Tensor, count: int) -> Tensor:
+    return concept.to(method.device).expand(count, -1)
