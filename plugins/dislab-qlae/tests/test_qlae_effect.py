@@ -1,4 +1,4 @@
-"""Few values a latent make the codes follow the factors; many values undo it."""
+"""Strong weight decay makes quantised codes follow the factors."""
 
 from functools import partial
 
@@ -30,14 +30,15 @@ def blobs(positions: Tensor) -> Tensor:
     return torch.exp(-squared / (2 * width.square()))[:, None]
 
 
-def disentanglement(values: int, seed: int, steps: int = 1000) -> float:
-    """DCI disentanglement over all states after training with so many values a latent."""
+def disentanglement(weight_decay: float, seed: int, steps: int = 2000) -> float:
+    """DCI disentanglement over all states after training; decay is faster than in a long run."""
     grid = torch.cartesian_prod(*(torch.arange(size) for size in SIZES))
     grid = grid[torch.randperm(len(grid), generator=device_generator(CPU, 0))]
     image = blobs(grid)
     torch.manual_seed(seed)
     networks = partial(MLPEncoder, hidden=(128, 128)), partial(MLPDecoder, hidden=(128, 128))
-    model = QLAE((1, 32, 32), 6, *networks, values=values)
+    adam = partial(torch.optim.AdamW, lr=2e-3, weight_decay=weight_decay)
+    model = QLAE((1, 32, 32), 6, *networks, optimizer=adam)
     optimizer = model.configure_optimizers()
     assert isinstance(optimizer, torch.optim.Optimizer)
     for step in range(steps):
@@ -58,8 +59,8 @@ def disentanglement(values: int, seed: int, steps: int = 1000) -> float:
 
 
 @pytest.mark.slow
-def test_few_values_disentangle() -> None:
-    """Three seeds reached 0.34 to 0.44 with ten values a latent and 0.25 to 0.29 with 200."""
-    few, many = disentanglement(10, seed=0), disentanglement(200, seed=0)
-    assert few > 0.3
-    assert few > many + 0.05
+def test_weight_decay_disentangles() -> None:
+    """Three seeds reached 0.41 to 0.59 with a decay of 1 and 0.24 to 0.41 without, each less."""
+    decayed, free = disentanglement(1.0, seed=1), disentanglement(0.0, seed=1)
+    assert decayed > 0.3
+    assert decayed > free + 0.05
