@@ -1,11 +1,12 @@
 """Tables that the pages generate from the declared plugins and from measured results."""
 
+import inspect
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-from dislab.plugins import available
+from dislab.plugins import Plugin, available, load_all
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
@@ -13,10 +14,12 @@ RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """The page with its generated tables.
 
-    `<!-- plugins: group -->` becomes the table of a group, and `<!-- results: file table -->` a
-    table that a benchmark wrote to `benchmarks/results/file.json`.
+    `<!-- plugins: group -->` becomes the table of a group, `<!-- datasets -->` that of the data
+    sets, and `<!-- results: file table -->` a table that a benchmark wrote to
+    `benchmarks/results/file.json`.
     """
     page = re.sub(r"<!-- plugins: (\w+) -->", lambda found: _table(found[1]), markdown)
+    page = re.sub("<!-- datasets -->", lambda _: _datasets(), page)
     return re.sub(
         r"<!-- results: (\w+) (\w+) -->", lambda found: _results(found[1], found[2]), page
     )
@@ -29,6 +32,32 @@ def _table(group: str) -> str:
         if plugin.distribution == "dislab"  # whatever else is installed where the pages are made
     ]
     return "\n".join(["| name | what it is |", "|---|---|", *rows])
+
+
+def _datasets() -> str:
+    """What the classes say of themselves; how to get the images is what their settings allow."""
+    classes = load_all(("datasets",))["datasets"]
+    rows = [_dataset(plugin, classes[plugin.name]) for plugin in available("datasets")]
+    heading = "| name | images | shape | factors and their values | licence | images are |"
+    return "\n".join([heading, "|---|---|---|---|---|---|", *rows])
+
+
+def _dataset(plugin: Plugin, cls: Any) -> str:
+    contents = str(plugin.constants.get("contents"))
+    known = re.fullmatch(r"(?:([\d,]+)|(.*?)) ?images.* (\d+)×(\d+)×(\d+): (.*)", contents)
+    cells = [f"`{plugin.name}`", "yours", "yours", "yours"]
+    if known:
+        count, _, height, width, channels, factors = known.groups()
+        cells[1:] = [count or "as published", f"{channels}×{height}×{width}", factors]
+    settings = inspect.signature(cls).parameters
+    if "source" in settings:
+        cells.append(f"{plugin.constants['licence']} | drawn; read with `source: official`")
+    elif "download" in settings:
+        cells.append(f"{plugin.constants['licence']} | read; fetched with `download: true`")
+    else:
+        files = "read from files that you have" if {"path", "folder"} & set(settings) else "drawn"
+        cells.append(f"{plugin.constants['licence']} | {files}")
+    return "| " + " | ".join(cells) + " |"
 
 
 def _results(name: str, table: str) -> str:

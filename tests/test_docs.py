@@ -1,4 +1,5 @@
 import doctest
+import runpy
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,17 @@ def test_every_group_has_a_generated_table() -> None:
     for group in GROUPS:
         assert f"<!-- plugins: {group} -->" in text
         assert all(plugin.summary for plugin in available(group))
+
+
+def test_every_data_set_is_in_the_table_of_its_page() -> None:
+    hooks = runpy.run_path(str(ROOT / "docs/hooks.py"))
+    before, _, after = hooks["on_page_markdown"]((ROOT / "docs/datasets.md").read_text()).partition(
+        "\n\nA number behind"
+    )
+    assert after
+    rows = {line.split("`")[1]: line for line in before.splitlines() if line.startswith("| `")}
+    for plugin in available("datasets"):
+        assert rows[plugin.name].count("|") == 7
+    assert "| 480,000 | 3×64×64 | floor_hue 10, " in rows["Shapes3D"]
+    assert rows["Shapes3D"].endswith("| Apache-2.0 | drawn; read with `source: official` |")
+    assert rows["GaussianBlob"].endswith("| drawn |")

@@ -259,7 +259,8 @@ def test_runs_and_lotteries_by_hand() -> None:
     ) == {1, 2}
 
 
-DOCS = (Path(__file__).parents[2] / "docs/datasets.md").read_text()
+PAGES = [Path(__file__).parents[2] / f"docs/{name}.md" for name in ("datasets", "supervision")]
+DOCS = "".join(page.read_text() for page in PAGES)
 EXAMPLES = [text for text in re.findall(r"```yaml\n(.*?)```", DOCS, re.S) if "Data\n" in text]
 
 
