@@ -133,6 +133,15 @@ def test_remove_leftovers_of_this_file_only(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [".other.1234.tmp"]
 
 
+def test_atomic_names_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(InputError, match=r"file/new cannot be written: .*; free some space"),
+        atomic(tmp_path / "file/new"),
+    ):
+        pass
+
+
 def test_a_folder_without_room_for_a_lock_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

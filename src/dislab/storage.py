@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -80,7 +80,9 @@ def atomic(path: Path) -> Iterator[Path]:
             advice += f" ({_ELSEWHERE})"
         raise InputError(f"{path} cannot be written: {error}; {advice}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        # where the folder is a file, there is nothing to remove, and looking for it is an error
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def json_text(record: Mapping[str, Any]) -> str:

@@ -42,7 +42,10 @@ def read_table(path: Path) -> list[Row]:
             there are columns, or a column is missing or named twice.
     """
     if not path.is_file():
-        raise InputError(f"there is no table {path}; give the file of the factor values")
+        raise InputError(
+            f"there is no table {path}; give the file of the factor values, its path relative to "
+            "the folder of the images"
+        )
     rows = _parquet(path) if path.suffix == ".parquet" else _csv(path)
     if not rows:
         raise InputError(f"{path} has no rows; it needs one for each image")
