@@ -98,7 +98,9 @@ def test_a_checkpoint_rebuilds_the_groups(tmp_path: Path) -> None:
 def test_arguments_that_cannot_be() -> None:
     with pytest.raises(InputError, match=r"groups pose, nose, and the data have light, pose, rest"):
         make(latents={"pose": 1, "nose": 1})
-    with pytest.raises(InputError, match=r"have no groups; use a data module that delivers"):
+    with pytest.raises(
+        InputError, match=r"have no groups; use a data module that has some, such as ClampedData"
+    ):
         make(group_names=())
     with pytest.raises(InputError, match=r"latents.pose is 0"):
         make(latents={**LATENTS, "pose": 0})
