@@ -31,7 +31,7 @@ timm: .venv-timm/.made
 # The distributions under plugins/ beside dislab's own environment, in a folder that only these runs
 # see: in it they would show up in the messages and tables that dislab's tests compare.
 plugins: .venv/plugins/.made
-	for plugin in $(PLUGINS); do PYTHONPATH=.venv/plugins $(BIN)/python -m pytest $$plugin || exit 1; done
+	for plugin in $(PLUGINS); do PYTHONPATH=$(CURDIR)/.venv/plugins $(BIN)/python -m pytest $$plugin || exit 1; done
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
