@@ -1,20 +1,13 @@
 """`dislab plugins`: every part that a configuration can name."""
 
-import argparse
 import json
 import sys
 from dataclasses import asdict
 from itertools import groupby
-from typing import NoReturn
 
 from dislab.cli import skeleton
-from dislab.errors import InputError
+from dislab.cli.arguments import Parser
 from dislab.plugins import GROUPS, Plugin, available
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; see {self.prog} --help")
 
 
 def run(args: list[str]) -> int:
@@ -28,7 +21,7 @@ def run(args: list[str]) -> int:
     """
     if args[:1] == ["new"]:
         return skeleton.run(args[1:])
-    parser = _Parser(
+    parser = Parser(
         "dislab plugins",
         description="List the parts that a configuration can name.",
         epilog="`dislab plugins new NAME` writes a package of your own; see its --help.",

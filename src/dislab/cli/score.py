@@ -6,8 +6,9 @@ import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from dislab.cli.arguments import Parser
 from dislab.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,11 +21,6 @@ The file is what numpy.savez(FILE, codes=…, factors=…) writes: codes with on
 column a latent, factors with one row an image and one column a factor, integers that number the
 values 0, 1, 2, …; if there is an array names (or factor_names), it names the factors. Of a run
 folder the file representations.npz is read, which `dislab predict` writes."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; see {self.prog} --help")
 
 
 def run(args: list[str]) -> int:
@@ -64,8 +60,8 @@ def run(args: list[str]) -> int:
     return 0
 
 
-def _parser() -> _Parser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         "dislab score",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,

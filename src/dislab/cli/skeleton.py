@@ -1,6 +1,5 @@
 """`dislab plugins new`: a package with one part in it, which works as it stands."""
 
-import argparse
 import importlib.resources
 import keyword
 import re
@@ -9,8 +8,9 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
+from dislab.cli.arguments import Parser
 from dislab.errors import InputError
 
 
@@ -101,11 +101,6 @@ _IMPORTS: Final = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; see {self.prog} --help")
-
-
 def run(args: list[str]) -> int:
     """Writes a package and returns the exit status.
 
@@ -115,7 +110,7 @@ def run(args: list[str]) -> int:
     Raises:
         InputError: A name cannot be one, the folder exists, or it cannot be written.
     """
-    parser = _Parser(
+    parser = Parser(
         "dislab plugins new", description="Write a package with one part, its test and a README."
     )
     parser.add_argument("name", help="of the package, such as sparse or my-penalties")

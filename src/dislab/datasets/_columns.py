@@ -1,16 +1,14 @@
 """Factors out of columns of values, whatever combinations of them occur."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dislab.datasets._instances import INSTANCE, instance_factor, occurrences
 from dislab.errors import InputError, nearest
 from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices, Kind
-
-INSTANCE: Final = "instance"
-"""The factor that tells images with equal values of all the others apart."""
 
 Column = Sequence[float] | Sequence[str]
 
@@ -67,17 +65,14 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
     table = np.stack(positions, axis=1).astype(np.int64)
     order = np.lexsort(table.T[::-1])
     table = table[order]
-    instance = _repetitions(table)
+    instance = occurrences(table)
     if instance.any():
         if INSTANCE in columns:
             raise InputError(
                 f"images share the values of all factors, and {INSTANCE} is a factor already; "
                 "number the images in it, or leave it out"
             )
-        count = int(instance.max()) + 1
-        factors.append(
-            Factor(INSTANCE, tuple(map(float, range(count))), "categorical", nuisance=True)
-        )
+        factors.append(instance_factor(instance))
         table = np.column_stack((table, instance))
     complete = len(table) == np.prod([len(factor) for factor in factors], dtype=np.float64)
     return Labels(FactorSpace(tuple(factors), None if complete else table), order)
@@ -111,11 +106,3 @@ def _factor(name: str, values: npt.NDArray[Any], traits: Traits) -> Factor:
         raise InputError(f"factor {name} has a value that is infinite or no number")
     kind = traits.kinds.get(name, "ordinal" if period is None else "circular")
     return Factor(name, tuple(values.tolist()), kind, unit, period)
-
-
-def _repetitions(table: Indices) -> Indices:
-    """How many equal rows stand before each row of a sorted table."""
-    place = np.arange(len(table))
-    first = np.ones(len(table), dtype=np.bool_)
-    first[1:] = (table[1:] != table[:-1]).any(axis=1)
-    return np.asarray(place - np.maximum.accumulate(np.where(first, place, 0)))

@@ -23,15 +23,27 @@ def with_instances(factors: Sequence[Factor], labels: npt.NDArray[np.integer[Any
         factors: The labelled factors.
         labels: Value numbers, one row an image and one column a factor.
     """
-    numbers = _occurrences(labels)
-    names = tuple(map(float, range(int(numbers.max(initial=0)) + 1)))
-    instance = Factor(INSTANCE, names, "categorical", nuisance=True)
+    numbers = occurrences(labels)
     table = np.column_stack([labels, numbers]).astype(np.int32)
-    return FactorSpace((*factors, instance), table)
+    return FactorSpace((*factors, instance_factor(numbers)), table)
 
 
-def _occurrences(labels: npt.NDArray[np.integer[Any]]) -> Indices:
-    """How many earlier rows are equal, for each row."""
+def instance_factor(numbers: Indices) -> Factor:
+    """The factor `instance`, with as many values as there are numbers.
+
+    Args:
+        numbers: What `occurrences` returned.
+    """
+    names = tuple(map(float, range(int(numbers.max(initial=0)) + 1)))
+    return Factor(INSTANCE, names, "categorical", nuisance=True)
+
+
+def occurrences(labels: npt.NDArray[np.integer[Any]]) -> Indices:
+    """How many earlier rows are equal, for each row.
+
+    Args:
+        labels: Value numbers, one row an image and one column a factor.
+    """
     order = np.lexsort(labels.T[::-1])
     ordered = labels[order]
     fresh = np.ones(len(labels), dtype=np.bool_)
