@@ -93,7 +93,9 @@ def _made(blocks: Blocks, shape: tuple[int, int], missing: list[int]) -> Iterato
                 running[pool.submit(_make, blocks, shape, block)] = block
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            done = wait(running, return_when=FIRST_COMPLETED).done
+            # in their order: what is written before a failure then hangs on no address in memory
+            for future in sorted(done, key=running.__getitem__):
                 yield running.pop(future), future.result()
 
 
