@@ -24,6 +24,7 @@ GROUPS: Final = (
     "datamodules",
     "datasets",
     "metrics",
+    "predictors",
 )
 """The plugin groups: folder names, plurals of their base classes."""
 

@@ -20,6 +20,7 @@ from dislab.base.parts import (
     Regularizer,
     RegularizerBuilder,
 )
+from dislab.base.predictor import Predictor, PredictorBuilder
 
 if TYPE_CHECKING:
     from dislab.base.datamodule import (
@@ -54,6 +55,8 @@ __all__ = [
     "PairBatch",
     "Penalty",
     "Posterior",
+    "Predictor",
+    "PredictorBuilder",
     "Regularizer",
     "RegularizerBuilder",
     "Split",

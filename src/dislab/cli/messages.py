@@ -24,8 +24,8 @@ _NOISE: Final = re.compile(
     re.MULTILINE,
 )
 _GROUP_OF: Final = {"model": "objectives", "data": "datamodules"}
-_NAMED_PARTS: Final = ("regularizers", "metrics")
-_GIVEN: Final = {"encoders": 2, "decoders": 2, "regularizers": 2, "metrics": 1}
+_NAMED_PARTS: Final = ("regularizers", "metrics", "predictors")
+_GIVEN: Final = {"encoders": 2, "decoders": 2, "regularizers": 2, "metrics": 1, "predictors": 2}
 _TYPE_NAMES: Final = {
     "float": "a number",
     "int": "a whole number",

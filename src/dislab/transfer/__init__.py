@@ -1,0 +1,1 @@
+"""Out-of-distribution transfer: scenarios, and the scores of predictors in them."""
