@@ -1,11 +1,12 @@
 """Times the predictors on made-up codes, beside scikit-learn's own on the same codes.
 
-python benchmarks/predictors.py            with exact gradient boosting: about a quarter of an hour
-python benchmarks/predictors.py --quick    without it and without forests
+python benchmarks/predictors.py                       about a quarter of an hour
+python benchmarks/predictors.py --parts rounds noisy  without what takes minutes
 
 Seven numbers are predicted from ten latents: learnt from 10,000 images, tested on 5,000 others. On
 `curved` codes factors are mixed by a layer of hyperbolic tangents; on `noisy` ones they are rotated
-with much noise, so that a long fit learns the noise. Each call rewrites the file.
+with much noise, so that a long fit learns the noise. Parts that a call leaves out
+keep their former results in the file.
 """
 
 import argparse
@@ -77,27 +78,26 @@ def mean(codes: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
 Action = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
-def entrants(quick: bool) -> dict[str, tuple[Action, bool]]:
-    """What is timed, and whether it is timed in every round; else once, because it takes long."""
-    network = partial(MLPRegressor, hidden_layer_sizes=(256, 256), random_state=0)
-    found: dict[str, tuple[Action, bool]] = {
-        "mean of the targets": (mean, True),
-        "Ridge": (partial(own, Ridge), True),
-        "NearestNeighbors": (partial(own, NearestNeighbors), True),
-        "GradientBoosting, histogram": (partial(own, GradientBoosting), True),
-        "MLP, 1 layer": (partial(own, partial(MLP, layers=1)), True),
-        "MLP, 2 layers": (partial(own, MLP), True),
-        "MLP, 3 layers": (partial(own, partial(MLP, layers=3)), True),
-        "scikit-learn KNeighborsRegressor × 7": (partial(peer, KNeighborsRegressor), True),
-        "scikit-learn MLPRegressor × 7, 2 layers": (partial(peer, network), False),
-    }
-    if not quick:
-        found["RandomForest"] = (partial(own, RandomForest), False)
-        found["GradientBoosting, exact"] = (
-            partial(own, partial(GradientBoosting, engine="exact")),
-            False,
-        )
-    return found
+ROUNDS: dict[str, Action] = {
+    "mean of the targets": mean,
+    "Ridge": partial(own, Ridge),
+    "NearestNeighbors": partial(own, NearestNeighbors),
+    "GradientBoosting, histogram": partial(own, GradientBoosting),
+    "MLP, 1 layer": partial(own, partial(MLP, layers=1)),
+    "MLP, 2 layers": partial(own, MLP),
+    "MLP, 3 layers": partial(own, partial(MLP, layers=3)),
+    "scikit-learn KNeighborsRegressor × 7": partial(peer, KNeighborsRegressor),
+}
+"""What is timed in alternating rounds."""
+NETWORK = partial(MLPRegressor, hidden_layer_sizes=(256, 256), random_state=0)
+LONG: dict[str, Action] = {
+    "scikit-learn MLPRegressor × 7, 2 layers": partial(peer, NETWORK),
+    "RandomForest": partial(own, RandomForest),
+}
+EXACT: dict[str, Action] = {
+    "GradientBoosting, exact": partial(own, partial(GradientBoosting, engine="exact")),
+}
+PARTS = ("rounds", "noisy", "scenarios", "long", "exact")
 
 
 def timed(action: Action, codes: torch.Tensor, factors: torch.Tensor) -> Result:
@@ -108,7 +108,7 @@ def timed(action: Action, codes: torch.Tensor, factors: torch.Tensor) -> Result:
 
 
 def compared(
-    entered: dict[str, tuple[Action, bool]],
+    entered: dict[str, Action],
     codes: torch.Tensor,
     factors: torch.Tensor,
     rounds: int,
@@ -116,10 +116,9 @@ def compared(
     """CPU seconds of fitting and predicting in alternating rounds, and mean absolute errors."""
     results: dict[str, list[Result]] = {name: [] for name in entered}
     for number in range(rounds):
-        for name, (action, often) in entered.items():
-            if often or not number:
-                results[name].append(timed(action, codes, factors))
-                print(name, results[name][-1], file=sys.stderr, flush=True)
+        for name, action in entered.items():
+            results[name].append(timed(action, codes, factors))
+            print(number, name, results[name][-1], file=sys.stderr, flush=True)
     return {
         name: {
             "median_s": statistics.median(one["s"] for one in found),
@@ -142,7 +141,7 @@ def scenarios(codes: torch.Tensor, factors: torch.Tensor) -> dict[str, float]:
 
 
 def table(report: dict[str, dict[str, dict[str, float]]]) -> dict[str, list[object]]:
-    curved, noisy = report["curved"], report["noisy"]
+    curved, noisy = report.get("curved", {}), report.get("noisy", {})
 
     def seconds(one: dict[str, float]) -> str:
         spread = f" ({one['least_s']:.2f} to {one['most_s']:.2f})" if one["rounds"] > 1 else ""
@@ -160,37 +159,52 @@ def table(report: dict[str, dict[str, dict[str, float]]]) -> dict[str, list[obje
     }
 
 
+def measured(part: str, rounds: int) -> dict[str, dict[str, dict[str, float]]]:
+    """What a part adds to the results, by kind of codes and by name."""
+    factors, kinds = draw_codes()
+    curved, noisy = kinds["curved"], kinds["noisy"]
+    match part:
+        case "rounds":
+            return {"curved": compared(ROUNDS, curved, factors, rounds)}
+        case "long":
+            return {"curved": compared(LONG, curved, factors, 1)}
+        case "exact":
+            return {"curved": compared(EXACT, curved, factors, 1)}
+        case "noisy":
+            return {"noisy": compared(ROUNDS | LONG, noisy, factors, 1)}
+    return {"scenarios": {"trees and networks": scenarios(curved, factors)}}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
-    parser.add_argument("--rounds", type=int, default=5, help="alternating rounds, curved codes")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--rounds", type=int, default=5, help="alternating rounds")
     default = Path(__file__).parent / "results" / "predictors.json"
     parser.add_argument("--out", type=Path, default=default)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    factors, kinds = draw_codes()
-    entered = entrants(arguments.quick)
-    report = {"curved": compared(entered, kinds["curved"], factors, arguments.rounds)}
-    entered.pop("GradientBoosting, exact", None)  # minutes that would tell nothing more
-    report["noisy"] = compared(entered, kinds["noisy"], factors, 1)
-    result = {
-        "command": " ".join(["python", *sys.argv]),
-        "versions": {
-            "dislab": dislab.__version__,
-            "torch": torch.__version__,
-            "scikit-learn": sklearn.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "hardware": {"processor": processor(), "threads": torch.get_num_threads()},
-        "size": {"train": TRAIN, "test": IMAGES - TRAIN, "latents": LATENTS, "factors": FACTORS},
-        "scenarios": {"count": SCENARIOS, **scenarios(kinds["curved"], factors)},
-        "codes": report,
-        "tables": {"engines": table(report)},
-    }
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    arguments.out.write_text(json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result["tables"], indent=2))
+    for part in arguments.parts:
+        old = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+        report = old.get("seconds", {})
+        for kind, found in measured(part, arguments.rounds).items():
+            report[kind] = report.get(kind, {}) | found
+        result = {
+            "command": " ".join(["python", *sys.argv]),
+            "versions": {
+                "dislab": dislab.__version__,
+                "torch": torch.__version__,
+                "scikit-learn": sklearn.__version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+            },
+            "hardware": {"processor": processor(), "threads": torch.get_num_threads()},
+            "size": {"train": TRAIN, "test": IMAGES - TRAIN, "latents": LATENTS},
+            "seconds": report,
+            "tables": {"engines": table(report)},
+        }
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(result, indent=2) + "\n")
+        print(json.dumps({part: result["tables"]}, indent=2), flush=True)
 
 
 def processor() -> str:
