@@ -73,7 +73,7 @@ def other_data(data: DataModule, scenario: Scenario) -> DataModule:
         dataset = _dataset(data.dataset, scenario)
         resize: Any = getattr(data, "resize", None)
         colour: Any = getattr(data, "colour", "keep")
-        other = SingleData(dataset, validation=0.0, test=0.0, resize=resize, colour=colour)
+        other = SingleData(dataset, 1, validation=0.0, test=0.0, resize=resize, colour=colour)
         if other.image_shape != data.image_shape:
             raise InputError(
                 f"images of {scenario.dataset} are {_shape(other)}, and those of the run "
