@@ -90,9 +90,8 @@ def explicitness(codes: np.ndarray, factors: np.ndarray) -> float:
         model = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(train, own)
         scores = model.decision_function(test)
         truth = label_binarize(other, classes=model.classes_)
-        areas += [
-            roc_auc_score(truth[:, value], scores[:, value]) for value in range(truth.shape[1])
-        ]
+        values = range(truth.shape[1])
+        areas.append(np.mean([roc_auc_score(truth[:, k], scores[:, k]) for k in values]))
     return float(np.mean(areas))
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import GradientBoostingClassifier
-from threadpoolctl import threadpool_limits
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from torch import Tensor
 
 from dislab.errors import InputError
@@ -49,14 +48,44 @@ def test_only_labels_that_were_seen_are_predicted() -> None:
 
 def test_results_do_not_depend_on_the_number_of_threads() -> None:
     codes, labels = labelled_codes(300, noise=0.7)
-    results = []
+    before, results = torch.get_num_threads(), []
     for threads in (1, 2):
-        with threadpool_limits(threads, user_api="openmp"):
-            model = HistogramBoosting(rounds=5).fit(codes, labels)
-            results.append((model.importances(), model.predict(codes)))
+        torch.set_num_threads(threads)
+        model = HistogramBoosting(rounds=5).fit(codes, labels)
+        results.append((model.importances(), model.predict(codes)))
+    torch.set_num_threads(before)
     for importances, predicted in results[1:]:
         assert torch.equal(importances, results[0][0])
         assert torch.equal(predicted, results[0][1])
+
+
+@pytest.mark.parametrize(("depth", "kinds"), [(1, 2), (1, 5), (2, 3), (3, 2), (3, 3)])
+def test_probabilities_of_labels_are_those_of_scikit_learn(depth: int, kinds: int) -> None:
+    rng = np.random.default_rng(1)
+    codes = rng.normal(size=(2500, 4))
+    codes[:, 3] = codes[:, 3].round(1)
+    told = codes[:, 0] + 0.5 * codes[:, 3] + rng.normal(size=2500)
+    labels = 5 + (told > np.arange(kinds - 1)[:, None]).sum(0)
+    reference = HistGradientBoostingClassifier(
+        max_iter=8, max_depth=depth, max_leaf_nodes=None, min_samples_leaf=1, early_stopping=False
+    ).fit(codes[:1500], labels[:1500])
+    tensors = torch.from_numpy(codes), torch.from_numpy(labels)
+    model = HistogramBoosting(rounds=8, depth=depth).fit(tensors[0][:1500], tensors[1][:1500])
+    expected = reference.decision_function(codes).reshape(2500, -1)
+    apart = np.abs(model.logits(tensors[0]).numpy() - expected)
+    # a split of a few images that is as good as another one may be the other one here
+    assert (apart > 1e-4).mean() < 1e-3
+    assert (model.predict(tensors[0]).numpy() != reference.predict(codes)).mean() < 1e-3
+
+
+def test_columns_learnt_together_are_learnt_as_if_alone() -> None:
+    codes, first = labelled_codes(400, noise=0.7)
+    labels = torch.stack([first, (codes[:, 0] > 0).long(), 7 * torch.arange(400) % 150], 1)
+    models = HistogramBoosting(rounds=6).fit_each(codes, labels)
+    for column, model in zip(labels.T, models, strict=True):
+        alone = HistogramBoosting(rounds=6).fit(codes, column)
+        assert torch.equal(model.predict(codes), alone.predict(codes))
+        torch.testing.assert_close(model.importances(), alone.importances())
 
 
 @pytest.mark.parametrize("noise", [0.2, 0.5, 1.0])
@@ -74,3 +103,5 @@ def test_misuse_is_named() -> None:
         HistogramBoosting().importances()
     with pytest.raises(InputError, match="two kinds"):
         HistogramBoosting().fit(torch.randn(4, 2), torch.ones(4).long())
+    with pytest.raises(InputError, match="depth of trees is 9"):
+        HistogramBoosting(depth=9)

@@ -1,71 +1,46 @@
-"""Sums of many trees: a tree by hand, and scikit-learn's own sums."""
+"""Sums of many trees: a tree by hand, and walks down trees one by one."""
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-import torch
-from sklearn.ensemble import HistGradientBoostingClassifier
 
-from dislab.learners import HistogramBoosting
-from dislab.learners.tree_sums import complete_trees, tree_sums
-
-FIELDS = [
-    ("value", float),
-    ("feature_idx", int),
-    ("num_threshold", float),
-    ("left", int),
-    ("right", int),
-    ("is_leaf", int),
-]
+from dislab.learners.tree_sums import CompleteTrees, tree_sums
 
 
-def lopsided() -> list[npt.NDArray[np.void]]:
-    """Latent 1 up to 0.5: 10; above it latent 0 up to 2: 20, and 30. Then a lone leaf of 7."""
-    root, inner = (0, 1, 0.5, 1, 2, 0), (0, 0, 2, 3, 4, 0)
-    ten, twenty, thirty = ((value, 0, 0, 0, 0, 1) for value in (10, 20, 30))
-    split = np.array([root, ten, inner, twenty, thirty], dtype=FIELDS)
-    return [split, np.array([(7, 0, 0, 0, 0, 1)], dtype=FIELDS)]
+def walk(trees: CompleteTrees, tree: int, code: npt.NDArray[np.float64]) -> float:
+    split, splits = 0, len(trees.latent)
+    while split < splits:
+        above = code[trees.latent[split, tree]] > trees.threshold[split, tree]
+        split = 2 * split + 1 + int(above)
+    return float(trees.value[tree, split - splits])
 
 
-def test_missing_splits_are_filled_up() -> None:
-    trees = complete_trees(lopsided(), 2)
-    assert trees.latent[:, 0].tolist() == [1, 0, 0]
-    assert trees.threshold[:, 0].tolist() == [0.5, np.inf, 2.0]
-    assert trees.value.tolist() == [[10, 10, 20, 30], [7, 7, 7, 7]]
-
-
-@pytest.mark.parametrize("depth", [2, 3, 5])
-def test_a_tree_by_hand(depth: int) -> None:
+def test_trees_by_hand() -> None:
+    # latent 1 up to 0.5: 10; above it latent 0 up to 2: 20, and 30; then a lone leaf of 7
+    latent = np.array([[1, 0], [0, 0], [0, 0]])
+    threshold = np.array([[0.5, np.inf], [np.inf, np.inf], [2, np.inf]])
+    trees = CompleteTrees(latent, threshold, np.array([[10.0, 0, 20, 30], [7, 0, 0, 0]]))
     codes = np.array([[9, 0.5], [2, 0.6], [2.1, 0.6], [-9, -9], [3, np.nextafter(0.5, 1)]])
-    trees = complete_trees(lopsided(), depth)
     assert tree_sums(trees, codes, 1)[:, 0].tolist() == [17, 27, 37, 17, 37]
     assert tree_sums(trees, codes, 2).tolist() == [[10, 7], [20, 7], [30, 7], [10, 7], [30, 7]]
 
 
-@pytest.mark.parametrize(("kinds", "rounds", "depth"), [(2, 11, 3), (5, 10, 3), (3, 4, 1)])
-def test_sums_are_those_of_scikit_learn(kinds: int, rounds: int, depth: int) -> None:
+@pytest.mark.parametrize(
+    ("kinds", "rounds", "depth"), [(1, 11, 3), (5, 10, 3), (3, 4, 1), (2, 3, 6), (2, 3, 8)]
+)
+def test_sums_are_those_of_single_walks(kinds: int, rounds: int, depth: int) -> None:
     rng = np.random.default_rng(0)
-    codes = rng.normal(size=(2500, 4)).round(1)  # many codes lie on thresholds or are alike
-    labels = (codes[:, 0] + rng.normal(size=2500) > np.arange(kinds - 1)[:, None]).sum(0)
-    model = HistGradientBoostingClassifier(
-        max_iter=rounds, max_depth=depth, max_leaf_nodes=None, early_stopping=False
-    ).fit(codes[:1000], labels[:1000])
-    trees = [tree.nodes for stage in model._predictors for tree in stage]
-    own = tree_sums(complete_trees(trees, depth), codes, model.n_trees_per_iteration_)
-    expected = model.decision_function(codes).reshape(len(codes), -1)
-    np.testing.assert_allclose(own + model._baseline_prediction, expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("depth", [2, 6, 7])
-@pytest.mark.parametrize("kinds", [2, 4])
-def test_labels_are_those_of_scikit_learn_at_each_depth(depth: int, kinds: int) -> None:
-    generator = torch.Generator().manual_seed(0)
-    codes = torch.randn(400, 3, generator=generator)
-    labels = 5 + ((codes[:, 0] + torch.randn(400, generator=generator)).long() % kinds)
-    model = HistogramBoosting(rounds=8, depth=depth).fit(codes, labels)
-    reference = HistGradientBoostingClassifier(
-        max_iter=8, max_depth=depth, max_leaf_nodes=None, min_samples_leaf=1, early_stopping=False
-    ).fit(codes.numpy(), labels.numpy())
-    fresh = torch.randn(500, 3, generator=generator)
-    for given in (codes, fresh):
-        assert model.predict(given).tolist() == reference.predict(given.numpy()).tolist()
+    codes = rng.normal(size=(1100, 4)).round(1)  # many codes lie on thresholds or are alike
+    shape = (2**depth - 1, rounds * kinds)
+    threshold = np.where(rng.random(shape) < 0.2, np.inf, rng.normal(size=shape).round(1))
+    value = rng.normal(size=(rounds * kinds, 2**depth))
+    trees = CompleteTrees(rng.integers(4, size=shape), threshold, value)
+    some = rng.choice(len(codes), 40, replace=False)
+    expected = [
+        [
+            sum(walk(trees, tree, code) for tree in range(kind, shape[1], kinds))
+            for kind in range(kinds)
+        ]
+        for code in codes[some]
+    ]
+    np.testing.assert_allclose(tree_sums(trees, codes, kinds)[some], expected, atol=1e-12)

@@ -1,45 +1,46 @@
 """Boosted trees on histograms, with importances."""
 
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 import torch
 from jaxtyping import Float, Int
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from dislab.errors import InputError
-from dislab.learners.residual_gains import residual_gains
-from dislab.learners.tree_sums import CompleteTrees, complete_trees, tree_sums
+from dislab.learners.boosted_logits import BoostedLogits, boost
+from dislab.learners.code_bins import bin_codes
+from dislab.learners.tree_sums import tree_sums
 
-if TYPE_CHECKING:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-LARGEST_PACKED: Final = 6
-"""Deepest trees whose tests are all made at once; of deeper ones most would be in vain."""
+DEEPEST: Final = 8
+"""Trees are complete, and the numbers of their leaves are bytes."""
 
 
 @final
 class HistogramBoosting:
     """A classifier of codes made of boosted trees that split at histogram bins.
 
-    Scikit-learn's histogram gradient boosting with the depth, rounds, rate and smallest leaf of
-    its exact `GradientBoostingClassifier`, and no early stopping. Given the same codes, results do
-    not depend on the number of threads.
+    The algorithm of scikit-learn's histogram gradient boosting, with the depth, rounds, rate and
+    smallest leaf of its exact `GradientBoostingClassifier`, 255 bins and no early stopping, for
+    all values, and all columns of labels, at once. Splits are the same but where two of them are
+    as good as each other up to rounding. Codes are learnt from on the host.
 
     Args:
         rounds: Number of boosting rounds, each with one tree a class.
-        depth: Largest depth of a tree.
+        depth: Largest depth of a tree, up to 8.
         rate: Shrinkage of each tree.
-        seed: Seed of the subsample that places the bins when there are more than 200,000 images.
+
+    Raises:
+        InputError: The depth is not from 1 to 8.
     """
 
-    def __init__(self, rounds: int = 100, depth: int = 3, rate: float = 0.1, seed: int = 0) -> None:
+    def __init__(self, rounds: int = 100, depth: int = 3, rate: float = 0.1) -> None:
+        if not 1 <= depth <= DEEPEST:
+            raise InputError(f"the depth of trees is {depth}; it must be from 1 to {DEEPEST}")
         self.rounds = rounds
         self.depth = depth
         self.rate = rate
-        self.seed = seed
-        self._model: HistGradientBoostingClassifier | None = None
-        self._packed: CompleteTrees | None = None
+        self._kinds = torch.empty(0, dtype=torch.int64)
+        self._learnt: BoostedLogits | None = None
 
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
@@ -47,31 +48,39 @@ class HistogramBoosting:
         """Itself, fitted.
 
         Args:
-            codes: Codes to learn from.
+            codes: Finite codes to learn from.
             labels: What to predict; at least two different numbers.
 
         Raises:
             InputError: All labels are equal.
         """
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        if (labels == labels[:1]).all():
-            raise InputError("a classifier needs labels of at least two kinds to learn from")
-        model = HistGradientBoostingClassifier(
-            learning_rate=self.rate,
-            max_iter=self.rounds,
-            max_depth=self.depth,
-            max_leaf_nodes=None,
-            min_samples_leaf=1,
-            early_stopping=False,
-            random_state=self.seed,
-        )
-        # trees this small take tens of microseconds each: threads that wait for each other cost
-        # more than they give, and on a busy machine over ten times as much
-        with threadpool_limits(1, user_api="openmp"):
-            self._model = model.fit(codes.cpu().numpy(), labels.cpu().numpy())
-        self._packed = None
+        (fitted,) = self.fit_each(codes, labels[:, None])
+        self._kinds, self._learnt = fitted._kinds, fitted._learnt
         return self
+
+    def fit_each(
+        self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, "image factor"]
+    ) -> list["HistogramBoosting"]:
+        """A classifier like this for each column of labels, fitted together, which saves time.
+
+        Args:
+            codes: Finite codes to learn from.
+            labels: What to predict; at least two different numbers in each column.
+
+        Raises:
+            InputError: All labels of a column are equal.
+        """
+        if (labels == labels[:1]).all(0).any():
+            raise InputError("a classifier needs labels of at least two kinds to learn from")
+        known = [column.unique(return_inverse=True) for column in labels.cpu().T]
+        bins = bin_codes(codes.cpu().numpy())
+        learnt = boost(bins, [number for _, number in known], self.rounds, self.depth, self.rate)
+        models = []
+        for (kinds, _), logits in zip(known, learnt, strict=True):
+            model = HistogramBoosting(self.rounds, self.depth, self.rate)
+            model._kinds, model._learnt = kinds, logits
+            models.append(model)
+        return models
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Int[Tensor, " image"]:
         """The most probable label of each code; only labels that `fit` saw.
@@ -82,42 +91,39 @@ class HistogramBoosting:
         Raises:
             InputError: Nothing has been learnt yet.
         """
-        model = self._fitted()
-        if self.depth > LARGEST_PACKED:
-            with threadpool_limits(1, user_api="openmp"):
-                return torch.from_numpy(model.predict(codes.cpu().numpy()))
-        logits = self._logits(codes)
+        logits = self.logits(codes)
         best = logits.argmax(1) if logits.shape[1] > 1 else (logits[:, 0] > 0).long()
-        return torch.from_numpy(model.classes_)[best]
+        return self._kinds[best]
+
+    def logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image kind"]:
+        """The logit of each label, in their order; of two labels, that of the second one alone.
+
+        Args:
+            codes: Finite codes with the latents of those learnt from.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        learnt = self._fitted()
+        sums = tree_sums(learnt.trees, codes.cpu().numpy(), len(learnt.start))
+        return torch.from_numpy(sums) + learnt.start
 
     def importances(self) -> Float[Tensor, " latent"]:
         """Each latent's share of what all splits explain; zeros where no tree has a split.
 
         As in `GradientBoostingClassifier.feature_importances_`, the squared residuals that the
-        splits explain are added up over all trees before they are normalised, so that late
-        trees, which fit noise, count little. They are not kept in these trees, but follow up to
-        an approximation from what is: see `residual_gains`.
+        splits explain, Friedman (2001), https://doi.org/10.1214/aos/1013203451, section 8.1, are
+        added up over all trees before they are normalised, so that late trees, which fit noise,
+        count little.
 
         Raises:
             InputError: Nothing has been learnt yet.
         """
-        model = self._fitted()
-        # The nodes are not public, but the only place where scikit-learn keeps the gains.
-        trees = [tree.nodes for stage in model._predictors for tree in stage]
-        gains = residual_gains(trees, self.rate, model.n_features_in_)
+        gains = self._fitted().gain
         total = gains.sum()
         return torch.from_numpy(gains / (total if total > 0 else 1.0))
 
-    def _logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image kind"]:
-        """The sums of all trees, as the model's own but for the order of adding."""
-        model = self._fitted()
-        if self._packed is None:
-            trees = [tree.nodes for stage in model._predictors for tree in stage]
-            self._packed = complete_trees(trees, self.depth)
-        sums = tree_sums(self._packed, codes.cpu().numpy(), model.n_trees_per_iteration_)
-        return torch.from_numpy(sums + model._baseline_prediction)
-
-    def _fitted(self) -> "HistGradientBoostingClassifier":
-        if self._model is None:
+    def _fitted(self) -> BoostedLogits:
+        if self._learnt is None:
             raise InputError("call fit(codes, labels) first")
-        return self._model
+        return self._learnt

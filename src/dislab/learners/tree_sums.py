@@ -1,6 +1,5 @@
 """What boosted trees add up to, for many images and trees at once."""
 
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ ALWAYS_LEFT: Final = 255
 
 
 class CompleteTrees(NamedTuple):
-    """Trees of the same depth, whose missing splits send every code to the left.
+    """Trees of the same depth, whose missing splits, at infinity, send every code to the left.
 
     Attributes:
         latent: Which latent a split tests, shape (split, tree), splits level by level.
@@ -26,32 +25,6 @@ class CompleteTrees(NamedTuple):
     latent: npt.NDArray[np.int64]
     threshold: npt.NDArray[np.float64]
     value: npt.NDArray[np.float64]
-
-
-def complete_trees(trees: Sequence[npt.NDArray[Any]], depth: int) -> CompleteTrees:
-    """The trees with splits added until each leaf is as deep as any may be.
-
-    Args:
-        trees: Nodes of each tree of scikit-learn's histogram boosting, without categories.
-        depth: Largest depth of a tree.
-    """
-    nodes = np.concatenate(trees)
-    sizes = np.array([len(tree) for tree in trees])
-    start = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    leaf = nodes["is_leaf"] == 1
-    own = np.arange(len(nodes))
-    children = [np.where(leaf, own, nodes[side] + start) for side in ("left", "right")]
-    level = (np.cumsum(sizes) - sizes)[None]
-    splits = []
-    for _ in range(depth):
-        splits.append(level)
-        level = np.stack([side[level] for side in children], axis=1).reshape(-1, len(trees))
-    split = np.concatenate(splits)
-    return CompleteTrees(
-        np.where(leaf[split], 0, nodes["feature_idx"][split]),
-        np.where(leaf[split], np.inf, nodes["num_threshold"][split]),
-        nodes["value"][level.T],
-    )
 
 
 def tree_sums(

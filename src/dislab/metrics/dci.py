@@ -1,5 +1,6 @@
 """Disentanglement, completeness and informativeness."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal, final, get_args
 
 import torch
@@ -19,6 +20,7 @@ from dislab.functional.learning_split import (
 )
 from dislab.learners import ExactBoosting, HistogramBoosting, LassoRegression, RandomForest
 
+Model = ExactBoosting | HistogramBoosting | LassoRegression | RandomForest
 Learner = Literal["hgbt", "gbt", "rf", "lasso", "lassocv"]
 """What predicts the factors, see `DCI`."""
 
@@ -101,9 +103,12 @@ class DCI(Metric):
         """
         varied = bank.varied.nonzero().flatten().tolist()
         check_enough(bank.codes.shape[1], len(varied))
-        fitted = [self._fit(bank, column) for column in varied]
-        importance = torch.stack([one for one, _ in fitted], dim=1)
-        train, test, error = torch.stack([one for _, one in fitted], dim=1)
+        models = self._fit(bank, varied)
+        importance = torch.stack([model.importances() for model in models], dim=1)
+        judged = [
+            self._judge(bank, column, model) for column, model in zip(varied, models, strict=True)
+        ]
+        train, test, error = torch.stack(judged, dim=1)
         scores, factors = importance_scores(importance), len(self.space.factors)
         parts = {
             "disentanglement": scores.disentanglement,
@@ -123,29 +128,32 @@ class DCI(Metric):
             parts[f"{name}_per_factor"] = spread_columns(values, varied, factors, torch.nan)
         return {f"dci_{self.learner}_{name}": value for name, value in parts.items()}
 
-    def _fit(
-        self, bank: CodeBank, column: int
-    ) -> tuple[Float[Tensor, " latent"], Float[Tensor, " 3"]]:
-        """Importances for one factor; accuracies on training and test part, error on the test."""
+    def _fit(self, bank: CodeBank, varied: list[int]) -> Sequence[Model]:
+        """One learner a factor, fitted to the first images."""
+        cut = train_count(len(bank.codes), self.test_fraction)
+        codes, labels = bank.codes[:cut].cpu(), bank.factors.cpu()[:, varied]
+        for column, own in zip(varied, labels.T, strict=True):
+            check_labels(own, cut, "DCI", self.space.names[column])
+        if self.learner == "hgbt":
+            return HistogramBoosting().fit_each(codes, labels[:cut])
+        return [self._learner().fit(codes, own) for own in labels[:cut].T]
+
+    def _judge(self, bank: CodeBank, column: int, model: Model) -> Float[Tensor, " 3"]:
+        """Accuracies on training and test part, and the error on the test part."""
         cut = train_count(len(bank.codes), self.test_fraction)
         labels = bank.factors[:, column].cpu()
-        codes = bank.codes.cpu()
-        check_labels(labels, cut, "DCI", self.space.names[column])
-        model = self._learner().fit(codes[:cut], labels[:cut])
-        predicted = model.predict(codes).double()
+        predicted = model.predict(bank.codes.cpu()).double()
         seen = labels[:cut].double()
         nearest = predicted.round().clamp(seen.min(), seen.max())
         right = (nearest == labels).double()
         error = (predicted - labels)[cut:].square().mean().sqrt() / seen.std(correction=0)
-        return model.importances(), torch.stack([right[:cut].mean(), right[cut:].mean(), error])
+        return torch.stack([right[:cut].mean(), right[cut:].mean(), error])
 
-    def _learner(self) -> ExactBoosting | HistogramBoosting | LassoRegression | RandomForest:
+    def _learner(self) -> ExactBoosting | LassoRegression | RandomForest:
         if self.learner == "gbt":
             return ExactBoosting(seed=self.seed)
         if self.learner == "rf":
             return RandomForest(seed=self.seed)
         if self.learner == "lasso":
             return LassoRegression(self.alpha)
-        if self.learner == "lassocv":
-            return LassoRegression(self.alpha, scale=False, selection="random", seed=self.seed)
-        return HistogramBoosting(seed=self.seed)
+        return LassoRegression(self.alpha, scale=False, selection="random", seed=self.seed)

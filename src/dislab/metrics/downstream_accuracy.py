@@ -121,5 +121,5 @@ class DownstreamAccuracy(Metric):
         if (labels == labels[:1]).all():
             return labels[:1].expand(len(tested))
         if self.classifier == "hgbt":
-            return HistogramBoosting(seed=self.seed).fit(codes, labels).predict(tested)
+            return HistogramBoosting().fit(codes, labels).predict(tested)
         return LogisticClassifier().fit(codes, labels).predict(tested)
