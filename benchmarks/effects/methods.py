@@ -199,20 +199,26 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=Path, default=Path("runs/methods"))
     args = parser.parse_args()
-    found = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {"methods": {}}
     for name in args.names or METHODS:
-        old = found["methods"].get(name, {})
+        old = known()["methods"].get(name, {})
         asked = (args.steps * METHODS[name].steps, args.seed, [*METHODS[name].options])
         if (old.get("steps"), old.get("seed"), old.get("options")) == asked:
             continue
         print(name, flush=True)
-        found["methods"][name] = train(name, args.steps, args.seed, args.runs)
+        record = train(name, args.steps, args.seed, args.runs)
+        found = known()  # as it is now: another process may train other methods
+        found["methods"][name] = record
         found["command"] = f"python benchmarks/effects/methods.py --steps {args.steps}"
         found["hardware"] = f"{os.cpu_count()}-core {platform.machine()}, one thread each"
         found["versions"] = {one: version(one) for one in ("dislab", "torch", "lightning")}
         found["versions"]["python"] = platform.python_version()
         write(found)
-    write(found)
+    write(known())
+
+
+def known() -> dict[str, Any]:
+    """The records so far."""
+    return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {"methods": {}}
 
 
 def write(found: dict[str, Any]) -> None:

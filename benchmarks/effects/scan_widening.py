@@ -68,7 +68,7 @@ def meanings(data: DSprites, scan: SCAN) -> list[str]:
     found = []
     for row, spread in zip(table.abs(), codes.std(0), strict=True):
         best = int(row.argmax())
-        found.append(ORDINAL[best] if spread > 0.3 and row[best] > 0.6 else "")
+        found.append(ORDINAL[best] if spread > 0.3 and row[best] > 0.4 else "")
     return found
 
 
@@ -109,9 +109,9 @@ def draw(log: list[Any], drawn: list[Tensor], means: list[str], steps: int) -> N
         left.plot(place, curve, color=colours[means[latent]], label=None if seen else label)
     for stage, name in enumerate(STAGES):
         left.axvline(stage * steps, color="0.6", linewidth=0.8)
-        left.text((stage + 0.05) * steps, 1.12, name, fontsize=8)
-    left.set(xlabel="steps", ylabel="standard deviation", ylim=(0, 1.2), xlim=(0, len(log) * 20))
-    left.legend(frameon=False, loc="lower right", fontsize=8)
+        left.text((stage + 0.05) * steps, 1.88, name, fontsize=8)
+    left.set(xlabel="steps", ylabel="standard deviation", ylim=(0, 2), xlim=(0, len(log) * 20))
+    left.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.93), fontsize=8)
     right.imshow(torch.cat([torch.cat(list(row), 1) for row in drawn]), cmap="gray")
     right.set_yticks([32 * row + 16 for row in range(len(drawn))])
     right.set_yticklabels(STAGES)
