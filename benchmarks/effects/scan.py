@@ -165,7 +165,7 @@ def draw(found: dict[str, Path], seed: int) -> None:
     with atomic(PICTURE) as temporary:
         figure.savefig(temporary, format="png")
     with Image.open(PICTURE) as picture:
-        small = picture.convert("RGB").quantize(64)
+        small = picture.convert("RGB").quantize(24)
     small.save(PICTURE, optimize=True)
 
 
