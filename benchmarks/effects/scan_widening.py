@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from matplotlib.figure import Figure
+from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -118,6 +119,9 @@ def draw(log: list[Any], drawn: list[Tensor], means: list[str], steps: int) -> N
     right.set_xticks([])
     with atomic(PICTURE) as temporary:
         figure.savefig(temporary, format="png", dpi=90)
+    with Image.open(PICTURE) as picture:
+        small = picture.convert("RGB").quantize(64)
+    small.save(PICTURE, optimize=True)
 
 
 def main() -> None:
