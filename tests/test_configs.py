@@ -110,7 +110,10 @@ def test_the_file_is_named_and_shows_its_command(name: str) -> None:
     assert f"# dislab fit --config configs/{name}.yaml" in (CONFIGS / f"{name}.yaml").read_text()
 
 
-@pytest.mark.parametrize("name", ["betatcvae", "betavae", "dipvae1", "dipvae2", "factorvae", "vae"])
+@pytest.mark.parametrize(
+    "name",
+    ["annealedvae", "betatcvae", "betavae", "dipvae1", "dipvae2", "factorvae", "vae"],
+)
 def test_recipe_of_locatello(name: str) -> None:
     config = load(name)
     model = config["model"]["init_args"]
@@ -122,7 +125,7 @@ def test_recipe_of_locatello(name: str) -> None:
 
 
 def test_recipe_of_burgess() -> None:
-    config = load("annealedvae")
+    config = load("burgess")
     model = config["model"]["init_args"]
     assert model["encoder"]["init_args"] == {"preset": "burgess"}
     assert model["optimizer"]["init_args"]["lr"] == 5e-4

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from PIL import Image
+from sklearn.datasets import load_digits
 
 ROOT = Path(__file__).parents[2]
 RESULT = ROOT / "benchmarks" / "results" / "methods.json"
@@ -32,9 +33,10 @@ class Method(NamedTuple):
     """How a configuration is trained here.
 
     Attributes:
-        options: What differs from the configuration and the overlay.
+        options: What differs from the configuration and the overlay; `{digits}` stands for a
+            folder with the digits that come with scikit-learn.
         steps: Multiplies the number of steps, such as for a critic's own ones.
-        picture: Which of the run's pictures is shown.
+        picture: Which of the run's pictures is shown; empty for none.
         needs: The method whose run it starts from, and the option that names it.
     """
 
@@ -44,30 +46,86 @@ class Method(NamedTuple):
     needs: tuple[str, str] | None = None
 
 
+HEADS = "{identities: 24, azimuths: 15, elevations: 7, lights: 9}"
+LATENTS = "{azimuth: 1, elevation: 1, light: 1, intrinsic: 7}"
+CAPACITY = (
+    "--model.regularizers.kl.steps=1000",
+    "--model.regularizers.kl.capacity=15",
+    "--model.regularizers.kl.gamma=20",  # 1000 buys capacity faster than such a run can use it
+)
+UPRIGHT = ("--data.include={orientation: {max: 0}}", "--data.resize=32")
 METHODS = {
     "vae": Method(),
     "betavae": Method(),
-    "annealedvae": Method(("--model.regularizers.kl.steps=1000",)),
+    "annealedvae": Method(CAPACITY),
+    "burgess": Method(CAPACITY),
     "factorvae": Method(("--model.regularizers.tc.lr=1e-3",)),
     "betatcvae": Method(),
     "dipvae1": Method(),
     "dipvae2": Method(),
     "adagvae": Method(),
+    "adagvae_transitions": Method(),
     "adamlvae": Method(),
-    "dcign_heads": Method(),
-    "infowgangp": Method(steps=2),
-    "gtdecoder": Method(picture="traversals"),
-    "bottleneck": Method(picture="traversals"),
-    "composition": Method(picture="reconstructions"),
+    "dcign_heads": Method(
+        (
+            f"--data.dataset={{class_path: ParametricHeads, init_args: {HEADS}}}",
+            f"--model.latents={LATENTS}",
+        ),
+        steps=2,
+        picture="",  # benchmarks/effects/heads.py draws one
+    ),
+    "infogan_mnist": Method(
+        (
+            "--data.dataset={class_path: FolderDataset, init_args: {folder: {digits}}}",
+            "--model.noise_dim=16",
+            "--model.generator.channels=[32, 16]",
+            "--model.generator.hidden=128",
+            "--model.critic.channels=[16, 32]",
+            "--model.critic.hidden=128",
+            "--evaluate.metrics={mig: MIG}",  # there is one factor, the digit
+        ),
+        steps=3,
+    ),
+    "infowgangp": Method(
+        (
+            *UPRIGHT,
+            "--model.generator.channels=[64, 32, 32]",
+            "--model.critic.channels=[32, 32, 64]",
+        ),
+        steps=3,
+    ),
+    "gtdecoder": Method(),
+    "bottleneck": Method(
+        (
+            "--model.gamma=100",
+            "--model.capacity=10",
+            "--model.steps=1000",
+        )
+    ),
+    "composition": Method(
+        (
+            *UPRIGHT,
+            "--model.encoder={class_path: MLPEncoder, init_args: {hidden: [256, 256]}}",
+            "--model.decoder={class_path: MLPDecoder, init_args: {hidden: [256, 256]}}",
+        ),
+        steps=4,
+        picture="reconstructions",
+    ),
     "dae": Method(picture="reconstructions"),
-    "betavae_dae": Method(needs=("dae", "--model.dae")),
+    "betavae_dae": Method(
+        ("--model.beta=4", "--traversals.latents=6"), needs=("dae", "--model.dae")
+    ),
 }
 
 
 def train(name: str, steps: int, seed: int, runs: Path) -> dict[str, Any]:
     """Trains one method and returns its record."""
     method = METHODS[name]
-    options = [*method.options, f"--trainer.max_steps={steps * method.steps}"]
+    options = [
+        one.replace("{digits}", str(digits(runs))) if "{digits}" in one else one
+        for one in method.options
+    ]
+    options += [f"--trainer.max_steps={steps * method.steps}"]
     options += [f"--trainer.val_check_interval={steps * method.steps}", "--evaluate.untrained=0"]
     options += [f"--seed_everything={seed}", f"--runs={runs}", "--trainer.accelerator=cpu"]
     configs = [f"--config={ROOT / 'configs' / file}.yaml" for file in (name, "quick")]
@@ -82,7 +140,7 @@ def train(name: str, steps: int, seed: int, runs: Path) -> dict[str, Any]:
     run = latest(runs, name)
     record = json.loads((run / "scores.json").read_text(encoding="utf-8"))
     picture = run / "images" / f"{method.picture}.png"
-    if picture.is_file():  # a method may draw none
+    if method.picture:
         shrink(picture, PICTURES / f"{name}.png")
     losses = record["test"]["losses"]
     return {
@@ -93,6 +151,21 @@ def train(name: str, steps: int, seed: int, runs: Path) -> dict[str, Any]:
         "scores": record["test"]["scores"],
         "losses": {key: value for key, value in losses.items() if key.count("/") == 1},
     }
+
+
+def digits(runs: Path) -> Path:
+    """A folder with the 1,797 digits of 8×8 pixels that come with scikit-learn, and their table."""
+    folder = runs / "digits"
+    if not (folder / "factors.csv").is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        data = load_digits()
+        rows = ["file,digit"]
+        for number, (image, digit) in enumerate(zip(data.images, data.target, strict=True)):
+            pixels = (image * (255 / 16)).round().astype("uint8")
+            Image.fromarray(pixels).save(folder / f"{number}.png")
+            rows.append(f"{number}.png,{digit}")
+        (folder / "factors.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder.resolve()
 
 
 def latest(runs: Path, name: str) -> Path:
@@ -127,20 +200,26 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=Path, default=Path("runs/methods"))
     args = parser.parse_args()
-    found = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {"methods": {}}
     for name in args.names or METHODS:
-        old = found["methods"].get(name, {})
+        old = known()["methods"].get(name, {})
         asked = (args.steps * METHODS[name].steps, args.seed, [*METHODS[name].options])
         if (old.get("steps"), old.get("seed"), old.get("options")) == asked:
             continue
         print(name, flush=True)
-        found["methods"][name] = train(name, args.steps, args.seed, args.runs)
+        record = train(name, args.steps, args.seed, args.runs)
+        found = known()  # as it is now: another process may train other methods
+        found["methods"][name] = record
         found["command"] = f"python benchmarks/effects/methods.py --steps {args.steps}"
         found["hardware"] = f"{os.cpu_count()}-core {platform.machine()}, one thread each"
         found["versions"] = {one: version(one) for one in ("dislab", "torch", "lightning")}
         found["versions"]["python"] = platform.python_version()
         write(found)
-    write(found)
+    write(known())
+
+
+def known() -> dict[str, Any]:
+    """The records so far."""
+    return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {"methods": {}}
 
 
 def write(found: dict[str, Any]) -> None:
@@ -150,13 +229,21 @@ def write(found: dict[str, Any]) -> None:
     for name in (name for name in METHODS if name in found["methods"]):
         record = found["methods"][name]
         loss = record["losses"].get("test/reconstruction")
-        row = [f"`{name}`", f"{record['steps']:,}", f"{record['seconds'] / 60:.0f} min"]
+        row = [f"`{name}`", f"{record['steps']:,}", f"{record['seed']}"]
+        row.append(f"{record['seconds'] / 60:.1f} min")
         row.append("" if loss is None else f"{loss:.1f}")
         for score in scores:
             value = record["scores"].get(score)
             row.append("" if value is None else f"{value:.3f}")
         rows.append(row)
-    header = ["configuration", "steps", "wall time", "reconstruction, nats", *scores.values()]
+    header = [
+        "configuration",
+        "steps",
+        "seed",
+        "wall time",
+        "reconstruction, nats",
+        *scores.values(),
+    ]
     found["tables"] = {"methods": {"header": header, "rows": rows}}
     temporary = RESULT.with_suffix(".tmp")
     temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -52,6 +52,11 @@ VARIATIONAL = (
     "decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}"
 )
 PENALIZED = f"{VARIATIONAL}, regularizers: {REGULARIZERS['factorvae']}"
+GAME = (
+    "noise_dim: 2, categorical: [3], continuous: 2, "
+    "generator: {class_path: MLPDecoder, init_args: {hidden: [16]}}, "
+    "critic: {class_path: MLPEncoder, init_args: {hidden: [16]}}"
+)
 METHODS = {
     name: ("VAE", "SingleData", f"{VARIATIONAL}, regularizers: {regularizers}")
     for name, regularizers in REGULARIZERS.items()
@@ -62,14 +67,12 @@ METHODS = {
         "ClampedData",
         PENALIZED.replace("latent_dim: 3", "latents: {place: 2, rest: 2}, strength: 0.5"),
     ),
-    "infowgangp": (
-        "InfoWGANGP",
-        "SingleData",
-        "noise_dim: 2, categorical: [3], continuous: 2, critic_steps: 3, "
-        "generator: {class_path: MLPDecoder, init_args: {hidden: [16]}}, "
-        "critic: {class_path: MLPEncoder, init_args: {hidden: [16]}}",
-    ),
+    "infogan": ("InfoGAN", "SingleData", GAME),
+    "infowgangp": ("InfoWGANGP", "SingleData", f"{GAME}, critic_steps: 3"),
     "composition": ("CompositionVAE", "CompositionData", VARIATIONAL),
+    "jmvae": ("JMVAE", "SymbolData", VARIATIONAL),
+    "telbo": ("TELBO", "SymbolData", VARIATIONAL),
+    "scan": ("SCAN", "SymbolData", "vision: VISION, hidden: [16]"),
 }
 """Class, data module and settings by name."""
 
@@ -84,7 +87,9 @@ def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.P
         "name": name,
         "processes": processes,
         "strategy": strategy,
-        "model": f"{{class_path: {objective}, init_args: {{{init_args}}}}}",
+        "model": f"{{class_path: {objective}, init_args: {{{init_args}}}}}".replace(
+            "VISION", str(folder / "runs/dipvae2_1/version_0")
+        ),
         "data": data,
         "groups": "{place: [posX, posY], rest: [shape, scale]}",
     }
@@ -126,6 +131,8 @@ def weights(run: Path) -> dict[str, Any]:
     ("method", "processes"), [*((method, 2) for method in METHODS), ("factorvae", 4)]
 )
 def test_processes_train_what_one_does(method: str, processes: int, tmp_path: Path) -> None:
+    if method == "scan":
+        train(tmp_path, "dipvae2", 1)  # the vision model
     one, several = train(tmp_path, method, 1), train(tmp_path, method, processes)
     expected, reached = weights(one), weights(several)
     assert expected.keys() == reached.keys()

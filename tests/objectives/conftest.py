@@ -10,10 +10,12 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from dislab.base import DataModule, Dataset, ImageBatch, ImageShape, Objective
+from dislab.base import DataModule, Dataset, ImageBatch, ImageShape, Objective, SymbolBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.concepts import read_attributes
+from dislab.functional.symbols import factor_of_each
 from dislab.objectives import VAE
 from dislab.regularizers import KL, TotalCorrelation
 
@@ -139,6 +141,48 @@ def toy() -> Toy:
     triangle = (y.abs() <= radius) & (x.abs() <= (y + radius) / 2)
     image = torch.where(shape == 0, square, torch.where(shape == 1, disc, triangle))
     return Toy(("shape", "scale", "x", "y"), sizes, image[:, None].float(), factors)
+
+
+class Described:
+    """The toy images with descriptions, and a reader of what images show.
+
+    Args:
+        toy: The images.
+    """
+
+    names = (
+        *("shape=square", "shape=disc", "shape=triangle"),
+        *("scale=small", "scale=middle", "scale=large"),
+        *("x=low", "x=high", "y=low", "y=high"),
+    )
+    factor = torch.tensor(factor_of_each(names))
+
+    def __init__(self, toy: Toy) -> None:
+        self.toy = toy
+        parts = toy.factors.clone()
+        parts[:, 2:] //= 6
+        self.attributes = torch.zeros(len(parts), 10).scatter_(
+            1, parts + torch.tensor([0, 3, 6, 8]), 1.0
+        )
+        self.generator = torch.Generator().manual_seed(3)
+
+    def batch(self, index: Tensor) -> SymbolBatch:
+        """Images, each described by one to four of its attributes."""
+        count = torch.randint(1, 5, (len(index), 1), generator=self.generator)
+        rank = torch.rand(len(index), 4, generator=self.generator).argsort(1).argsort(1)
+        named = (rank < count)[:, self.factor].float()
+        symbol = self.attributes[index] * named
+        return SymbolBatch(self.toy.image[index], symbol, self.toy.factors[index])
+
+    def read(self, image: Tensor) -> Tensor:
+        """The attribute of each factor of each image."""
+        return read_attributes(image, self.toy.image, self.attributes, self.factor)
+
+
+@pytest.fixture(scope="session")
+def describe(toy: Toy) -> Callable[[], Described]:
+    """Describes the toy images; every call draws the same descriptions."""
+    return partial(Described, toy)
 
 
 class Train(Protocol):

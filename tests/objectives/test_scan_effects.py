@@ -10,53 +10,35 @@ import pytest
 import torch
 from torch import Tensor
 
-from dislab.base import ImageBatch, Objective, SymbolBatch
+from dislab.base import ImageBatch, Objective
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.functional.concepts import concept_accuracy, concept_diversity, read_attributes
-from dislab.functional.symbols import factor_of_each
+from dislab.functional.concepts import concept_accuracy, concept_diversity
 from dislab.objectives import SCAN, VAE, Recombinator
 from dislab.regularizers import KL
 
-NAMES = (
-    *("shape=square", "shape=disc", "shape=triangle"),
-    *("scale=small", "scale=middle", "scale=large"),
-    *("x=low", "x=high", "y=low", "y=high"),
-)
-FACTOR = torch.tensor(factor_of_each(NAMES))
 SHAPE = (1, 32, 32)
 
 
 class World:
-    """The toy images, how they are described, and a trained vision model and SCAN."""
+    """The described toy images, and a trained vision model and SCAN."""
 
-    def __init__(self, toy: Any, train: Any, folder: Path) -> None:
-        self.toy, self.train, self.folder = toy, train, folder
-        parts = toy.factors.clone()
-        parts[:, 2:] //= 6
-        self.attributes = torch.zeros(len(parts), 10).scatter_(
-            1, parts + torch.tensor([0, 3, 6, 8]), 1.0
-        )
-        self.generator = torch.Generator().manual_seed(3)
+    def __init__(self, describe: Any, train: Any, folder: Path) -> None:
+        self.described, self.train, self.folder = describe(), train, folder
+        self.toy, self.names = self.described.toy, self.described.names
+        image, factors = self.toy.image, self.toy.factors
         torch.manual_seed(0)
         networks = partial(MLPEncoder, hidden=(128,)), partial(MLPDecoder, hidden=(128, 128))
-        self.vae = VAE(SHAPE, len(parts), 6, *networks, {"kl": partial(KL, beta=2.0)})
-        train(self.vae, lambda i: ImageBatch(toy.image[i], toy.factors[i]), len(parts), 2000, 2e-3)
+        self.vae = VAE(SHAPE, len(image), 6, *networks, {"kl": partial(KL, beta=2.0)})
+        train(self.vae, lambda i: ImageBatch(image[i], factors[i]), len(image), 2000, 2e-3)
         self.vision = self.save(self.vae, "vision")
         self.scans = {name: self.learn(name) for name in ("forward", "reverse")}
 
     def learn(self, divergence: Any) -> SCAN:
         torch.manual_seed(0)
-        scan = SCAN(SHAPE, NAMES, self.vision, divergence=divergence)
-        self.train(scan, self.described, len(self.attributes), 1500, 2e-3)
+        scan = SCAN(SHAPE, self.names, self.vision, divergence=divergence)
+        self.train(scan, self.described.batch, len(self.toy.image), 1500, 2e-3)
         return scan
-
-    def described(self, index: Tensor) -> SymbolBatch:
-        count = torch.randint(1, 5, (len(index), 1), generator=self.generator)
-        rank = torch.rand(len(index), 4, generator=self.generator).argsort(1).argsort(1)
-        named = (rank < count)[:, FACTOR].float()
-        symbol = self.attributes[index] * named
-        return SymbolBatch(self.toy.image[index], symbol, self.toy.factors[index])
 
     def save(self, model: Objective, name: str) -> str:
         runner = pl.Trainer(
@@ -66,27 +48,25 @@ class World:
         runner.save_checkpoint(self.folder / f"{name}.ckpt")
         return str(self.folder / f"{name}.ckpt")
 
-    def read(self, image: Tensor) -> Tensor:
-        return read_attributes(image, self.toy.image, self.attributes, FACTOR)
-
 
 @pytest.fixture(scope="module")
-def world(toy: Any, train: Any, tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(toy, train, tmp_path_factory.mktemp("world"))
+def world(describe: Any, train: Any, tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(describe, train, tmp_path_factory.mktemp("world"))
 
 
-def k_hot(*names: str) -> Tensor:
-    return torch.tensor([float(name in names) for name in NAMES])
+def k_hot(world: World, *names: str) -> Tensor:
+    return torch.tensor([float(name in names) for name in world.names])
 
 
 def scores(world: World, draw: Callable[[Tensor], Tensor]) -> tuple[float, float]:
     """Mean accuracy and diversity of the concepts of one attribute."""
     found = []
+    factor = world.described.factor
     for concept in torch.eye(10):
         with torch.no_grad():
-            read = world.read(draw(concept.expand(100, 10)))
+            read = world.described.read(draw(concept.expand(100, 10)))
         found.append(
-            (concept_accuracy(read, concept, FACTOR), concept_diversity(read, concept, FACTOR))
+            (concept_accuracy(read, concept, factor), concept_diversity(read, concept, factor))
         )
     accuracy, diversity = torch.tensor(found).mean(0).tolist()
     return accuracy, diversity
@@ -111,7 +91,7 @@ def test_latents_widen_as_less_is_said(world: World) -> None:
         correlation = torch.corrcoef(torch.cat((codes, world.toy.factors.float()), 1).T)
         of_x, of_y = (correlation[:6, 6 + factor].abs().argmax() for factor in (2, 3))
         said = [("shape=square",), ("shape=square", "x=low"), ("shape=square", "x=low", "y=low")]
-        concepts = torch.stack([k_hot(*names) for names in said])
+        concepts = torch.stack([k_hot(world, *names) for names in said])
         variance = world.scans["forward"].encode_symbol(concepts).log_var.exp()
     assert of_x != of_y
     little, more, most = variance[:, [of_x, of_y]]
@@ -123,8 +103,8 @@ def test_latents_widen_as_less_is_said(world: World) -> None:
 @pytest.mark.slow
 def test_the_operators_recombine_concepts(world: World) -> None:
     torch.manual_seed(0)
-    model = Recombinator(SHAPE, NAMES, world.save(world.scans["forward"], "scan"))
-    world.train(model, world.described, len(world.attributes), 1500, 2e-3)
+    model = Recombinator(SHAPE, world.names, world.save(world.scans["forward"], "scan"))
+    world.train(model, world.described.batch, len(world.toy.image), 1500, 2e-3)
     draws = model.draw(200, torch.Generator().manual_seed(5))
 
     def low(
@@ -133,15 +113,15 @@ def test_the_operators_recombine_concepts(world: World) -> None:
         """How often the results lie low in x, and in y."""
         pair = first.expand(200, 10), second.expand(200, 10)
         with torch.no_grad():
-            read = world.read(model.recombined_images(*pair, operator, draws))
+            read = world.described.read(model.recombined_images(*pair, operator, draws))
         x, y = ((read[:, 2 + side] == 6 + 2 * side).float().mean().item() for side in (0, 1))
         return x, y
 
-    x, y, both = k_hot("x=low"), k_hot("y=low"), k_hot("x=low", "y=low")
+    x, y, both = k_hot(world, "x=low"), k_hot(world, "y=low"), k_hot(world, "x=low", "y=low")
     assert min(low(x, y, "and")) > 0.75
     kept, dropped = low(both, y, "ignore")
     assert kept > 0.75
     assert dropped == pytest.approx(0.5, abs=0.25)
-    kept, dropped = low(both, k_hot("x=low", "shape=disc"), "in_common")
+    kept, dropped = low(both, k_hot(world, "x=low", "shape=disc"), "in_common")
     assert kept > 0.75
     assert dropped == pytest.approx(0.5, abs=0.25)
