@@ -23,7 +23,9 @@ from dislab.base.objective import Objective
 from dislab.errors import InputError
 from dislab.storage import atomic, json_text, locked
 
-ScoreStage = Literal["validate", "test", "validate_concepts", "test_concepts"]
+ScoreStage = Literal[
+    "validate", "test", "validate_concepts", "test_concepts", "test_generalisation"
+]
 """The command that made a record of scores, and of which kind when it is not of codes."""
 
 Record = dict[str, Any]
