@@ -34,11 +34,13 @@ import yaml
 from matplotlib.figure import Figure
 from PIL import Image
 
+from dislab.base import ImageBatch, Objective
 from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
 from dislab.errors import InputError
-from dislab.functional.draws import host_generator
-from dislab.plots import image_grid, save
+from dislab.factors import Indices
+from dislab.functional.draws import device_generator, host_generator
+from dislab.plots import image_grid, pixels
 from dislab.plots.hinton import draw_hinton
 from dislab.runs import checkpoint_of, load_run, read_checkpoint, read_scores, versions
 from dislab.storage import atomic, json_text
@@ -48,7 +50,10 @@ RESULTS = ROOT / "benchmarks" / "results"
 PICTURES = ROOT / "docs" / "images" / "results"
 COLOURS = ("#1b6ca8", "#e07b39", "#3a9d5d", "#333333")
 SHOWN = 6
-"""Images of either split that a record holds with their reconstructions."""
+"""Held-out images that a record holds with their reconstructions."""
+EXAMPLES = 5000
+"""States of each kind that a reconstruction is averaged over."""
+SECONDS = "seconds.json"
 STEPS = 6000
 """Optimiser steps of a cell on a laptop."""
 
@@ -150,9 +155,10 @@ def options(cell: Cell) -> list[str]:
 
 def train(cell: Cell, runs: Path) -> tuple[Path, float]:
     """Trains a cell, or goes on with it; returns its run folder and the seconds of processor."""
-    folders = sorted((runs / cell.name).glob("version_*"), key=lambda one: int(one.name[8:]))
     arguments = [f"--runs={runs}", *options(cell)]
-    for folder in reversed(folders):
+    for folder in reversed(folders_of(cell, runs)):
+        if (folder / "scores.json").is_file():
+            return folder, seconds_of(folder)
         try:
             read_checkpoint(checkpoint_of(folder))
         except InputError:
@@ -165,8 +171,22 @@ def train(cell: Cell, runs: Path) -> tuple[Path, float]:
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    run = max((runs / cell.name).glob("version_*"), key=lambda one: int(one.name[8:]))
-    return run, round(used)
+    run = folders_of(cell, runs)[-1]
+    with atomic(run / SECONDS) as temporary:
+        temporary.write_text(json_text(round(seconds_of(run) + used)), encoding="utf-8")
+    return run, seconds_of(run)
+
+
+def seconds_of(run: Path) -> float:
+    """Seconds of processor that a run has taken so far, without what a killed one took last."""
+    known = run / SECONDS
+    return json.loads(known.read_text(encoding="utf-8")) if known.is_file() else 0.0
+
+
+def folders_of(cell: Cell, runs: Path) -> list[Path]:
+    """The run folders of a cell, the newest last."""
+    found = (runs / cell.name).glob("version_*")
+    return sorted(found, key=lambda one: int(one.name.removeprefix("version_")))
 
 
 def machine() -> dict[str, Any]:
@@ -189,28 +209,54 @@ def measure(cell: Cell, run: Path) -> dict[str, Any]:
         record["disentanglement"] = tested["scores"]["dci_lassocv_disentanglement"]
         record["importance"] = tested["parts"]["dci_lassocv_importance"]
         record["kl"] = tested["parts"]["kl_per_latent"]
-    return record | {"images": pictures(cell, run)}
+    data, module = data_of(cell), load_run(run).eval()
+    record["alike"] = alike(data, module)
+    return record | {"images": pictures(data, module)}
 
 
-def pictures(cell: Cell, run: Path) -> dict[str, list[str]]:
-    """Some images of either split and what the method makes of them, as PNG in base64."""
+def data_of(cell: Cell) -> SingleData:
+    """The data of a cell, as its configurations have them."""
     split = ROOT / "configs" / "splits" / f"{CONDITIONS[cell.condition].split}.yaml"
     held_out = yaml.safe_load(split.read_text(encoding="utf-8"))["data"]["init_args"]["hold_out"]
     smaller: dict[str, Any] = {} if cell.full else {"include": INCLUDED, "resize": 32}
-    data = SingleData(DSprites(), hold_out=held_out, **smaller)
-    module = load_run(run).eval()
-    found = {}
-    for part in ("train", "test"):
-        states = host_generator(0).choice(data.indices(part), size=SHOWN, replace=False)
-        image = data.images(torch.from_numpy(states))
+    return SingleData(DSprites(), hold_out=held_out, **smaller)
+
+
+def batch_of(data: SingleData, states: Indices) -> ImageBatch:
+    """Images and positions of some states."""
+    positions = torch.from_numpy(data.factors.positions(states))
+    return ImageBatch(data.images(torch.from_numpy(states)), positions)
+
+
+def alike(data: SingleData, module: Objective) -> float:
+    """Reconstruction of training states that show the held-out shapes and sizes elsewhere.
+
+    A large ellipse has more border than the average image, so that it costs more nats wherever it
+    is; this is what the held-out states would cost if their places made no difference.
+    """
+    conditions = dict(data.hold_out or {})
+    looks = {name: one for name, one in conditions.items() if name not in ("posX", "posY")}
+    states = np.intersect1d(data.factors.where(looks), data.indices("train"))
+    chosen = host_generator(0).choice(states, size=min(EXAMPLES, len(states)), replace=False)
+    total = 0.0
+    for number, part in enumerate(np.array_split(chosen, -(-len(chosen) // 500))):
+        draws = module.draw(len(part), device_generator(torch.device("cpu"), 0, number))
         with torch.inference_mode():
-            if cell.method == "gtdecoder":
-                made = module.render(torch.from_numpy(data.factors.positions(states)))
-            else:
-                made = module.reconstruct(image)
-        for name, pixels in ((part, image), (f"{part}_made", made)):
-            found[name] = [encoded(one) for one in pixels.mul(255).round().byte().numpy()]
-    return found
+            terms = module.losses(batch_of(data, part), draws, module.steps)
+        total += float(terms.log["reconstruction"]) * len(part)
+    return total / len(chosen)
+
+
+def pictures(data: SingleData, module: Objective) -> dict[str, list[str]]:
+    """Some held-out images and what the method makes of them, as PNG in base64."""
+    batch = batch_of(data, host_generator(0).choice(data.indices("test"), SHOWN, replace=False))
+    with torch.inference_mode():
+        codes = module.has_codes
+        made = module.reconstruct(batch.image) if codes else module.render(batch.factors)
+    return {
+        name: [encoded(one) for one in shown.mul(255).round().byte().numpy()]
+        for name, shown in (("held_out", batch.image), ("made", made))
+    }
 
 
 def encoded(image: npt.NDArray[np.uint8]) -> str:
@@ -226,6 +272,12 @@ def decoded(text: str) -> npt.NDArray[np.float64]:
         return np.asarray(image)[None] / 255
 
 
+def save_small(figure: Figure, path: Path) -> None:
+    """Writes a figure as PNG of few colours."""
+    with atomic(path) as temporary:
+        Image.fromarray(pixels(figure)).quantize(64).save(temporary, "png", optimize=True)
+
+
 def draw_comparison(cells: Sequence[dict[str, Any]], path: Path) -> None:
     """The reconstruction of training and of held-out states against the D-score."""
     figure = Figure((10, 3.6), dpi=100, layout="constrained")
@@ -238,15 +290,16 @@ def draw_comparison(cells: Sequence[dict[str, Any]], path: Path) -> None:
                 place = [one["disentanglement"]] * 2
                 axes.plot(place, [one["train"], one["test"]], "-", color=colour, linewidth=1)
                 axes.plot(place[0], one["train"], "o", color=colour, markerfacecolor="white")
+                axes.plot(place[0], one["alike"], "_", color=colour, markersize=12)
                 axes.plot(place[0], one["test"], "o", color=colour, label=method.title)
         axes.set(title=condition.title, xlabel="D-score", xlim=(-0.05, 1.05), yscale="log")
         axes.grid(color="#d9d9d9", linewidth=0.6)
         axes.set_axisbelow(True)
-    panels[0].set_ylabel("reconstruction, nats\n(hollow: training, full: held out)")
+    panels[0].set_ylabel("reconstruction, nats")
     handles, labels = panels[0].get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
     figure.legend(once.values(), once.keys(), loc="outside lower center", ncols=len(once))
-    save(figure, path)
+    save_small(figure, path)
 
 
 def draw_reconstructions(cells: Sequence[dict[str, Any]], path: Path) -> None:
@@ -254,8 +307,8 @@ def draw_reconstructions(cells: Sequence[dict[str, Any]], path: Path) -> None:
     chosen = {(one["method"], one["condition"]): one["images"] for one in reversed(cells)}
     if len(chosen) < len(METHODS) * len(CONDITIONS):
         return
-    rows = [[text for key in CONDITIONS for text in chosen["vae", key]["test"]]]
-    rows += [[text for key in CONDITIONS for text in chosen[m, key]["test_made"]] for m in METHODS]
+    rows = [[text for key in CONDITIONS for text in chosen["vae", key]["held_out"]]]
+    rows += [[text for key in CONDITIONS for text in chosen[m, key]["made"]] for m in METHODS]
     images = np.stack([np.stack([decoded(text) for text in row]) for row in rows])
     titles = [method.title for method in METHODS.values()]
     columns = [
@@ -263,12 +316,12 @@ def draw_reconstructions(cells: Sequence[dict[str, Any]], path: Path) -> None:
         for condition in CONDITIONS.values()
         for place in range(SHOWN)
     ]
-    save(image_grid(images, ["held out", *titles], columns, blocks=len(CONDITIONS)), path)
+    save_small(image_grid(images, ["held out", *titles], columns, blocks=len(CONDITIONS)), path)
 
 
 def draw_importances(cells: Sequence[dict[str, Any]], path: Path) -> None:
     """Hinton diagrams of the lassos' weights, one row a method and one column a condition."""
-    figure = Figure((11, 7), dpi=100, layout="constrained")
+    figure = Figure((10, 7), dpi=100, layout="constrained")
     panels = figure.subplots(len(METHODS), len(CONDITIONS), squeeze=False)
     names = DSprites().factors.names
     for one in reversed(cells):
@@ -280,7 +333,7 @@ def draw_importances(cells: Sequence[dict[str, Any]], path: Path) -> None:
             names,
             f"{title}: {one['disentanglement']:.2f}",
         )
-    save(figure, path)
+    save_small(figure, path)
 
 
 def write(cells: Sequence[dict[str, Any]], full: bool) -> None:
@@ -295,10 +348,13 @@ def write(cells: Sequence[dict[str, Any]], full: bool) -> None:
             f"{one['train']:.1f}",
             f"{one['test']:.1f}",
             f"{one['ratio']:.2f}",
+            f"{one['alike']:.1f}",
+            f"{one['test'] / one['alike']:.2f}",
         ]
         for one in cells
     ]
     header = ["condition", "method", "D-score", "training", "held out", "ratio"]
+    header += ["training, alike", "ratio"]
     found = {
         "command": "python benchmarks/reproduce/montero_dsprites.py" + " --full" * full,
         "cells": list(cells),
