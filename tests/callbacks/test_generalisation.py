@@ -73,7 +73,8 @@ def test_both_splits_are_compared(
         "available": {"train": 16, "test": 16},
     }
     compared = torch.cat(module.seen)[-20:]
-    assert (compared[:10, 2] == 0).all() and (compared[10:, 2] == 1).all()
+    assert (compared[:10, 2] == 0).all()
+    assert (compared[10:, 2] == 1).all()
     assert len(torch.unique(compared, dim=0)) == 20
     assert not any(module.modes)
 
