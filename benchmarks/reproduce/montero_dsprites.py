@@ -174,14 +174,14 @@ def train(cell: Cell, runs: Path) -> tuple[Path, float]:
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     run = folders_of(cell, runs)[-1]
     with atomic(run / SECONDS) as temporary:
-        temporary.write_text(json_text(round(seconds_of(run) + used)), encoding="utf-8")
+        temporary.write_text(str(round(seconds_of(run) + used)), encoding="utf-8")
     return run, seconds_of(run)
 
 
 def seconds_of(run: Path) -> float:
     """Seconds of processor that a run has taken so far, without what a killed one took last."""
     known = run / SECONDS
-    return json.loads(known.read_text(encoding="utf-8")) if known.is_file() else 0.0
+    return float(known.read_text(encoding="utf-8")) if known.is_file() else 0.0
 
 
 def folders_of(cell: Cell, runs: Path) -> list[Path]:

@@ -46,12 +46,14 @@ class Generalisation(pl.Callback):
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Compares; every process goes through all examples, and the first one writes."""
+        if is_rehearsal(trainer) or f"test/{NAME}" not in trainer.callback_metrics:
+            return
         module, data = objective_of(pl_module, "Generalisation"), data_of(trainer, "Generalisation")
-        if is_rehearsal(trainer) or data.hold_out is None:
+        if data.hold_out is None:
             return
         folder = run_folder(trainer)
         terms = {split: self._losses(trainer, module, data, split) for split in SPLITS}
-        if trainer.is_global_zero and NAME in terms["train"]:
+        if trainer.is_global_zero:
             self._write(trainer, module, data, folder, terms)
         trainer.strategy.barrier("generalisation")
 
