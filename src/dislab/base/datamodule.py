@@ -211,4 +211,7 @@ class DataModule(pl.LightningDataModule, ABC):
         Raises:
             InputError: The data module draws no such examples.
         """
-        raise InputError(f"{type(self).__name__} draws no sample of a split")
+        raise InputError(
+            f"{type(self).__name__} draws no sample of a split; a data module with hold_out has to "
+            "implement sample_loader"
+        )
