@@ -147,6 +147,43 @@ def test_recipe_of_dittadi(name: str) -> None:
     assert config["trainer"] == {"max_steps": 400_000, "gradient_clip_val": 1.0}
 
 
+@pytest.mark.parametrize("name", [name for name in METHODS if name.startswith("montero_")])
+def test_recipe_of_montero(name: str) -> None:
+    config = load(name)
+    model = config["model"]["init_args"]
+    assert model["optimizer"]["init_args"] == {"lr": 1e-4, "betas": [0.9, 0.999]}
+    assert config["data"]["init_args"] == {"dataset": "DSprites", "batch_size": 64}
+    assert config["trainer"] == {"max_epochs": 100}
+    if name == "montero_gtdecoder":
+        assert model["decoder"]["init_args"] == {"hidden": [1200, 1200, 1200]}
+        return
+    preset = "kim" if name == "montero_composition" else "burgess"
+    assert model["latent_dim"] == 10
+    assert {model[part]["init_args"]["preset"] for part in ("encoder", "decoder")} == {preset}
+    assert config["evaluate"]["metrics"]["dci"]["init_args"] == {"learner": "lassocv"}
+
+
+def test_weights_of_montero() -> None:
+    weights = {
+        name.removeprefix("montero_"): {
+            key: value["init_args"].get("beta", value["init_args"].get("gamma"))
+            for key, value in load(name)["model"]["init_args"].get("regularizers", {}).items()
+        }
+        for name in METHODS
+        if name.startswith("montero_")
+    }
+    assert weights == {
+        "vae": {"kl": 1},
+        "betavae8": {"kl": 8},
+        "betavae12": {"kl": 12},
+        "factorvae20": {"kl": 1, "tc": 20},
+        "factorvae50": {"kl": 1, "tc": 50},
+        "factorvae100": {"kl": 1, "tc": 100},
+        "gtdecoder": {},
+        "composition": {},
+    }
+
+
 def test_recipe_of_kulkarni() -> None:
     config = load("dcign_heads")
     model, data = config["model"]["init_args"], config["data"]["init_args"]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
-from dislab.datamodules import SingleData
+from dislab.datamodules import CompositionData, SingleData
 from dislab.datasets import DSprites
 from dislab.factors import Factor, FactorSpace
 
@@ -117,6 +117,22 @@ def test_no_duplicate_of_a_held_out_image_is_trained_on(name: str) -> None:
     train, test = (data.dataset.canonical(data.indices(one)) for one in ("train", "test"))
     assert len(data.indices("test")) == HELD[name]
     assert not np.isin(train, test).any()
+
+
+@pytest.mark.parametrize(
+    "name", ["dsprites_r2e_figure", "dsprites_r2r", "dsprites_extrapolation_050"]
+)
+def test_compositions_end_in_held_out_states_in_testing_only(name: str) -> None:
+    include = {"orientation": {"max": 0.4}}  # three turns, in radians
+    data = CompositionData(DSprites(), include=include, **settings(name))
+    held = DSprites().factors.where(settings(name)["hold_out"])
+    for split in ("train", "validation", "test"):
+        states = data.plan(split).draw(np.random.default_rng(0), 5000, 0).states
+        reference, transform, target = (np.isin(one, held) for one in states)
+        assert target.all() if split == "test" else not target.any()
+        if split == "train":
+            assert not reference.any()
+            assert not transform.any()
 
 
 def test_strict_and_inclusive_bounds_of_the_orientation() -> None:

@@ -30,6 +30,7 @@ ScoreStage = Literal[
     "test_concepts",
     "validate_transfer",
     "test_transfer",
+    "test_generalisation",
 ]
 """The command that made a record of scores, and of which kind when it is not of codes."""
 

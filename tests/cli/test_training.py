@@ -123,6 +123,23 @@ def test_the_saved_configuration_repeats_the_run_to_the_bit(dislab: Dislab) -> N
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+def test_held_out_states_are_compared_by_fit_and_by_test(dislab: Dislab, tmp_path: Path) -> None:
+    held = "--data.hold_out={shape: square, posX: {min: 0.1}}"
+    assert dislab("fit", "--config=small.yaml", held) == 0
+    path = tmp_path / "runs/small/version_0/scores.json"
+    first = json.loads(path.read_text())["test_generalisation"]
+    # 1 shape, 2 scales, 7 turns, 3 of 7 columns and 7 rows
+    assert first["draw"]["available"]["test"] == 1 * 2 * 7 * 3 * 7
+    assert first["scores"]["ratio"] == first["scores"]["test"] / first["scores"]["train"]
+    assert dislab("test", f"--run={path.parent}", "--generalisation.examples=50") == 0
+    second = json.loads(path.read_text())["test_generalisation"]
+    assert second["draw"]["examples"] == 50
+    assert second["scores"]["test"] == pytest.approx(first["scores"]["test"], rel=0.1)
+    with path.with_name("metrics.csv").open(newline="") as file:
+        logged = [row["generalisation/ratio"] for row in csv.DictReader(file)]
+    assert [float(one) for one in logged if one] == pytest.approx([first["scores"]["ratio"]])
+
+
 def test_a_finished_run_is_scored_and_encoded_in_its_own_folder(
     dislab: Dislab, tmp_path: Path
 ) -> None:

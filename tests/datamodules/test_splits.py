@@ -2,8 +2,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from dislab.base import Dataset
+from dislab.datamodules import CompositionData, SingleData
 from dislab.datamodules._splits import split_states
 from dislab.errors import InputError
 
@@ -104,3 +106,20 @@ def test_fraction_zero_means_without(tiny: Dataset) -> None:
 def test_empty_splits_are_explained(changes: dict[str, Any], message: str, tiny: Dataset) -> None:
     with pytest.raises(InputError, match=message):
         split(tiny, **changes)
+
+
+@pytest.mark.parametrize(("kind", "sizes"), [(SingleData, [4, 4, 2]), (CompositionData, [4, 4, 4])])
+def test_a_sample_is_drawn_from_its_split(kind: Any, sizes: list[int], tiny: Dataset) -> None:
+    data = kind(tiny, hold_out={"place": {"min": 15}}, eval_batch_size=4)
+    data.setup("test")
+    drawn = [[batch.states for batch in data.sample_loader("test", 10, seed)] for seed in (0, 0, 1)]
+    assert [one.shape[-1] for one in drawn[0]] == sizes
+    first, again, other = (torch.cat(list(one), dim=-1).numpy() for one in drawn)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    shown = first if kind is SingleData else first[2]
+    assert np.isin(shown, data.indices("test")).all()
+    if kind is SingleData:
+        assert len(np.unique(shown)) == 10
+    everything = sum(one.states.shape[-1] for one in data.sample_loader("test", 10**6, 0))
+    assert everything == {SingleData: 75, CompositionData: 76}[kind]

@@ -1,7 +1,8 @@
 """Contract of the data modules."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final, Literal, NamedTuple
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 import lightning.pytorch as pl
 from jaxtyping import Float, Int
@@ -9,7 +10,8 @@ from torch import Tensor
 
 from dislab.base.dataset import Dataset
 from dislab.base.parts import ImageShape
-from dislab.factors import FactorSpace, Indices
+from dislab.errors import InputError
+from dislab.factors import FactorSpace, Indices, Selection
 
 Split = Literal["train", "validation", "test", "all"]
 """A part of the selected states; `all` is the union of the other three."""
@@ -139,6 +141,8 @@ class DataModule(pl.LightningDataModule, ABC):
     batch_type: ClassVar[type] = ImageBatch
     """What the loaders of training, validation and test deliver."""
     dataset: Dataset
+    hold_out: Selection | None = None
+    """The states of the test split, as conditions on factors; None where they are a random part."""
 
     @property
     def image_shape(self) -> ImageShape:
@@ -195,3 +199,19 @@ class DataModule(pl.LightningDataModule, ABC):
         Args:
             index: State numbers.
         """
+
+    def sample_loader(self, split: Split, examples: int, seed: int) -> Iterable[Any]:
+        """Batches of some examples of a split drawn at random, as the other loaders hand them out.
+
+        Args:
+            split: Which part of the selected states.
+            examples: About how many; fewer if the split has fewer states.
+            seed: Decides the draw.
+
+        Raises:
+            InputError: The data module draws no such examples.
+        """
+        raise InputError(
+            f"{type(self).__name__} draws no sample of a split; a data module with hold_out has to "
+            "implement sample_loader"
+        )

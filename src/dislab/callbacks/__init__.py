@@ -2,6 +2,7 @@
 
 from dislab.callbacks.concept_scores import ConceptScores
 from dislab.callbacks.evaluate import Evaluate
+from dislab.callbacks.generalisation import Generalisation
 from dislab.callbacks.interpolations import Interpolations
 from dislab.callbacks.reconstructions import Reconstructions
 from dislab.callbacks.representations import Representations
@@ -13,6 +14,7 @@ from dislab.callbacks.traversals import Traversals
 __all__ = [
     "ConceptScores",
     "Evaluate",
+    "Generalisation",
     "Interpolations",
     "Reconstructions",
     "Representations",

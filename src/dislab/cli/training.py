@@ -27,6 +27,7 @@ from dislab import plugins
 from dislab.base import LINKS, DataModule, Objective
 from dislab.callbacks import (
     Evaluate,
+    Generalisation,
     Interpolations,
     Reconstructions,
     Representations,
@@ -113,6 +114,7 @@ class TrainingCLI(LightningCLI):
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.add_lightning_class_args(Evaluate, "evaluate")
         parser.add_lightning_class_args(TransferScores, "transfer")
+        parser.add_lightning_class_args(Generalisation, "generalisation")
         parser.add_lightning_class_args(Reconstructions, "reconstructions")
         parser.add_lightning_class_args(Traversals, "traversals")
         parser.add_lightning_class_args(Samples, "samples")

@@ -30,6 +30,7 @@ from dislab.datamodules._transforms import Colour, transform, transformed_shape
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
 from dislab.functional.collectives import world
+from dislab.functional.draws import host_generator
 
 Residency = Literal["auto", "host", "device"]
 
@@ -180,6 +181,28 @@ class PlannedData(DataModule):
     def predict_dataloader(self) -> EvalLoader:
         """Single images of the test split, in order."""
         return self._ordered_loader("test", repeat=False)
+
+    def sample_loader(self, split: Split, examples: int, seed: int) -> EvalLoader:
+        """Batches of some examples of a split; of single images no state twice.
+
+        Other examples are drawn in whole batches, the last of which may exceed their number.
+
+        Args:
+            split: Which part of the selected states.
+            examples: How many; fewer if the split has fewer states.
+            seed: Decides the draw.
+        """
+        states = self.indices(split)
+        count = min(examples, len(states))
+        size = min(self.eval_batch_size, count) or 1
+        plan: OrderedPlan | FixedPlan
+        if self.batch_type is ImageBatch:
+            chosen = host_generator(seed).choice(states, size=count, replace=False)
+            plan = OrderedPlan(chosen, size)
+        else:
+            plan = FixedPlan(self._plan_of(split), size, seed)
+        source = Source(self.dataset, plan.draw, not self._on_device)
+        return EvalLoader(source, range(-(-count // size)), self.num_workers)
 
     def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
         """The batch as the objective receives it, in the trainer's precision.
