@@ -5,8 +5,11 @@ the clock where worker processes or a GPU take part.
 
     python benchmarks/data_feed.py > feed.json
 
-Every round times each way of feeding once, in turn, on one thread. Every way draws new states for
-each batch. The data modules deliver what a training step under a trainer gets. The references are
+Every round times each way of feeding once, in turn, on one thread: many short rounds, whose median
+says little of what else the machine does. The data modules draw batches in blocks of some 4096
+examples, so that 64 batches of 64 examples are one block, and its draw is in every round. Every way
+draws new states for each batch, and holds a batch until it has the next one, as training does. The
+data modules deliver what a training step under a trainer gets. The references are
 
 * `gather bytes`: the packed rows of random states out of the memory map, 512 bytes each;
 * `gather float32`: the same, unpacked to a byte a pixel and converted to float32, as a training
@@ -85,7 +88,7 @@ def deliver(data: DataModule, device: torch.device) -> Feed:
     def run(batches: int) -> None:
         for _ in range(batches):
             numbers = data.transfer_batch_to_device(next(iterator), device, 0)
-            data.on_after_batch_transfer(numbers, 0)
+            batch = data.on_after_batch_transfer(numbers, 0)
         if device.type == "cuda":
             torch.cuda.synchronize()
 
@@ -102,7 +105,7 @@ def gather(data: SingleData, floats: bool) -> Feed:
         for index in states:
             rows = bits.take(index, axis=0)
             if floats:
-                torch.from_numpy(np.unpackbits(rows)).float()
+                batch = torch.from_numpy(np.unpackbits(rows)).float()
 
     return run
 
@@ -185,8 +188,8 @@ def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[64, 256])
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--batches", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=101)
+    parser.add_argument("--batches", type=int, default=64)
     parser.add_argument("--num-workers", type=int, default=2, help="0 leaves workers out")
     args = parser.parse_args()
     result = {
