@@ -5,9 +5,16 @@ the clock where worker processes or a GPU take part.
 
     python benchmarks/data_feed.py > feed.json
 
-Every round times each way of feeding once, in turn, on one thread. Every way draws new states for
-each batch; the references are a gather from the memory map, with and without the conversion that a
-model needs, and PyTorch's own way: one image at a time and its default collate.
+Every round times each way of feeding once, in turn, on one thread: many short rounds, whose median
+says little of what else the machine does. The data modules draw batches in blocks of some 4096
+examples, so that 64 batches of 64 examples are one block, and its draw is in every round. Every way
+draws new states for each batch, and holds a batch until it has the next one, as training does. The
+data modules deliver what a training step under a trainer gets. The references are
+
+* `gather bytes`: the packed rows of random states out of the memory map, 512 bytes each;
+* `gather float32`: the same, unpacked to a byte a pixel and converted to float32, as a training
+  step needs them, `torch.from_numpy(np.unpackbits(rows)).float()`, without factors or labels;
+* `one by one`: PyTorch's own way, one image at a time and its default collate.
 """
 
 import argparse
@@ -20,6 +27,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+import lightning.pytorch as pl
 import numpy as np
 import torch
 from torch.utils.data import DataLoader
@@ -63,7 +71,7 @@ class OneByOne(TorchDataset[tuple[torch.Tensor, torch.Tensor]]):
 
     def __getitem__(self, state: int) -> tuple[torch.Tensor, torch.Tensor]:
         """One image and its factors."""
-        image = self.data.dataset.images(torch.tensor([state]))[0].float().div_(255)
+        image = self.data.images(torch.tensor([state]))[0]
         return image, torch.from_numpy(self.data.factors.positions(state))
 
 
@@ -80,25 +88,24 @@ def deliver(data: DataModule, device: torch.device) -> Feed:
     def run(batches: int) -> None:
         for _ in range(batches):
             numbers = data.transfer_batch_to_device(next(iterator), device, 0)
-            data.on_after_batch_transfer(numbers, 0)
+            batch = data.on_after_batch_transfer(numbers, 0)
         if device.type == "cuda":
             torch.cuda.synchronize()
 
     return run
 
 
-def gather(data: SingleData, scaled: bool) -> Feed:
-    """Images of random states, as uint8 or as float32 in [0, 1], and nothing else."""
+def gather(data: SingleData, floats: bool) -> Feed:
+    """Packed rows of random states out of the memory map, as they are or as float32 images."""
     generator = np.random.default_rng(0)
+    bits = data.dataset.tables()["bits"].numpy()
 
     def run(batches: int) -> None:
-        states = torch.from_numpy(
-            generator.choice(data.indices("train"), size=(batches, data.batch_size))
-        )
+        states = generator.choice(data.indices("train"), size=(batches, data.batch_size))
         for index in states:
-            image = data.dataset.images(index)
-            if scaled:
-                image.float().div_(255)
+            rows = bits.take(index, axis=0)
+            if floats:
+                batch = torch.from_numpy(np.unpackbits(rows)).float()
 
     return run
 
@@ -115,37 +122,46 @@ def one_by_one(data: SingleData) -> Feed:
     return run
 
 
-def prepared(build: Any, batch_size: int, residency: str, num_workers: int = 0) -> Any:
-    """A data module that is ready to train."""
+def prepared(
+    build: Any, batch_size: int, residency: str, device: torch.device, num_workers: int = 0
+) -> Any:
+    """A data module as a trainer sets it up."""
     data = build(DSprites(), batch_size=batch_size, residency=residency, num_workers=num_workers)
     data.prepare_data()
+    data.trainer = pl.Trainer(
+        accelerator="cpu" if device.type == "cpu" else "gpu",
+        devices=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
     data.setup("fit")
-    if residency == "device":
-        data._on_device = True  # what setup does under a trainer
     return data
 
 
 def measure(batch_size: int, rounds: int, batches: int, num_workers: int) -> dict[str, object]:
     """Median and quartiles of the images a second of each way."""
     torch.set_num_threads(1)
-    single = prepared(SingleData, batch_size, "host")
+    cpu = torch.device("cpu")
+    single = prepared(SingleData, batch_size, "host", cpu)
     ways: dict[str, tuple[int, Feed]] = {
-        "gather uint8": (1, gather(single, scaled=False)),
-        "gather float32": (1, gather(single, scaled=True)),
+        "gather bytes": (1, gather(single, floats=False)),
+        "gather float32": (1, gather(single, floats=True)),
         "one by one": (1, one_by_one(single)),
     }
-    places = [("host", torch.device("cpu"))]
+    # on a CPU, images are gathered from the mapped file with either residency
+    places = [("host", cpu)]
     if torch.cuda.is_available():
         places += [("host", torch.device("cuda")), ("device", torch.device("cuda"))]
     for residency, device in places:
         for name, (images, build) in MODULES.items():
-            label = name if device.type == "cpu" else f"{name}, {residency} to {device}"
-            data = prepared(build, batch_size, residency)
+            label = name if device == cpu else f"{name}, {residency} to {device}"
+            data = prepared(build, batch_size, residency, device)
             ways[label] = (images, deliver(data, device))
     if num_workers:
-        spread = prepared(SingleData, batch_size, "host", num_workers)
-        label = f"SingleData, {num_workers} workers"
-        ways[label] = (1, deliver(spread, torch.device("cpu")))
+        spread = prepared(SingleData, batch_size, "host", cpu, num_workers)
+        ways[f"SingleData, {num_workers} workers"] = (1, deliver(spread, cpu))
     clocks = {
         name: time.perf_counter if "workers" in name or " to cuda" in name else time.process_time
         for name in ways
@@ -171,14 +187,17 @@ def summary(values: list[float]) -> dict[str, int]:
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--batches", type=int, default=500)
+    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[64, 256])
+    parser.add_argument("--rounds", type=int, default=101)
+    parser.add_argument("--batches", type=int, default=64)
     parser.add_argument("--num-workers", type=int, default=2, help="0 leaves workers out")
     args = parser.parse_args()
     result = {
         "settings": vars(args),
-        "images_per_second": measure(**vars(args)),
+        "images_per_second": {
+            str(size): measure(size, args.rounds, args.batches, args.num_workers)
+            for size in args.batch_sizes
+        },
         "versions": {name: version(name) for name in ("dislab", "torch", "lightning", "numpy")},
         "python": platform.python_version(),
         "machine": platform.processor() or platform.machine(),

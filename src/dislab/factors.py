@@ -289,8 +289,13 @@ class FactorSpace:
             raise InputError(f"state numbers run from 0 to {len(self) - 1}")
         if self.table is not None:
             return np.asarray(self.table[index], dtype=np.int64)
-        positions = index[..., None] // self._strides
-        return np.remainder(positions, self._sizes, out=positions)
+        positions = np.empty((*index.shape, len(self.factors)), dtype=np.int64)
+        for column in reversed(range(len(self.factors))):
+            # by one number at a time: several times as fast as by an array of them
+            rest = index // self.sizes[column]
+            positions[..., column] = index - rest * self.sizes[column]
+            index = rest
+        return positions
 
     def index(self, positions: npt.ArrayLike) -> Indices:
         """State numbers of positions, shape of `positions` without its last axis.
@@ -367,15 +372,6 @@ class FactorSpace:
     @cached_property
     def _count(self) -> int:
         return math.prod(self.sizes) if self.table is None else len(self.table)
-
-    @cached_property
-    def _sizes(self) -> Indices:
-        return np.asarray(self.sizes, dtype=np.int64)
-
-    @cached_property
-    def _strides(self) -> Indices:
-        """How many states pass before each factor takes its next value, in a complete grid."""
-        return np.cumprod([1, *self.sizes[:0:-1]], dtype=np.int64)[::-1].copy()
 
     @property
     def _countable(self) -> bool:

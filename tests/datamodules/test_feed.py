@@ -24,8 +24,8 @@ from dislab.datamodules import (
     SymbolData,
     TransitionData,
 )
-from dislab.datamodules._runs import Lottery, Runs, groups
-from dislab.datamodules._transforms import transform, transformed_shape
+from dislab.datamodules._runs import Lottery, Runs, groups, places
+from dislab.datamodules._transforms import fractions, transform, transformed_shape
 from dislab.errors import InputError
 from dislab.plugins import available, load_all
 
@@ -57,7 +57,7 @@ def test_workers_and_residency_change_nothing(
     whole = parts(batches(build(dataset, **settings)))
     assert parts(batches(build(dataset, num_workers=2, **settings))) == whole
     device = build(dataset, residency="device", **settings)
-    device._on_device = True  # what setup does under a trainer
+    device._late = True  # what setup does under a trainer
     assert parts(batches(device)) == whole
 
 
@@ -134,6 +134,30 @@ def test_under_a_trainer(build: Any, tiny: Dataset, batches: Batches, tmp_path: 
     assert tiny.factors.index(shown.numpy()).tolist() == data.indices("test").tolist()
 
 
+@pytest.mark.parametrize("build", MODULES)
+def test_every_part_of_a_batch_is_moved(build: Any, tiny: Dataset) -> None:
+    data = build(tiny, batch_size=8)
+    data.setup("fit")
+    numbers = next(iter(data.train_dataloader()))
+    here, away = torch.device("cpu"), torch.device("meta")
+    assert data.transfer_batch_to_device(numbers, here, 0) is numbers
+    moved = data.transfer_batch_to_device(numbers, away, 0)
+    parts = [moved.states, moved.positions, moved.image, *moved.labels.values()]
+    assert {part.device for part in parts} == {away}
+    assert moved.labels.keys() == numbers.labels.keys()
+    assert data.transfer_batch_to_device(numbers._replace(image=None), away, 0).image is None
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_images_are_gathered_once_and_where_it_is_cheapest(num_workers: int, tiny: Dataset) -> None:
+    """Worker processes send bytes; without them the training process makes floats at once."""
+    data = SingleData(tiny, batch_size=8, num_workers=num_workers)
+    data.trainer = pl.Trainer(accelerator="cpu", logger=False, enable_checkpointing=False)
+    data.setup("fit")
+    numbers = next(iter(data.train_dataloader()))
+    assert (numbers.image is None) == (num_workers == 0)
+
+
 @pytest.mark.parametrize("build", MODULES[1:])
 def test_processes_share_the_batches_of_evaluation(
     build: Any, tiny: Dataset, batches: Batches, monkeypatch: pytest.MonkeyPatch
@@ -171,13 +195,13 @@ def test_images_are_resized_and_coloured(build: Any, tiny: Dataset, batches: Bat
 
 def test_transforms_by_hand() -> None:
     red = torch.tensor([255, 0, 0], dtype=torch.uint8).view(1, 3, 1, 1).expand(1, 3, 4, 4)
-    grey = transform(red, 2, "grey")
+    grey = transform(fractions(red), 2, "grey")
     assert grey.shape == (1, 1, 2, 2)
     assert torch.allclose(grey, torch.tensor(0.299))
-    board = 255 * (torch.arange(16).view(1, 1, 4, 4) % 2).to(torch.uint8)
+    board = fractions(255 * (torch.arange(16).view(1, 1, 4, 4) % 2).to(torch.uint8))
     # columns of 0 and 1: an antialiased half size mixes them, picking pixels would not
     assert torch.allclose(transform(board, 2, "keep").mean(), torch.tensor(0.5))
-    same = F.interpolate(board.float() / 255, size=(2, 2), mode="bilinear", antialias=True)
+    same = F.interpolate(board, size=(2, 2), mode="bilinear", antialias=True)
     assert torch.equal(transform(board, 2, "keep"), same)
     assert torch.equal(transform(board, None, "rgb")[:, 2:], transform(board, 4, "grey"))
 
@@ -228,6 +252,12 @@ def test_correlations_that_cannot_be(
 ) -> None:
     with pytest.raises(InputError, match=message):
         build(tiny, correlation=correlation)
+
+
+def test_places_are_those_of_sorting() -> None:
+    lots = np.random.default_rng(0).random((50, 7))
+    assert places(lots).tolist() == lots.argsort(axis=1).argsort(axis=1).tolist()
+    assert places(np.array([[2.0, 0.5, 2.0]])).tolist() == [[1, 0, 1]]
 
 
 def test_groups_number_equal_rows_alike() -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dislab.base import Dataset, ImageBatch
 from dislab.datamodules import SingleData
-from dislab.datamodules._batches import Progress, TrainPlan
+from dislab.datamodules._plans import Progress, TrainPlan
 from dislab.factors import FactorSpace
 
 BATCH, EPOCH = 8, 6

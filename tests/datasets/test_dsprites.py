@@ -45,7 +45,7 @@ def test_images_are_those_of_the_renderer(dsprites: DSprites) -> None:
 
 def test_unpacking_by_shifts_equals_numpy() -> None:
     rows = torch.arange(256, dtype=torch.uint8).view(2, 128)
-    expected = np.unpackbits(rows.numpy(), axis=1).astype(np.uint8) * 255
+    expected = np.unpackbits(rows.numpy(), axis=1)
     assert torch.equal(unpacked(rows).view(2, 1024), torch.from_numpy(expected))
 
 
@@ -54,7 +54,9 @@ def test_unpacking_by_shifts_equals_numpy() -> None:
 def test_gathering_on_a_device_equals_the_host(dsprites: DSprites) -> None:
     index = torch.from_numpy(np.random.default_rng(0).integers(737_280, size=100))
     tables = {name: table.cuda() for name, table in dsprites.tables().items()}
-    assert torch.equal(dsprites.gather(tables, index.cuda()).cpu(), dsprites.images(index))
+    images = dsprites.images(index)
+    assert torch.equal(dsprites.gather(tables, index.cuda()).cpu(), images)
+    assert torch.equal(dsprites.scaled(tables, index.cuda()).cpu(), images / 255)
 
 
 def test_whole_turns_have_one_canonical_state(dsprites: DSprites) -> None:

@@ -7,15 +7,15 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from dislab.datamodules._runs import Lottery, Runs, Weights
+from dislab.datamodules._runs import Lottery, Runs, Weights, places
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices
 
 Mask = npt.NDArray[np.bool_]
 
 _MOST_SETS: Final = 4096
-_PROPOSALS: Final = (1, 16)
-"""Drawn at once for every row, and for those rows that the first did not serve."""
+_PROPOSALS: Final = (1, 2, 8)
+"""Drawn at once for every row, and for those rows that the ones before did not serve."""
 _FIRSTS: Final = 10
 """How often another first image is drawn for one that no state is a partner of."""
 
@@ -92,7 +92,7 @@ class GridPartners:
             count: How many.
         """
         changes = self._changes[generator.integers(len(self._changes), size=count)]
-        lots = generator.random((count, len(self._factors))).argsort(axis=1).argsort(axis=1)
+        lots = places(generator.random((count, len(self._factors))))
         changed = np.zeros((count, len(self._sizes)), dtype=np.bool_)
         changed[:, self._factors] = lots < changes[:, None]
         first = np.zeros(count, dtype=np.int64)
@@ -120,7 +120,9 @@ class GridPartners:
         self, generator: np.random.Generator, first: Indices, changed: Mask, proposals: int
     ) -> Indices:
         steps = 1 + (generator.random((proposals, *changed.shape)) * (self._sizes - 1)).astype(int)
-        ranks = (self._ranks[first] + steps * changed) % self._sizes
+        ranks = self._ranks.take(first, axis=0) + steps * changed
+        # as the remainder, which takes several times as long
+        ranks -= self._sizes * (ranks >= self._sizes)
         return _first_fitting(self._fitting(ranks, first, changed))
 
     def _search(self, generator: np.random.Generator, first: int, changed: Mask) -> int:
@@ -136,8 +138,8 @@ class GridPartners:
     def _fitting(self, ranks: Indices, first: Indices, changed: Mask) -> Indices:
         """Rows of the states of these ranks; -1 for those that are no partners."""
         states = self._offset[self._columns, ranks].sum(axis=-1)
-        differs = self._looks[states] != self._own[first]
-        return np.where((differs == changed).all(axis=-1), self._number[states], -1)
+        differs = self._looks.take(states, axis=0) != self._own.take(first, axis=0)
+        return np.where((differs == changed).all(axis=-1), self._number.take(states), -1)
 
 
 class RunPartners:
@@ -232,7 +234,7 @@ class RunPartners:
 
     def _fitting(self, rows: Indices, first: Indices, which: Indices) -> Indices:
         """The rows themselves, or -1 for those that are no partners."""
-        differs = self._looks[rows] != self._looks[first]
+        differs = self._looks.take(rows, axis=0) != self._looks.take(first, axis=0)
         return np.where((differs == self._changed[which]).all(axis=-1), rows, -1)
 
 

@@ -11,22 +11,19 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import DataModule, Dataset, ImageBatch, ImageShape, Split
-from dislab.datamodules._batches import (
-    EvalLoader,
+from dislab.datamodules._batches import EvalLoader, Numbers, Source, TrainLoader
+from dislab.datamodules._correlation import check_correlation, likelihoods
+from dislab.datamodules._plans import (
     FixedPlan,
     IndexPlan,
-    Numbers,
     OrderedPlan,
     Progress,
-    Source,
-    TrainLoader,
     TrainPlan,
     in_order,
     in_turn,
 )
-from dislab.datamodules._correlation import check_correlation, likelihoods
 from dislab.datamodules._splits import split_states
-from dislab.datamodules._transforms import Colour, transform, transformed_shape
+from dislab.datamodules._transforms import Colour, fractions, transform, transformed_shape
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
 from dislab.functional.collectives import world
@@ -80,7 +77,7 @@ class PlannedData(DataModule):
         self._rank, self._world = 0, 1
         self._progress = Progress()
         self._plans: dict[Split, IndexPlan] = {}
-        self._on_device: bool | None = None
+        self._late = False
         self._tables: dict[torch.device, dict[str, Tensor]] = {}
 
     @abstractmethod
@@ -130,11 +127,11 @@ class PlannedData(DataModule):
         Args:
             index: State numbers.
         """
-        if self._on_device:
-            image = self.dataset.gather(self._tables_on(index.device), index)
+        if self._late or index.device.type == "cpu":
+            scaled = self.dataset.scaled(self._tables_on(index.device), index)
         else:
-            image = self.dataset.images(index).to(index.device)
-        return transform(image, self.resize, self.colour)
+            scaled = fractions(self.dataset.images(index).to(index.device))
+        return transform(scaled, self.resize, self.colour)
 
     def prepare_data(self) -> None:
         """Makes sure that the data are on disk."""
@@ -159,15 +156,20 @@ class PlannedData(DataModule):
             self._rank, self._world = rank, size
             self._progress = Progress(seed & (2**63 - 1))
         if self.trainer is not None:
-            self._on_device = self._gathers_on(self.trainer.strategy.root_device)
+            self._late = self._gathers_on(self.trainer.strategy.root_device)
 
     def train_dataloader(self) -> TrainLoader:
         """Random batches of the training split."""
         steps = self.steps_per_epoch or self.train_size // self.batch_size
         plan = TrainPlan(
-            self._plan_of("train"), self.batch_size, self._rank, self._world, self._progress
+            self._plan_of("train"),
+            self.batch_size,
+            self._rank,
+            self._world,
+            self._progress,
+            self.factors,
         )
-        source = Source(self.dataset, plan.draw, not self._on_device)
+        source = Source(self.dataset, plan.draw, not self._late)
         return TrainLoader(source, self._progress, steps, self.num_workers, self._unfinished)
 
     def val_dataloader(self) -> EvalLoader:
@@ -201,8 +203,20 @@ class PlannedData(DataModule):
             plan = OrderedPlan(chosen, size)
         else:
             plan = FixedPlan(self._plan_of(split), size, seed)
-        source = Source(self.dataset, plan.draw, not self._on_device)
+        source = Source(self.dataset, plan.draw, not self._late)
         return EvalLoader(source, range(-(-count // size)), self.num_workers)
+
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Numbers:
+        """The batch on the device of the run, without Lightning's walk through what it holds.
+
+        Args:
+            batch: What a loader handed out.
+            device: Where to.
+            dataloader_idx: Which loader; there is one.
+        """
+        return cast("Numbers", batch).moved(device)
 
     def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
         """The batch as the objective receives it, in the trainer's precision.
@@ -215,15 +229,13 @@ class PlannedData(DataModule):
         if numbers.image is None:
             images = self.images(numbers.states.flatten())
         else:
-            images = transform(numbers.image.flatten(0, -4), self.resize, self.colour)
-        images = images.view(*numbers.states.shape, *self.image_shape)
-        if numbers.labels:
-            delivered = self.delivered(images, numbers.positions, numbers.labels)
-        else:
-            delivered = ImageBatch(images, numbers.positions)
-        if self.trainer is None:
-            return delivered
-        return self.trainer.precision_plugin.convert_input(delivered)
+            scaled = fractions(numbers.image.flatten(0, -4))
+            images = transform(scaled, self.resize, self.colour)
+        images = self._in_precision(images).view(*numbers.states.shape, *images.shape[1:])
+        if not numbers.labels:
+            return ImageBatch(images, numbers.positions)
+        labels = {name: self._in_precision(label) for name, label in numbers.labels.items()}
+        return self.delivered(images, numbers.positions, labels)
 
     def state_dict(self) -> dict[str, int]:
         """Seed, and number of the next batch to train on."""
@@ -274,7 +286,7 @@ class PlannedData(DataModule):
         rank, size = world()
         examples = min(self.eval_batch_size, states)
         plan = FixedPlan(self._plan_of(split), examples, self.split_seed)
-        source = Source(self.dataset, plan.draw, not self._on_device)
+        source = Source(self.dataset, plan.draw, not self._late)
         return EvalLoader(source, in_turn(self.fixed_batches(split), rank, size), self.num_workers)
 
     def _ordered_loader(self, split: Split, repeat: bool) -> EvalLoader:
@@ -283,7 +295,7 @@ class PlannedData(DataModule):
         if 0 < len(states) < size:
             raise InputError(f"the {split} split has {len(states)} states for {size} processes")
         plan = OrderedPlan(in_order(states, rank, size, repeat), self.eval_batch_size)
-        source = Source(self.dataset, plan.draw, not self._on_device)
+        source = Source(self.dataset, plan.draw, not self._late)
         batches = range(-(-len(plan.states) // self.eval_batch_size))
         return EvalLoader(source, batches, self.num_workers)
 
@@ -294,7 +306,17 @@ class PlannedData(DataModule):
         progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.current
         return int(progress.ready - progress.processed)
 
+    def _in_precision(self, numbers: Tensor) -> Tensor:
+        """Fractions in the trainer's precision; what counts stays as it is."""
+        if self.trainer is None or not numbers.is_floating_point():
+            return numbers
+        # one tensor at a time: the plugin's walk through a batch costs as much as its images
+        return cast("Tensor", self.trainer.precision_plugin.convert_input(numbers))
+
     def _gathers_on(self, device: torch.device) -> bool:
+        """Whether images are gathered when the numbers of a batch have arrived on the device."""
+        if device.type == "cpu" and not self.num_workers:
+            return True
         if self.residency != "auto" or device.type != "cuda":
             return self.residency == "device"
         size = sum(table.nbytes for table in self.dataset.tables().values())
@@ -302,6 +324,8 @@ class PlannedData(DataModule):
         return size <= _MEMORY_SHARE * free
 
     def _tables_on(self, device: torch.device) -> dict[str, Tensor]:
+        if device.type == "cpu":
+            return self.dataset.tables()
         if device not in self._tables:
             tables = self.dataset.tables()
             self._tables[device] = {name: table.to(device) for name, table in tables.items()}

@@ -41,6 +41,19 @@ def groups(rows: Indices) -> Indices:
     return number
 
 
+def places(lots: npt.NDArray[np.float64]) -> Indices:
+    """The place of each number among those of its row, from 0 for the smallest.
+
+    Args:
+        lots: Numbers, few in a row.
+    """
+    place = np.zeros(lots.shape, dtype=np.int64)
+    # for short rows much faster than sorting each of them
+    for column in range(lots.shape[1]):
+        place += lots > lots[:, column, None]
+    return place
+
+
 class Lottery:
     """Draws places between bounds, all alike or in proportion to weights.
 

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.datamodules._attributes import Attributes
-from dislab.datamodules._batches import Drawn
-from dislab.datamodules._runs import Lottery, Weights, groups
+from dislab.datamodules._plans import Drawn
+from dislab.datamodules._runs import Lottery, Weights, groups, places
 from dislab.errors import InputError
 from dislab.factors import Indices
 
@@ -41,21 +41,24 @@ class DescriptionPlan:
         self.held_out = held_out
         self._lottery = Lottery(len(states), weights)
 
-    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
-        """One batch.
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches, one behind the other.
 
         Args:
             generator: Where every random number comes from.
-            count: Images in the batch.
-            number: Which batch it is; makes no difference.
+            count: Images in a batch.
+            number: Which batch is the first; makes no difference.
+            batches: How many batches.
         """
-        row = self._lottery.draw(generator, count)
-        named = self.of_state[row]
+        examples = count * batches
+        row = self._lottery.draw(generator, examples)
+        named = self.of_state.take(row, axis=0)
         there = named >= 0
-        wanted = self.specified[generator.integers(len(self.specified), size=count)]
+        wanted = self.specified[generator.integers(len(self.specified), size=examples)]
         lots = np.where(there, generator.random(named.shape), 2.0)
-        rank = lots.argsort(axis=1).argsort(axis=1)
-        named = np.where(rank < np.minimum(wanted, there.sum(axis=1))[:, None], named, -1)
+        named = np.where(places(lots) < np.minimum(wanted, there.sum(axis=1))[:, None], named, -1)
         for concept in self.held_out:
             # a description of a held-out combination leaves out one of its attributes
             columns = np.flatnonzero(concept >= 0)
@@ -116,15 +119,18 @@ class ConceptPlan:
         """Number of examples."""
         return len(self._rows)
 
-    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
-        """One batch: how many factors are named, which, and one of the examples that name them.
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches: how many factors are named, which, and one of the examples that name them.
 
         Args:
             generator: Where every random number comes from.
-            count: Images in the batch.
-            number: Which batch it is; makes no difference.
+            count: Images in a batch.
+            number: Which batch is the first; makes no difference.
+            batches: How many batches.
         """
-        size = generator.integers(len(self._sets) - 1, size=count)
+        size = generator.integers(len(self._sets) - 1, size=count * batches)
         which = generator.integers(self._sets[size], self._sets[size + 1])
         place = generator.integers(self._ends[which], self._ends[which + 1])
         symbols = self.attributes.symbols(self._named[place])
@@ -162,15 +168,18 @@ class HeldOutPlan:
                     f"{names}; raise test, or hold out another one"
                 )
 
-    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
-        """One batch; the combinations are as likely as each other.
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches; the combinations are as likely as each other.
 
         Args:
             generator: Where every random number comes from.
-            count: Images in the batch.
-            number: Which batch it is; makes no difference.
+            count: Images in a batch.
+            number: Which batch is the first; makes no difference.
+            batches: How many batches.
         """
-        concept = generator.integers(len(self.held_out), size=count)
+        concept = generator.integers(len(self.held_out), size=count * batches)
         ends = np.append(0, np.cumsum([len(rows) for rows in self._rows]))
         row = np.concatenate(self._rows)[generator.integers(ends[concept], ends[concept + 1])]
         symbols = self.attributes.symbols(self.held_out[concept])

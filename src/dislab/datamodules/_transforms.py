@@ -40,18 +40,28 @@ def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> 
     return (channels, resize or height, resize or width)
 
 
+def fractions(
+    image: UInt8[Tensor, "batch channel height width"],
+) -> Float[Tensor, "batch channel height width"]:
+    """Images in [0, 1].
+
+    Args:
+        image: Pixels 0 to 255.
+    """
+    return image.float().div_(255)
+
+
 def transform(
-    image: UInt8[Tensor, "batch channel height width"], resize: int | None, colour: Colour
+    scaled: Float[Tensor, "batch channel height width"], resize: int | None, colour: Colour
 ) -> Float[Tensor, "batch channels rows columns"]:
     """Images in [0, 1], resized by antialiased bilinear interpolation where they differ in size.
 
     Args:
-        image: Pixels 0 to 255.
+        scaled: Pixels in [0, 1].
         resize: Height and width to come out; None keeps them.
         colour: `grey` takes the luminance (ITU-R BT.601), `rgb` repeats a single channel.
     """
-    scaled = image.float().div_(255)
-    channels = image.shape[1]
+    channels = scaled.shape[1]
     if colour == "grey" and channels == 3:
         weights = torch.tensor(_LUMA, device=scaled.device)
         scaled = torch.einsum("bchw,c->bhw", scaled, weights).unsqueeze(1)

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import ClampedBatch, Dataset, Split
-from dislab.datamodules._batches import Drawn
 from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import Lottery, Runs, Weights, looks
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
@@ -209,19 +209,25 @@ class ClampedPlan:
             Lottery(len(held), None if weights is None else weights[held]) for held in self._held
         ]
 
-    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
-        """One batch.
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches, one behind the other.
 
         Args:
             generator: Where every random number comes from.
-            count: Images in the batch.
-            number: Which batch it is; its turn decides the group where there are no shares.
+            count: Images in a batch.
+            number: Which batch is the first; the turns of the batches decide their groups where
+                there are no shares.
+            batches: How many batches.
         """
         if self.shares is None:
-            active = number % len(self._held)
+            active = np.arange(number, number + batches) % len(self._held)
         else:
-            active = int(generator.choice(len(self.shares), p=self.shares))
-        held = self._held[active][self._lotteries[active].draw(generator, 1)]
-        group = np.full(count, active, dtype=np.int64)
-        drawn = self.runs.pick(generator, group[:1], held, proposals=count)[:, 0]
-        return Drawn(self.states[drawn], {"active": group})
+            active = generator.choice(len(self.shares), p=self.shares, size=batches)
+        held = np.empty(batches, dtype=np.int64)
+        for group, lottery in enumerate(self._lotteries):
+            rows = np.flatnonzero(active == group)
+            held[rows] = self._held[group][lottery.draw(generator, len(rows))]
+        drawn = self.runs.pick(generator, active, held, proposals=count).T.reshape(-1)
+        return Drawn(self.states[drawn], {"active": np.repeat(active, count)})

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import CompositionBatch, Dataset, Split
-from dislab.datamodules._batches import Drawn
 from dislab.datamodules._partners import present_values
 from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import Lottery, Runs, Weights, looks
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
@@ -173,16 +173,20 @@ class CompositionPlan:
         self._transforms = Runs(look, [[column] for column in columns], weights)
         self._lottery = Lottery(len(targets), weights)
 
-    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
-        """One batch.
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches, one behind the other.
 
         Args:
             generator: Where every random number comes from.
-            count: Triplets in the batch.
-            number: Which batch it is; makes no difference.
+            count: Triplets in a batch.
+            number: Which batch is the first; makes no difference.
+            batches: How many batches.
         """
-        action = generator.integers(len(self.columns), size=count)
-        target = self.targets[self._lottery.draw(generator, count)]
+        examples = count * batches
+        action = generator.integers(len(self.columns), size=examples)
+        target = self.targets[self._lottery.draw(generator, examples)]
         reference = self._references.pick(generator, action, target)[0]
         transform = self._transforms.pick(generator, action, target)[0]
         states = self.sources[np.stack([reference, transform, target])]

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Dataset, PairBatch, Split
-from dislab.datamodules._batches import Drawn
 from dislab.datamodules._partners import GridPartners, Partners, RunPartners, present_values
 from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import looks
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
@@ -218,19 +218,22 @@ class PairPlan:
         self.split = split
         self.names = names
 
-    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
-        """One batch.
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches, one behind the other.
 
         Args:
             generator: Where every random number comes from.
-            count: Pairs in the batch.
-            number: Which batch it is; makes no difference.
+            count: Pairs in a batch.
+            number: Which batch is the first; makes no difference.
+            batches: How many batches.
 
         Raises:
             InputError: Hardly any state has a partner.
         """
         kept: list[Indices] = []
-        missing = count
+        missing = count * batches
         for _ in range(_ROUNDS):
             pairs = np.stack(self.partners.attempt(generator, missing))
             kept.append(pairs[:, pairs[1] >= 0])
@@ -244,7 +247,7 @@ class PairPlan:
                 "change other factors"
             )
         rows = np.concatenate(kept, axis=1)
-        changed = self.look[rows[0]] != self.look[rows[1]]
+        changed = self.look.take(rows[0], axis=0) != self.look.take(rows[1], axis=0)
         return Drawn(self.states[rows], {"changed": changed})
 
 

@@ -5,8 +5,8 @@ from typing import Literal, final
 import numpy as np
 
 from dislab.base import Dataset, Split
-from dislab.datamodules._batches import Drawn
 from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import Lottery, Weights
 from dislab.factors import Correlation, Indices, Selection
 
@@ -99,12 +99,15 @@ class SinglePlan:
         self.states = states
         self._lottery = Lottery(len(states), weights)
 
-    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
-        """One batch.
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches, one behind the other.
 
         Args:
             generator: Where every random number comes from.
-            count: Images in the batch.
-            number: Which batch it is; makes no difference.
+            count: Images in a batch.
+            number: Which batch is the first; makes no difference.
+            batches: How many batches.
         """
-        return Drawn(self.states[self._lottery.draw(generator, count)])
+        return Drawn(self.states[self._lottery.draw(generator, count * batches)])

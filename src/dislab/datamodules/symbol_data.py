@@ -9,8 +9,8 @@ from torch import Tensor
 
 from dislab.base import Dataset, Split, SymbolBatch
 from dislab.datamodules._attributes import Attributes
-from dislab.datamodules._batches import IndexPlan
 from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._plans import IndexPlan
 from dislab.datamodules._symbol_plans import ConceptPlan, DescriptionPlan, HeldOutPlan
 from dislab.errors import InputError
 from dislab.factors import Correlation, Selection

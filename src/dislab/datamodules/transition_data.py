@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Dataset, Split, TransitionBatch
-from dislab.datamodules._batches import Drawn
 from dislab.datamodules._planned import PlannedData
+from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import Lottery, Weights
 from dislab.datamodules._steps import steps
 from dislab.errors import InputError
@@ -173,15 +173,18 @@ class TransitionPlan:
         self._possible = np.unique(which)
         self._lottery = Lottery(len(which), None if weights is None else weights[self._row])
 
-    def draw(self, generator: np.random.Generator, count: int, number: int) -> Drawn:
-        """One batch.
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches, one behind the other.
 
         Args:
             generator: Where every random number comes from.
-            count: Transitions in the batch.
-            number: Which batch it is; makes no difference.
+            count: Transitions in a batch.
+            number: Which batch is the first; makes no difference.
+            batches: How many batches.
         """
-        action = self._possible[generator.integers(len(self._possible), size=count)]
+        action = self._possible[generator.integers(len(self._possible), size=count * batches)]
         low, high = self._ends[action], self._ends[action + 1]
         row = self._row[self._lottery.between(generator, low, high)]
         states = np.stack([self.states[row], self.after[action, row]])

@@ -99,7 +99,7 @@ def bank_rows(
     """
     if index.device.type == "cpu":
         # several times as fast as the same in torch
-        return torch.from_numpy(bank.numpy()[index.numpy()])
+        return torch.from_numpy(bank.numpy().take(index.numpy(), axis=0))
     return bank[index]
 
 

@@ -4,12 +4,11 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import ImageShape
-from dislab.datasets._bank import Plan, Rows, bank_record, open_bank, prepare_bank
+from dislab.datasets._bank import Plan, Rows, bank_record, bank_rows, open_bank, prepare_bank
 from dislab.storage import cache_folder
 
 _TABLE: Final = "pixels"
@@ -72,12 +71,7 @@ class ImageBank:
             tables: What `tables` returned, moved to the device of `index`.
             index: State numbers.
         """
-        pixels, shape = tables[_TABLE], self._pictures().shape
-        if index.device.type == "cpu":
-            rows = torch.from_numpy(pixels.numpy()[index.numpy()])
-        else:
-            rows = pixels[index]
-        return rows.view(len(index), *shape)
+        return bank_rows(tables[_TABLE], index).view(len(index), *self._pictures().shape)
 
     def provenance(self) -> dict[str, str]:
         """Source, settings and checksum of the bank.

@@ -2,11 +2,11 @@
 
 from typing import ClassVar, Literal, final
 
-from jaxtyping import Int, UInt8
+from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
-from dislab.datasets._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
+from dislab.datasets._sprite_bits import FACTORS, SIDE, SpriteBits, bits, first_turn, masks
 from dislab.factors import FactorSpace, Indices
 
 
@@ -87,6 +87,17 @@ class DSprites(Dataset):
             index: State numbers.
         """
         return masks(tables, index)
+
+    def scaled(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images by number, pixels 0 and 1 as float32, straight from their bits.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        return bits(tables, index).float()
 
     def provenance(self) -> dict[str, str]:
         """Source, renderer version, checksum of the packed images and their white pixels.

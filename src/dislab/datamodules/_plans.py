@@ -1,0 +1,196 @@
+"""Plans: which states every batch shows, as a function of a seed and the number of the batch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.factors import FactorSpace, Indices
+from dislab.functional.draws import host_generator
+
+_TRAINING: Final = 0x1D15
+_FIXED: Final = 0xF1ED
+"""Tell the draws of states, of training and of evaluation, from other draws with the same seed."""
+
+_TOGETHER: Final = 4096
+"""Training examples that are drawn in one go, or one batch where that is more: small batches would
+otherwise take longer to draw than to gather. To change it changes what a seed draws."""
+
+
+class Drawn(NamedTuple):
+    """What an index plan draws for one batch.
+
+    Attributes:
+        states: State numbers, shape (*roles, batch): one row for each role that an image plays.
+        labels: What else the batch tells, one row an example, by name.
+        positions: Value numbers of the states, shape (*roles, batch, factor), where they are known.
+    """
+
+    states: Indices
+    labels: Mapping[str, npt.NDArray[Any]] = {}
+    positions: Indices | None = None
+
+
+@runtime_checkable
+class IndexPlan(Protocol):
+    """Draws batches of state numbers; it travels to worker processes."""
+
+    def draw(
+        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+    ) -> Drawn:
+        """Some batches, one behind the other in one array.
+
+        Args:
+            generator: Where every random number comes from.
+            count: Examples in a batch.
+            number: Which batch is the first, for plans that take turns.
+            batches: How many batches.
+        """
+
+
+@dataclass
+class Progress:
+    """How far training has come.
+
+    Args:
+        seed: Seed of the run, the same in every process.
+        step: Batches handed out so far.
+    """
+
+    seed: int = 0
+    step: int = 0
+
+
+@dataclass
+class TrainPlan:
+    """The training batches of one process, as a function of seed and step.
+
+    Steps are drawn in numbered blocks of as many as make up some thousand examples. The block of a
+    step is drawn from the seed and the number of the block alone, whichever of its steps is asked
+    for first.
+
+    Args:
+        plan: Draws batches of all processes.
+        batch_size: Examples of all processes in one step.
+        rank: Number of this process.
+        world: Number of processes.
+        progress: Seed of the run, and batches handed out.
+        space: The factors; value numbers come with the states if it is given.
+    """
+
+    plan: IndexPlan
+    batch_size: int
+    rank: int = 0
+    world: int = 1
+    progress: Progress = field(default_factory=Progress)
+    space: FactorSpace | None = None
+    _key: tuple[int, int] | None = field(default=None, init=False, repr=False)
+    _kept: Drawn = field(default_factory=lambda: Drawn(np.empty(0, np.int64)), init=False)
+
+    def draw(self, step: int) -> Drawn:
+        """This process's part of a batch.
+
+        Args:
+            step: Number of the batch, from 0.
+        """
+        block, place = divmod(step, self._steps)
+        key = (self.progress.seed, block)
+        if key != self._key:
+            self._kept, self._key = self._block(*key), key
+        states, labels, positions = self._kept
+        return Drawn(
+            states[place],
+            {name: label[place] for name, label in labels.items()},
+            None if positions is None else positions[place],
+        )
+
+    @property
+    def _steps(self) -> int:
+        return max(1, _TOGETHER // self.batch_size)
+
+    def _block(self, seed: int, block: int) -> Drawn:
+        """This process's part of all batches of a block, one axis more in front."""
+        steps, share = self._steps, self.batch_size // self.world
+        generator = host_generator(seed, _TRAINING, block)
+        drawn = self.plan.draw(generator, self.batch_size, block * steps, steps)
+        own = slice(self.rank * share, (self.rank + 1) * share)
+        states = drawn.states.reshape(*drawn.states.shape[:-1], steps, self.batch_size)[..., own]
+        states = np.ascontiguousarray(np.moveaxis(states, -2, 0))
+        labels = {
+            name: label.reshape(steps, self.batch_size, *label.shape[1:])[:, own]
+            for name, label in drawn.labels.items()
+        }
+        positions = None if self.space is None else self.space.positions(states)
+        return Drawn(states, labels, positions)
+
+
+@dataclass(frozen=True)
+class FixedPlan:
+    """Batches of evaluation that are the same in every run.
+
+    Args:
+        plan: Draws a batch.
+        batch_size: Examples in a batch.
+        seed: Decides them.
+    """
+
+    plan: IndexPlan
+    batch_size: int
+    seed: int
+
+    def draw(self, number: int) -> Drawn:
+        """A whole batch.
+
+        Args:
+            number: Number of the batch, from 0.
+        """
+        return self.plan.draw(host_generator(self.seed, _FIXED, number), self.batch_size, number)
+
+
+@dataclass(frozen=True)
+class OrderedPlan:
+    """This process's share of some states, in their order.
+
+    Args:
+        states: The states of this process.
+        batch_size: Images in a batch.
+    """
+
+    states: Indices
+    batch_size: int
+
+    def draw(self, number: int) -> Drawn:
+        """A whole batch, or the shorter last one.
+
+        Args:
+            number: Number of the batch, from 0.
+        """
+        return Drawn(self.states[number * self.batch_size : (number + 1) * self.batch_size])
+
+
+def in_order(states: Indices, rank: int, world: int, repeat: bool) -> Indices:
+    """A process's share of some states.
+
+    Args:
+        states: The states of all processes.
+        rank: Number of this process.
+        world: Number of processes.
+        repeat: Whether the first states are repeated until every process has as many, as losses
+            over the global batch need.
+    """
+    if repeat and len(states):
+        states = np.resize(states, -(-len(states) // world) * world)
+    return np.array_split(states, world)[rank]
+
+
+def in_turn(batches: int, rank: int, world: int) -> list[int]:
+    """A process's numbers of some batches; the first are repeated until all have as many.
+
+    Args:
+        batches: Batches of all processes.
+        rank: Number of this process.
+        world: Number of processes.
+    """
+    return [number % batches for number in range(rank, -(-batches // world) * world, world)]
