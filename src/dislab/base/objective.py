@@ -12,9 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim import Optimizer
 
+from dislab.base._optimizing import clip_groups, optimizer_of
 from dislab.base.datamodule import LINKS, DataModule, ImageBatch
 from dislab.base.hyperparameters import describe
 from dislab.base.parts import Draws, Posterior, Regularizer
@@ -287,14 +288,7 @@ class Objective(pl.LightningModule, ABC):
         Raises:
             InputError: The optimiser does not know a setting of such a group.
         """
-        groups = self.parameter_groups()
-        optimizer = self._make_optimizer(groups)
-        unknown = {key for group in groups for key in group} - {"params", *optimizer.defaults}
-        if unknown:
-            raise InputError(
-                f"{type(optimizer).__name__} has no {', '.join(sorted(unknown))}, which a "
-                "part's own parameters are trained with; choose an optimiser of Adam's kind"
-            )
+        optimizer = optimizer_of(self._make_optimizer, self.parameter_groups())
         if self._make_scheduler is None:
             return optimizer
         scheduler = self._make_scheduler(optimizer)
@@ -309,14 +303,15 @@ class Objective(pl.LightningModule, ABC):
         gradient_clip_val: int | float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clips each parameter group by its own norm, so that no critic scales the model."""
-        if not gradient_clip_val:
-            return
-        for group in optimizer.param_groups:
-            if gradient_clip_algorithm == "value":
-                nn.utils.clip_grad_value_(group["params"], gradient_clip_val)
-            else:
-                nn.utils.clip_grad_norm_(group["params"], gradient_clip_val)
+        """Clips each parameter group by its own norm, so that no critic scales the model.
+
+        Raises:
+            InputError: The gradients are scaled for half precision, and the optimiser is one that
+                undoes it only later.
+        """
+        if gradient_clip_val:
+            scaled = self.trainer.precision == "16-mixed"
+            clip_groups(optimizer, gradient_clip_val, gradient_clip_algorithm, scaled)
 
     def on_train_start(self) -> None:
         """Reads the seed back from a checkpoint, once."""

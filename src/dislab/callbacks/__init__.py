@@ -2,6 +2,7 @@
 
 from dislab.callbacks.concept_scores import ConceptScores
 from dislab.callbacks.evaluate import Evaluate
+from dislab.callbacks.inner_steps import InnerSteps
 from dislab.callbacks.interpolations import Interpolations
 from dislab.callbacks.reconstructions import Reconstructions
 from dislab.callbacks.representations import Representations
@@ -12,6 +13,7 @@ from dislab.callbacks.traversals import Traversals
 __all__ = [
     "ConceptScores",
     "Evaluate",
+    "InnerSteps",
     "Interpolations",
     "Reconstructions",
     "Representations",
