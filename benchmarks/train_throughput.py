@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,9 +29,12 @@ from torch.utils.data import DataLoader, Dataset
 
 from dislab.cli import main as dislab
 from dislab.cli.allocator import keep_freed_memory
+from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
+from dislab.objectives import VAE
+from dislab.regularizers import KL
 from dislab.runs import versions
 
 RESULT: Final = Path(__file__).parent / "results" / "train_throughput.json"
@@ -49,7 +54,8 @@ class Variant(NamedTuple):
     """How one process trains.
 
     Attributes:
-        kind: `naive`, `bare` or `lightning`, three loops of this file, or a file of `configs`.
+        kind: A loop of this file (`naive` and `bare` over a β-VAE of its own, `lone` and
+            `lightning` over dislab's model and data), or a file of `configs`.
         steps: Steps that are timed, and as many again before.
         tiny: Whether the network is the one without work.
         bf16: Whether networks compute in bfloat16.
@@ -80,9 +86,10 @@ PARTS: Final[dict[str, dict[str, Variant]]] = {
         "freed memory kept, channels last": Variant("betavae", 30),
     },
     "overhead": {
-        "bare loop": Variant("bare", 1000, tiny=True),
+        "bare loop over dislab's model": Variant("lone", 1000, tiny=True),
         "Lightning's default, one value": Variant("lightning", 1000, tiny=True),
         "dislab": Variant("betavae", 1000, tiny=True),
+        "bare loop over a β-VAE of its own": Variant("bare", 1000, tiny=True),
         "dislab, 50 inner steps": Variant(
             "betavae", 1000, tiny=True, options=("--inner_steps.steps=50",)
         ),
@@ -134,7 +141,7 @@ class Images(Dataset[Tensor]):
         return self.images[number].float() / 255
 
 
-class Plain(pl.LightningModule):
+class Plain(torch.nn.Module):
     """A β-VAE as short as can be.
 
     Args:
@@ -151,7 +158,7 @@ class Plain(pl.LightningModule):
             self.encoder = ConvEncoder64(shape, 20, "locatello")
             self.decoder = ConvDecoder64(10, shape, "locatello")
 
-    def loss(self, image: Tensor) -> Tensor:
+    def forward(self, image: Tensor) -> Tensor:
         """Reconstruction plus four times the divergence, in nats per image."""
         mean, log_var = self.encoder(image).float().chunk(2, dim=1)
         z = mean + (0.5 * log_var).exp() * torch.randn_like(mean)
@@ -160,15 +167,32 @@ class Plain(pl.LightningModule):
         divergence = 0.5 * (mean.square() + log_var.exp() - log_var - 1).sum()
         return (reconstruction + 4 * divergence) / len(image)
 
-    def training_step(self, batch: Tensor, batch_idx: int) -> Tensor:
+
+class Logged(pl.LightningModule):
+    """An objective inside a module that Lightning trains as it does by default.
+
+    Args:
+        model: The objective.
+        data: Makes batches of what its loaders hand out.
+    """
+
+    def __init__(self, model: VAE, data: SingleData) -> None:
+        super().__init__()
+        self.model = model
+        self.data = [data]  # in a list, for it is no part of the model
+
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """The loss, logged."""
-        loss = self.loss(batch)
+        generator = torch.Generator().manual_seed(batch_idx)
+        delivered = self.data[0].on_after_batch_transfer(batch, 0)
+        draws = self.model.draw(len(delivered.image), generator)
+        loss = self.model.losses(delivered, draws, self.model.steps).loss
         self.log("loss", loss)
         return loss
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Adam."""
-        return torch.optim.Adam(self.parameters(), lr=1e-4)
+        """The objective's own."""
+        return self.model.configure_optimizers()
 
 
 def main() -> None:
@@ -238,51 +262,82 @@ def record(part: str, times: dict[str, list[float]], rounds: int) -> dict[str, A
 
 def measure(variant: Variant) -> None:
     """Trains as a variant says and prints the milliseconds of a step."""
-    if variant.kind in ("naive", "bare", "lightning"):
-        own_loop(variant)
-        return
-    arguments = ["fit", f"--config={CONFIGS / variant.kind}.yaml"]
-    if variant.tiny:
-        arguments += TINY
-    if variant.bf16:
-        arguments.append("--trainer.precision=bf16-mixed")
-    clock = ["--trainer.callbacks+=train_throughput.Clock"]
-    clock.append(f"--trainer.callbacks.steps={variant.steps}")
-    sys.exit(dislab([*arguments, *clock, "--trainer.accelerator=cpu", *variant.options]))
+    if variant.kind in ("naive", "bare"):
+        own_model(variant)
+    elif variant.kind in ("lone", "lightning"):
+        dislab_model(variant)
+    else:
+        arguments = ["fit", f"--config={CONFIGS / variant.kind}.yaml", *variant.options]
+        arguments += ["--trainer.callbacks+=train_throughput.Clock"]
+        arguments += [f"--trainer.callbacks.steps={variant.steps}", "--trainer.accelerator=cpu"]
+        if variant.tiny:
+            arguments += TINY
+        if variant.bf16:
+            arguments.append("--trainer.precision=bf16-mixed")
+        sys.exit(dislab(arguments))
 
 
-def own_loop(variant: Variant) -> None:
-    """A loop that somebody would write, over the same networks and images."""
+def own_model(variant: Variant) -> None:
+    """The loop that somebody would write, plain or with dislab's settings."""
+    tuned = variant.kind == "bare"
     torch.manual_seed(0)
     dataset = DSprites()
+    images = dataset.images(torch.randint(len(dataset.factors), (20_000,)))
+    batch_size = 4 if variant.tiny else 64
+    batches = iter(DataLoader(Images(images), batch_size, shuffle=True, drop_last=True))
     model = Plain(variant.tiny)
-    tuned = variant.kind == "bare"
     if tuned:
         keep_freed_memory()
         model.to(memory_format=torch.channels_last)
-    images = dataset.images(torch.randint(len(dataset.factors), (20_000,)))
-    batch_size = 4 if variant.tiny else 64
-    loader = DataLoader(Images(images), batch_size, shuffle=True, drop_last=True)
-    if variant.kind == "lightning":
-        pl.Trainer(accelerator="cpu", max_steps=10**6, callbacks=[Clock(variant.steps)]).fit(
-            model, loader
-        )
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=tuned or None)
-    batches = iter(loader)
-    for step in range(2 * variant.steps):
-        if step == variant.steps:
-            start = time.process_time()
+
+    def step() -> None:
         if tuned:
-            index = torch.randint(len(images), (batch_size,))
-            image = images[index].float() / 255
+            image = images[torch.randint(len(images), (batch_size,))].float() / 255
         else:
             image = next(batches)
         with torch.autocast("cpu", torch.bfloat16, enabled=variant.bf16):
-            loss = model.loss(image)
+            loss = model(image)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    print(1e3 * (time.process_time() - start) / variant.steps)
+
+    timed(step, variant.steps)
+
+
+def dislab_model(variant: Variant) -> None:
+    """Dislab's own model and batches without work, in a bare loop or by Lightning's default."""
+    keep_freed_memory()
+    encoder, decoder = partial(MLPEncoder, hidden=(4,)), partial(MLPDecoder, hidden=(4,))
+    data = SingleData(DSprites(), batch_size=4)
+    regularizers = {"kl": partial(KL, beta=4.0)}
+    model = VAE(data.image_shape, data.train_size, 10, encoder, decoder, regularizers)
+    if variant.kind == "lightning":
+        clock = Clock(variant.steps)
+        trainer = pl.Trainer(accelerator="cpu", max_steps=10**6, callbacks=[clock])
+        trainer.fit(Logged(model, data), data.train_dataloader())
+    optimizer: Any = model.configure_optimizers()
+    batches = iter(data.train_dataloader())
+
+    def step() -> None:
+        batch = data.on_after_batch_transfer(next(batches), 0)
+        draws = model.draw(len(batch.image), torch.Generator().manual_seed(0))
+        loss = model.losses(batch, draws, model.steps).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    timed(step, variant.steps)
+
+
+def timed(step: Callable[[], None], steps: int) -> None:
+    """Prints the milliseconds of a step, after as many untimed ones."""
+    for _ in range(steps):
+        step()
+    start = time.process_time()
+    for _ in range(steps):
+        step()
+    print(1e3 * (time.process_time() - start) / steps)
 
 
 if __name__ == "__main__":

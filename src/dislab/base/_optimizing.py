@@ -41,25 +41,23 @@ def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optim
     return optimizer
 
 
-def clip_groups(
-    optimizer: Optimizer, limit: int | float, algorithm: str | None, scaled: bool
-) -> None:
+def takes_scaled_gradients(optimizer: Optimizer) -> bool:
+    """Whether an optimiser undoes the scaling of float16's gradients itself, in its update.
+
+    Args:
+        optimizer: What is asked.
+    """
+    return bool(getattr(optimizer, "_step_supports_amp_scaling", False))
+
+
+def clip_groups(optimizer: Optimizer, limit: int | float, algorithm: str | None) -> None:
     """Clips the gradients of each parameter group by itself.
 
     Args:
         optimizer: Holds the groups.
         limit: Largest norm of a group's gradient, or largest value.
         algorithm: `value` limits values, anything else the norm.
-        scaled: Whether gradients are scaled for float16, unless they were unscaled for clipping.
-
-    Raises:
-        InputError: They are scaled still.
     """
-    if scaled and getattr(optimizer, "_step_supports_amp_scaling", False):
-        raise InputError(
-            f"gradients cannot be clipped: {type(optimizer).__name__} with fused: true takes them "
-            "scaled under 16-mixed precision; leave fused out, and dislab fuses what can be fused"
-        )
     for group in optimizer.param_groups:
         if algorithm == "value":
             nn.utils.clip_grad_value_(group["params"], limit)

@@ -1,17 +1,30 @@
 """Lightning's loop over training batches, with steps that it takes no part in."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from lightning.pytorch import Callback
 from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
+from lightning.pytorch.plugins.precision import Precision
+from lightning.pytorch.strategies import SingleDeviceStrategy
 from torch import Tensor
+
+from dislab.base import Objective
 
 _KEPT: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
 """Hooks that callbacks get in every step."""
+
+_ADDITIONS: Final = (
+    "backward",
+    "on_before_backward",
+    "on_after_backward",
+    "optimizer_zero_grad",
+    "optimizer_step",
+)
+"""Hooks of an objective that are called in every step when it has any of its own."""
 
 
 class InnerLoop(_TrainingEpochLoop):
@@ -40,8 +53,9 @@ class InnerLoop(_TrainingEpochLoop):
         if self._can_count(data_fetcher):
             count = int(min(self._uneventful(data_fetcher)))
             with self._alone():
+                update = self._update_plainly if self._is_plain() else self._update
                 for _ in range(count):
-                    self._advance_alone(data_fetcher)
+                    self._advance_alone(data_fetcher, update)
         super().advance(data_fetcher)
 
     def _can_count(self, data_fetcher: _DataFetcher) -> bool:
@@ -84,7 +98,19 @@ class InnerLoop(_TrainingEpochLoop):
             callbacks.callbacks = everyone
             module._current_fx_name = None
 
-    def _advance_alone(self, data_fetcher: _DataFetcher) -> None:
+    def _is_plain(self) -> bool:
+        """Whether neither precision, strategy, callbacks nor objective add to an update."""
+        trainer, method = self.trainer, type(self.trainer.lightning_module)
+        return (
+            type(trainer.precision_plugin) is Precision
+            and type(trainer.strategy) is SingleDeviceStrategy
+            and not trainer.callbacks
+            and all(getattr(method, name) is getattr(Objective, name) for name in _ADDITIONS)
+        )
+
+    def _advance_alone(
+        self, data_fetcher: _DataFetcher, update: Callable[[Any, int], None]
+    ) -> None:
         """The parts of Lightning's `advance` and `on_advance_end` that a step cannot go without."""
         trainer, progress = self.trainer, self.batch_progress
         batch, _, _ = next(data_fetcher)
@@ -93,7 +119,13 @@ class InnerLoop(_TrainingEpochLoop):
         batch = trainer.strategy.batch_to_device(batch, dataloader_idx=0)
         progress.increment_ready()
         progress.increment_started()
-        self._update(batch, self.batch_idx)
+        counted = self.automatic_optimization.optim_progress.optimizer
+        counted.step.increment_ready()
+        counted.zero_grad.increment_ready()
+        counted.zero_grad.increment_started()
+        update(batch, self.batch_idx)
+        counted.zero_grad.increment_completed()
+        counted.step.increment_completed()
         progress.increment_processed()
         self.update_lr_schedulers("step", update_plateau_schedulers=False)
         progress.increment_completed()
@@ -101,23 +133,30 @@ class InnerLoop(_TrainingEpochLoop):
         self._batches_that_stepped += 1
 
     def _update(self, batch: Any, number: int) -> None:
-        """One optimiser step; what precision and strategy add to it is theirs."""
+        """One optimiser step, with what precision and strategy add to it."""
         trainer, module = self.trainer, self.trainer.lightning_module
-        strategy, optimizer = trainer.strategy, trainer.optimizers[0]
-        epoch, counted = trainer.current_epoch, self.automatic_optimization.optim_progress.optimizer
+        strategy, optimizer, epoch = trainer.strategy, trainer.optimizers[0], trainer.current_epoch
 
         def closure() -> Tensor:
             loss: Any = strategy.training_step(batch, number)
-            counted.zero_grad.increment_ready()
-            counted.zero_grad.increment_started()
             module.optimizer_zero_grad(epoch, number, optimizer)
-            counted.zero_grad.increment_completed()
             return strategy.backward(loss, optimizer).detach()
 
-        counted.step.increment_ready()
-        lightning_optimizer = strategy._lightning_optimizers[0]
-        module.optimizer_step(epoch, number, lightning_optimizer, closure)
-        counted.step.increment_completed()
+        module.optimizer_step(epoch, number, strategy._lightning_optimizers[0], closure)
+
+    def _update_plainly(self, batch: Any, number: int) -> None:
+        """The same where they add nothing."""
+        trainer, optimizer = self.trainer, self.trainer.optimizers[0]
+        module = cast("Objective", trainer.lightning_module)
+        loss = module.training_step(batch, number)
+        optimizer.zero_grad()
+        loss.backward()
+        module.on_before_optimizer_step(optimizer)
+        module.configure_gradient_clipping(
+            optimizer, trainer.gradient_clip_val, trainer.gradient_clip_algorithm
+        )
+        optimizer.step()
+        module.steps.add_(1)
 
 
 def _follows_gradients(callback: Callback) -> bool:
