@@ -11,13 +11,14 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
+from dislab.base import Objective
 from dislab.callbacks import InnerSteps
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.objectives import VAE
+from dislab.objectives import VAE, InfoWGANGP
 from dislab.regularizers import KL, TotalCorrelation
 
 
@@ -27,16 +28,22 @@ class Seen(pl.Callback):
     def __init__(self) -> None:
         self.steps: list[int] = []
         self.validated: list[int] = []
-        self.updates = 0
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         self.steps.append(trainer.global_step)
 
-    def on_before_optimizer_step(self, *_: Any) -> None:
-        self.updates += 1
-
     def on_validation_start(self, trainer: pl.Trainer, *_: Any) -> None:
         self.validated.append(trainer.global_step)
+
+
+class Gradients(pl.Callback):
+    """A callback that looks at every update."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+
+    def on_before_optimizer_step(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.steps.append(trainer.global_step)
 
 
 def made_model() -> VAE:
@@ -57,11 +64,15 @@ def made_model() -> VAE:
 
 
 def fitted(
-    folder: Path, inner: int, resume: Path | None = None, **settings: Any
+    folder: Path,
+    inner: int,
+    resume: Path | None = None,
+    model: Objective | None = None,
+    callbacks: tuple[pl.Callback, ...] = (),
+    **settings: Any,
 ) -> tuple[dict[str, Any], Seen, list[dict[str, str]]]:
     """Trains, and returns the last checkpoint, what was seen and the rows of the log."""
     seen = Seen()
-    model = made_model()
     data = SingleData(GaussianBlob(), batch_size=4, steps_per_epoch=23)
     torch.manual_seed(5)
     trainer = pl.Trainer(
@@ -83,12 +94,13 @@ def fitted(
         callbacks=[
             InnerSteps(inner),
             seen,
+            *callbacks,
             ModelCheckpoint(
                 folder / "kept", every_n_train_steps=11, save_top_k=-1, filename="{step}"
             ),
         ],
     )
-    trainer.fit(model, datamodule=data, ckpt_path=resume, weights_only=True)
+    trainer.fit(model or made_model(), datamodule=data, ckpt_path=resume, weights_only=True)
     trainer.save_checkpoint(folder / "end.ckpt")
     with (folder / "metrics.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -123,7 +135,6 @@ def test_the_outcome_is_the_same_to_the_bit(inner: int, tmp_path: Path) -> None:
     assert kept == [f"step={step}.ckpt" for step in (11, 22, 33, 44, 55)]
     assert told.validated == told_less.validated == [14, 28, 42, 56]
     assert told.steps == list(range(1, 61))
-    assert told.updates == told_less.updates == 60
 
 
 def test_lightning_takes_part_where_something_is_due_and_nowhere_else(tmp_path: Path) -> None:
@@ -164,6 +175,29 @@ def test_accumulated_gradients_are_left_to_lightning(tmp_path: Path) -> None:
     quick, told_less, _ = fitted(tmp_path / "quick", 6, max_steps=12, accumulate_grad_batches=3)
     assert_equal(plain, quick)
     assert told.steps == told_less.steps
+
+
+def test_a_callback_of_gradients_hears_of_every_update(tmp_path: Path) -> None:
+    plain, _, _ = fitted(tmp_path / "plain", 1, max_steps=20)
+    gradients = Gradients()
+    quick, _, _ = fitted(tmp_path / "quick", 10, callbacks=(gradients,), max_steps=20)
+    assert_equal(plain, quick)
+    assert gradients.steps == list(range(20))
+
+
+def test_a_game_goes_on_taking_turns(tmp_path: Path) -> None:
+    def game() -> InfoWGANGP:
+        torch.manual_seed(0)
+        return InfoWGANGP(
+            (1, 64, 64),
+            partial(MLPDecoder, hidden=(4,)),
+            partial(MLPEncoder, hidden=(4,)),
+            critic_steps=3,
+        )
+
+    plain, _, _ = fitted(tmp_path / "plain", 1, model=game(), max_steps=20)
+    quick, _, _ = fitted(tmp_path / "quick", 20, model=game(), max_steps=20)
+    assert_equal(plain, quick)
 
 
 def test_bfloat16_gives_the_same_to_the_bit(tmp_path: Path) -> None:
