@@ -80,6 +80,7 @@ METHODS = {
 def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.Popen[str]:
     """Starts `dislab fit`."""
     name = f"{method}_{processes}"
+    folder.mkdir(exist_ok=True)
     config = folder / f"{name}.yaml"
     strategy = "ddp" if processes > 1 else "auto"
     objective, data, init_args = METHODS[method]
@@ -109,10 +110,10 @@ def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.P
     )
 
 
-def train(folder: Path, method: str, processes: int) -> Path:
+def train(folder: Path, method: str, processes: int, *args: str) -> Path:
     """Runs `dislab fit` and returns the run folder."""
     name = f"{method}_{processes}"
-    process = start(folder, method, processes)
+    process = start(folder, method, processes, *args)
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 0, output
     runs = list((folder / "runs" / name).iterdir())
@@ -140,6 +141,15 @@ def test_processes_train_what_one_does(method: str, processes: int, tmp_path: Pa
         torch.testing.assert_close(reached[name], expected[name], atol=1e-6, rtol=0, msg=name)
     scores = [json.loads((run / "scores.json").read_text())["test"] for run in (one, several)]
     assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
+
+
+@pytest.mark.slow
+def test_inner_steps_change_nothing_in_several_processes(tmp_path: Path) -> None:
+    one = train(tmp_path / "one", "factorvae", 2)
+    other = train(tmp_path / "other", "factorvae", 2, "--inner_steps.steps=100")
+    expected, reached = weights(one), weights(other)
+    for name in expected:
+        assert torch.equal(reached[name], expected[name]), name
 
 
 def children(pid: int) -> list[int]:

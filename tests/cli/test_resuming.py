@@ -129,6 +129,30 @@ def test_interrupted_runs_equal_an_uninterrupted_one_to_the_bit(tmp_path: Path) 
         assert [path.name for path in run.parent.iterdir()] == ["version_0"]
 
 
+@pytest.mark.slow
+def test_an_interrupted_run_with_inner_steps_equals_one_without(tmp_path: Path) -> None:
+    (tmp_path / "long.yaml").write_text(CONFIG)
+    finish(start(tmp_path, "--config=long.yaml", "--name=whole"))
+    for order, status in ((signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)):
+        name = f"inner_{order.name}"
+        run = tmp_path / "runs" / name / "version_0"
+        process = start(
+            tmp_path, "--config=long.yaml", f"--name={name}", "--inner_steps.steps=1000"
+        )
+        wait_for(run / "checkpoints/last.ckpt")
+        process.send_signal(order)
+        finish(process, status)
+        reached = torch.load(run / "checkpoints/last.ckpt", weights_only=True)["global_step"]
+        assert 0 < reached < 500
+        finish(start(tmp_path, f"--resume={run}"))
+        whole, ended = outcome(tmp_path / "runs/whole/version_0"), outcome(run)
+        if order == signal.SIGKILL:  # as above
+            lost = [row for row in whole["curves"] if row not in ended["curves"]]
+            assert [step for step, _ in lost] in ([], [reached - 1])
+            ended["curves"] = sorted(ended["curves"] + lost)
+        assert_equal(whole, ended, name)
+
+
 GAME = """
   class_path: InfoWGANGP
   init_args:

@@ -393,3 +393,23 @@ def test_a_full_disk_ends_with_a_message_and_keeps_the_last_checkpoint(
     assert "cannot write" in message or "cannot be written" in message
     assert "Traceback" not in done.stderr
     assert last.read_bytes() == before
+
+
+def test_the_layout_of_memory_changes_rounding_alone(dislab: Dislab, tmp_path: Path) -> None:
+    networks = "--model.encoder=ConvEncoder64", "--model.decoder=ConvDecoder64"
+    stored = []
+    for number, option in enumerate(("true", "false")):
+        settings = f"--channels_last={option}", "--evaluate.metrics={}", "--traversals.images=0"
+        assert dislab("fit", "--config=small.yaml", *networks, *settings) == 0
+        path = tmp_path / f"runs/small/version_{number}/checkpoints/last.ckpt"
+        stored.append(torch.load(path, weights_only=True)["state_dict"])
+    last, first = stored
+    assert last.keys() == first.keys()
+    kernel = "encoder.network.2.weight"
+    assert last[kernel].is_contiguous(memory_format=torch.channels_last)
+    assert first[kernel].is_contiguous()
+    for name, value in first.items():
+        torch.testing.assert_close(last[name].contiguous(), value, rtol=1e-3, atol=1e-5)
+    loaded = weights("runs/small/version_0")
+    assert torch.equal(loaded[kernel], last[kernel])
+    assert loaded[kernel].is_contiguous()

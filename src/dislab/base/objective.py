@@ -12,13 +12,15 @@ import torch
 from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim import Optimizer
 
+from dislab.base._finiteness import Watch
+from dislab.base._optimizing import clip_groups, optimizer_of, takes_scaled_gradients
 from dislab.base.datamodule import LINKS, DataModule, ImageBatch
 from dislab.base.hyperparameters import describe
 from dislab.base.parts import Draws, Posterior, Regularizer
-from dislab.errors import InputError, TrainingError
+from dislab.errors import InputError
 from dislab.functional.collectives import own_rows, world
 from dislab.functional.draws import device_generator
 from dislab.plugins import load_all
@@ -70,8 +72,7 @@ class Objective(pl.LightningModule, ABC):
         self._make_optimizer = optimizer or partial(torch.optim.Adam, lr=1e-4)
         self._make_scheduler = scheduler
         self._seed = 0
-        self._first_bad: Tensor | None = None
-        self._term_names: list[str] = []
+        self._watch = Watch()
         for name in ("steps", "draw_seed"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
 
@@ -113,20 +114,7 @@ class Objective(pl.LightningModule, ABC):
         Raises:
             TrainingError: One was not; the message names it and the step.
         """
-        if self._first_bad is None or (self._first_bad < 0).all():
-            return
-        steps = {
-            name: step
-            for name, step in zip(self._term_names, self._first_bad.tolist(), strict=True)
-            if step >= 0
-        }
-        first = min(steps.values())
-        bad = [name for name, step in steps.items() if step == first]
-        names = ", ".join([name for name in bad if name not in ("objective", "loss")] or bad)
-        raise TrainingError(
-            f"training stopped: {names} became NaN or infinite at optimiser step {first}; the last "
-            "checkpoint is from before; lower the learning rate or the weights of the penalties"
-        )
+        self._watch.look()
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), of a method that has them.
@@ -287,14 +275,7 @@ class Objective(pl.LightningModule, ABC):
         Raises:
             InputError: The optimiser does not know a setting of such a group.
         """
-        groups = self.parameter_groups()
-        optimizer = self._make_optimizer(groups)
-        unknown = {key for group in groups for key in group} - {"params", *optimizer.defaults}
-        if unknown:
-            raise InputError(
-                f"{type(optimizer).__name__} has no {', '.join(sorted(unknown))}, which a "
-                "part's own parameters are trained with; choose an optimiser of Adam's kind"
-            )
+        optimizer = optimizer_of(self._make_optimizer, self.parameter_groups())
         if self._make_scheduler is None:
             return optimizer
         scheduler = self._make_scheduler(optimizer)
@@ -309,19 +290,25 @@ class Objective(pl.LightningModule, ABC):
         gradient_clip_val: int | float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clips each parameter group by its own norm, so that no critic scales the model."""
+        """Clips each parameter group by its own norm, so that no critic scales the model.
+
+        Raises:
+            InputError: The gradients are scaled for half precision, and the optimiser is one that
+                undoes it only later.
+        """
         if not gradient_clip_val:
             return
-        for group in optimizer.param_groups:
-            if gradient_clip_algorithm == "value":
-                nn.utils.clip_grad_value_(group["params"], gradient_clip_val)
-            else:
-                nn.utils.clip_grad_norm_(group["params"], gradient_clip_val)
+        if takes_scaled_gradients(optimizer) and self.trainer.precision == "16-mixed":
+            raise InputError(
+                f"gradients cannot be clipped: {type(optimizer).__name__} with fused: true takes "
+                "them scaled under 16-mixed; leave fused out, and dislab fuses what can be fused"
+            )
+        clip_groups(optimizer, gradient_clip_val, gradient_clip_algorithm)
 
     def on_train_start(self) -> None:
         """Reads the seed back from a checkpoint, once."""
         self._seed = int(self.draw_seed)
-        self._first_bad = None
+        self._watch = Watch()
 
     def on_validation_start(self) -> None:
         """Reads the seed back from a checkpoint, once."""
@@ -366,7 +353,7 @@ class Objective(pl.LightningModule, ABC):
         draws = {name: own_rows(rows) for name, rows in drawn.items()}
         terms = self.losses(batch, draws, self.steps)
         if stage == "train":
-            self._watch(terms)
+            self._watch.note(self.trainer.global_step, {**terms.log, "loss": terms.loss})
         if stage != "train" or self._logs_now():
             if stage == "train":
                 self.check_finite()
@@ -374,17 +361,6 @@ class Objective(pl.LightningModule, ABC):
             values[f"{stage}/loss"] = terms.loss.detach()
             self.log_dict(values, batch_size=count, sync_dist=stage != "train")
         return terms.loss
-
-    def _watch(self, terms: Terms) -> None:
-        """Notes on the device, without waiting for it, when a term stops being finite."""
-        self._term_names = [*terms.log, "loss"]
-        values = torch.stack(
-            [value.detach().float() for value in (*terms.log.values(), terms.loss)]
-        )
-        if self._first_bad is None:
-            self._first_bad = torch.full_like(values, -1, dtype=torch.int64)
-        unseen = self._first_bad < 0
-        self._first_bad = torch.where(unseen & ~values.isfinite(), self.steps, self._first_bad)
 
     def _regularizers(self) -> Iterator[Regularizer]:
         return (module for module in self.modules() if isinstance(module, Regularizer))

@@ -3,6 +3,7 @@
 from dislab.callbacks.concept_scores import ConceptScores
 from dislab.callbacks.evaluate import Evaluate
 from dislab.callbacks.generalisation import Generalisation
+from dislab.callbacks.inner_steps import InnerSteps
 from dislab.callbacks.interpolations import Interpolations
 from dislab.callbacks.reconstructions import Reconstructions
 from dislab.callbacks.representations import Representations
@@ -15,6 +16,7 @@ __all__ = [
     "ConceptScores",
     "Evaluate",
     "Generalisation",
+    "InnerSteps",
     "Interpolations",
     "Reconstructions",
     "Representations",

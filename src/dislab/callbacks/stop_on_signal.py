@@ -29,11 +29,13 @@ class StopOnSignal(pl.Callback):
         self.received: int | None = None
         self._previous: dict[int, Any] = {}
         self._step = 0
+        self._talk = 0
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Takes over the signals, which Python allows in the main thread only."""
         self.received = None
         self._step = trainer.global_step
+        self._talk = self._step // _STEPS_BETWEEN_TALKS
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 self._previous[number] = signal.signal(number, self._receive)
@@ -80,7 +82,8 @@ class StopOnSignal(pl.Callback):
         """Whether any process was told to stop, so that all leave at the same step."""
         if trainer.world_size == 1:
             return self.received is not None
-        if trainer.global_step % _STEPS_BETWEEN_TALKS:
+        talk, self._talk = self._talk, trainer.global_step // _STEPS_BETWEEN_TALKS
+        if self._talk == talk:
             return False
         return bool(trainer.strategy.reduce_boolean_decision(self.received is not None, all=False))
 

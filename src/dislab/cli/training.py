@@ -28,6 +28,7 @@ from dislab.base import LINKS, DataModule, Objective
 from dislab.callbacks import (
     Evaluate,
     Generalisation,
+    InnerSteps,
     Interpolations,
     Reconstructions,
     Representations,
@@ -111,6 +112,12 @@ class TrainingCLI(LightningCLI):
             default=True,
             help="on a CPU, keep freed memory in this process instead of returning it (faster)",
         )
+        parser.add_argument(
+            "--channels_last",
+            type=bool | None,
+            default=None,
+            help="keep the channels of a pixel side by side in memory (unless set: on a CPU)",
+        )
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.add_lightning_class_args(Evaluate, "evaluate")
         parser.add_lightning_class_args(TransferScores, "transfer")
@@ -121,6 +128,7 @@ class TrainingCLI(LightningCLI):
         parser.add_lightning_class_args(Interpolations, "interpolations")
         parser.add_lightning_class_args(Representations, "representations")
         parser.add_lightning_class_args(StopOnSignal, "stop_on_signal")
+        parser.add_lightning_class_args(InnerSteps, "inner_steps")
         parser.set_defaults(_DEFAULTS)
         parser.dump_header = header()
         for name in LINKS:
@@ -160,8 +168,7 @@ class TrainingCLI(LightningCLI):
             checkpoint["save_last"] = False  # which ModelCheckpoint does even in a rehearsal
         if self.subcommand == "predict":
             config["return_predictions"] = False
-        on_cpu = config["trainer"]["accelerator"] == "cpu" or not torch.cuda.is_available()
-        if config["keep_freed_memory"] and on_cpu:
+        if config["keep_freed_memory"] and self._on_cpu():
             keep_freed_memory()
 
     def instantiate_classes(self) -> None:
@@ -172,6 +179,10 @@ class TrainingCLI(LightningCLI):
             raise
         except ValueError as error:
             raise InputError(explain(str(error))) from error
+        channels_last = self.config[self.subcommand]["channels_last"]
+        if self._on_cpu() if channels_last is None else channels_last:
+            # the layout of values in memory; their order in a checkpoint stays
+            self.model.to(memory_format=torch.channels_last)
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """The trainer, with the run folder made and its loggers in place."""
@@ -227,6 +238,10 @@ class TrainingCLI(LightningCLI):
                     f"model.{key} is {self._asked[key]!r} here and {stored[key]!r} in the "
                     "checkpoint, which brings its own model settings; leave yours out"
                 )
+
+    def _on_cpu(self) -> bool:
+        accelerator = self.config[self.subcommand]["trainer"]["accelerator"]
+        return accelerator == "cpu" or not torch.cuda.is_available()
 
     def _is_rehearsal(self) -> bool:
         return bool(self.trainer.fast_dev_run)  # type: ignore[attr-defined]  # set by name

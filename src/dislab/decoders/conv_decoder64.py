@@ -70,12 +70,12 @@ class ConvDecoder64(Decoder):
         layers: list[nn.Module] = []
         features = latent_dim
         for units in (*design.hidden, design.channels[0] * 4 * 4):
-            layers += [nn.Linear(features, units), nn.ReLU()]
+            layers += [nn.Linear(features, units), nn.ReLU(inplace=True)]
             features = units
         layers.append(nn.Unflatten(1, (design.channels[0], 4, 4)))
         widths = (*design.channels, image_channels)
         for into, out in pairwise(widths):
-            layers += [nn.ConvTranspose2d(into, out, 4, stride=2, padding=1), nn.ReLU()]
+            layers += [nn.ConvTranspose2d(into, out, 4, stride=2, padding=1), nn.ReLU(inplace=True)]
         self.network = initialize(nn.Sequential(*layers[:-1]), initialization)
 
     def forward(

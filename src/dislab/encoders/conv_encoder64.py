@@ -71,12 +71,12 @@ class ConvEncoder64(Encoder):
         layers: list[nn.Module] = []
         for out, kernel in zip(design.channels, design.kernels, strict=True):
             layers += [nn.Conv2d(channels, out, kernel, stride=2, padding=kernel // 2 - 1)]
-            layers += [nn.ReLU()]
+            layers += [nn.ReLU(inplace=True)]
             channels = out
         layers.append(nn.Flatten())
         features = channels * 4 * 4
         for units in design.hidden:
-            layers += [nn.Linear(features, units), nn.ReLU()]
+            layers += [nn.Linear(features, units), nn.ReLU(inplace=True)]
             features = units
         layers.append(nn.Linear(features, outputs))
         self.network = initialize(nn.Sequential(*layers), initialization)

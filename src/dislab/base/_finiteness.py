@@ -1,0 +1,57 @@
+"""Whether the terms of a loss have stayed finite, without waiting for the device in between."""
+
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from dislab.errors import TrainingError
+
+_MOST: Final = 1000
+"""Steps that are remembered at most before somebody looks."""
+
+
+class Watch:
+    """The terms of every step since the last look, on the device where they are."""
+
+    def __init__(self) -> None:
+        self._steps: list[int] = []
+        self._values: list[Tensor] = []
+        self._names: tuple[str, ...] = ()
+
+    def note(self, step: int, terms: dict[str, Tensor]) -> None:
+        """Remembers the terms of a step; looks by itself when that has become a lot.
+
+        Args:
+            step: Optimiser steps done before it.
+            terms: Scalars by name, the same in every step.
+
+        Raises:
+            TrainingError: A term was not finite.
+        """
+        self._names = tuple(terms)
+        self._steps.append(step)
+        self._values.append(torch.stack([one.detach().float() for one in terms.values()]))
+        if len(self._steps) >= _MOST:
+            self.look()
+
+    def look(self) -> None:
+        """Looks at what was noted, and forgets it unless something is wrong.
+
+        Raises:
+            TrainingError: A term was not finite; the message names it and the step.
+        """
+        if not self._values:
+            return
+        wrong = ~torch.stack(self._values).isfinite()
+        if not wrong.any():
+            self._steps, self._values = [], []
+            return
+        first = int(wrong.any(1).nonzero()[0])
+        bad = [name for name, one in zip(self._names, wrong[first].tolist(), strict=True) if one]
+        names = ", ".join([name for name in bad if name not in ("objective", "loss")] or bad)
+        raise TrainingError(
+            f"training stopped: {names} became NaN or infinite at optimiser step "
+            f"{self._steps[first]}; the last checkpoint is from before; lower the learning rate "
+            "or the weights of the penalties"
+        )

@@ -1,0 +1,65 @@
+"""The optimiser of an objective, over parameter groups with settings of their own."""
+
+from typing import Any, Final
+
+import torch
+from lightning.pytorch.cli import OptimizerCallable
+from torch import nn
+from torch.optim import Optimizer
+
+from dislab.errors import InputError
+
+_FUSABLE: Final = (torch.optim.Adam, torch.optim.AdamW)
+
+
+def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optimizer:
+    """The optimiser of some parameter groups; Adam's update of a group is one kernel.
+
+    Adam and AdamW take their fused form unless `fused`, `foreach`, `capturable` or `differentiable`
+    is set. It is set in the groups, not in the optimiser, which would otherwise undo the scaling of
+    gradients by itself, after they are clipped.
+
+    Args:
+        make: Makes it.
+        groups: The parameter groups.
+
+    Raises:
+        InputError: The optimiser does not know a setting of such a group.
+    """
+    optimizer = make(groups)
+    unknown = {key for group in groups for key in group} - {"params", *optimizer.defaults}
+    if unknown:
+        raise InputError(
+            f"{type(optimizer).__name__} has no {', '.join(sorted(unknown))}, which a "
+            "part's own parameters are trained with; choose an optimiser of Adam's kind"
+        )
+    if type(optimizer) in _FUSABLE:
+        for group in optimizer.param_groups:
+            chosen = [group[name] for name in ("foreach", "capturable", "differentiable")]
+            if group["fused"] is None and not any(chosen):
+                group["fused"] = True
+    return optimizer
+
+
+def takes_scaled_gradients(optimizer: Optimizer) -> bool:
+    """Whether an optimiser undoes the scaling of float16's gradients itself, in its update.
+
+    Args:
+        optimizer: What is asked.
+    """
+    return bool(getattr(optimizer, "_step_supports_amp_scaling", False))
+
+
+def clip_groups(optimizer: Optimizer, limit: int | float, algorithm: str | None) -> None:
+    """Clips the gradients of each parameter group by itself.
+
+    Args:
+        optimizer: Holds the groups.
+        limit: Largest norm of a group's gradient, or largest value.
+        algorithm: `value` limits values, anything else the norm.
+    """
+    for group in optimizer.param_groups:
+        if algorithm == "value":
+            nn.utils.clip_grad_value_(group["params"], limit)
+        else:
+            nn.utils.clip_grad_norm_(group["params"], limit)

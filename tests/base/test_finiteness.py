@@ -1,0 +1,49 @@
+"""The watch over the terms of a loss."""
+
+import pytest
+import torch
+
+from dislab.base._finiteness import Watch
+from dislab.errors import TrainingError
+
+
+def terms(kl: float, loss: float = 1.0) -> dict[str, torch.Tensor]:
+    return {"kl": torch.tensor(kl, dtype=torch.float64), "loss": torch.tensor(loss)}
+
+
+def test_the_first_bad_step_and_its_terms_are_named() -> None:
+    watch = Watch()
+    watch.look()
+    watch.note(7, terms(1.0))
+    watch.look()
+    watch.note(8, terms(2.0))
+    watch.note(9, terms(float("inf"), float("nan")))
+    watch.note(10, terms(float("nan")))
+    for _ in range(2):  # what is wrong stays wrong
+        with pytest.raises(TrainingError, match=r"stopped: kl became NaN or infinite at .* 9;"):
+            watch.look()
+
+
+def test_the_loss_is_named_when_it_alone_is_bad() -> None:
+    watch = Watch()
+    watch.note(0, terms(1.0, float("nan")))
+    with pytest.raises(TrainingError, match="stopped: loss became"):
+        watch.look()
+
+
+def test_no_graph_is_kept_and_a_look_comes_in_time() -> None:
+    watch = Watch()
+    weight = torch.ones((), requires_grad=True)
+    watch.note(0, {"loss": weight * 2})
+    assert not watch._values[0].requires_grad
+    watch.note(1, {"loss": weight / 0})
+    noted = []
+
+    def go_on() -> None:
+        for step in range(2, 2000):
+            watch.note(step, {"loss": weight})
+            noted.append(step)
+
+    with pytest.raises(TrainingError, match="optimiser step 1;"):
+        go_on()
+    assert len(noted) < 1100

@@ -1,0 +1,245 @@
+"""Inner steps change nothing but the time: weights, log, checkpoints, validation, resuming."""
+
+import csv
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.loggers import CSVLogger
+
+from dislab.base import Objective
+from dislab.callbacks import InnerSteps
+from dislab.datamodules import SingleData
+from dislab.datasets import GaussianBlob
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.objectives import VAE, InfoWGANGP
+from dislab.regularizers import KL, TotalCorrelation
+
+
+class Seen(pl.Callback):
+    """What Lightning tells a callback: after which optimiser steps, and of validation when."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.validated: list[int] = []
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.steps.append(trainer.global_step)
+
+    def on_validation_start(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.validated.append(trainer.global_step)
+
+
+class Gradients(pl.Callback):
+    """A callback that looks at every update."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+
+    def on_before_optimizer_step(self, trainer: pl.Trainer, *_: Any) -> None:
+        self.steps.append(trainer.global_step)
+
+
+def made_model() -> VAE:
+    torch.manual_seed(0)
+    return VAE(
+        (1, 64, 64),
+        900,
+        3,
+        partial(MLPEncoder, hidden=(4,)),
+        partial(MLPDecoder, hidden=(4,)),
+        {
+            "kl": partial(KL, warmup_steps=30),
+            "tc": partial(TotalCorrelation, width=4, depth=1),
+        },
+        optimizer=partial(torch.optim.Adam, lr=1e-3),
+        scheduler=partial(torch.optim.lr_scheduler.StepLR, step_size=7, gamma=0.5),
+    )
+
+
+def fitted(
+    folder: Path,
+    inner: int,
+    resume: Path | None = None,
+    model: Objective | None = None,
+    callbacks: tuple[pl.Callback, ...] = (),
+    **settings: Any,
+) -> tuple[dict[str, Any], Seen, list[dict[str, str]]]:
+    """Trains, and returns the last checkpoint, what was seen and the rows of the log."""
+    seen = Seen()
+    data = SingleData(GaussianBlob(), batch_size=4, steps_per_epoch=23)
+    torch.manual_seed(5)
+    trainer = pl.Trainer(
+        **{
+            "accelerator": "cpu",
+            "max_steps": 60,
+            "log_every_n_steps": 9,
+            "val_check_interval": 14,
+            "check_val_every_n_epoch": None,
+            "limit_val_batches": 1,
+            "num_sanity_val_steps": 0,
+            "gradient_clip_val": 5.0,
+            **settings,
+        },
+        devices=1,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        logger=CSVLogger(folder, name="", version=""),
+        callbacks=[
+            InnerSteps(inner),
+            seen,
+            *callbacks,
+            ModelCheckpoint(
+                folder / "kept", every_n_train_steps=11, save_top_k=-1, filename="{step}"
+            ),
+        ],
+    )
+    trainer.fit(model or made_model(), datamodule=data, ckpt_path=resume, weights_only=True)
+    trainer.save_checkpoint(folder / "end.ckpt")
+    with (folder / "metrics.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return torch.load(folder / "end.ckpt", weights_only=True), seen, rows
+
+
+def assert_equal(one: Any, other: Any, place: str = "") -> None:
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), place
+        for key in one:
+            if key != "callbacks":  # ModelCheckpoint's state names the folder
+                assert_equal(one[key], other[key], f"{place}/{key}")
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other), place
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(other), place
+        for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            assert_equal(mine, theirs, f"{place}/{number}")
+    else:
+        assert one == other, place
+
+
+@pytest.mark.parametrize("inner", [5, 1000])
+def test_the_outcome_is_the_same_to_the_bit(inner: int, tmp_path: Path) -> None:
+    plain, told, rows = fitted(tmp_path / "plain", 1)
+    quick, told_less, same_rows = fitted(tmp_path / "quick", inner)
+    assert_equal(plain, quick)
+    assert rows == same_rows
+    assert [row["step"] for row in rows if row["train/loss"]] == ["8", "17", "26", "35", "44", "53"]
+    kept = sorted(path.name for path in (tmp_path / "plain/kept").iterdir())
+    assert kept == sorted(path.name for path in (tmp_path / "quick/kept").iterdir())
+    assert kept == [f"step={step}.ckpt" for step in (11, 22, 33, 44, 55)]
+    assert told.validated == told_less.validated == [14, 28, 42, 56]
+    assert told.steps == list(range(1, 61))
+
+
+def test_lightning_takes_part_where_something_is_due_and_nowhere_else(tmp_path: Path) -> None:
+    _, told, _ = fitted(tmp_path, 20)
+    due = {
+        *range(20, 61, 20),  # inner steps
+        *range(9, 61, 9),  # rows of the log
+        *range(11, 61, 11),  # checkpoints
+        *range(14, 61, 14),  # validation, by all batches
+        *(end + step for end in (0, 23, 46) for step in (14, 23)),  # and by the epoch's; its end
+        60,
+    }
+    assert told.steps == sorted(step for step in due if step <= 60)
+
+
+@pytest.mark.filterwarnings("ignore:The dirpath has changed from")
+@pytest.mark.parametrize(("before", "after"), [(1, 6), (6, 1), (6, 4)])
+def test_a_resumed_run_goes_on_to_the_bit(before: int, after: int, tmp_path: Path) -> None:
+    whole, _, _ = fitted(tmp_path / "whole", 1)
+    fitted(tmp_path / "part", before, max_steps=40)
+    resumed, _, _ = fitted(tmp_path / "rest", after, tmp_path / "part/kept/step=33.ckpt")
+    for part in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch"):
+        assert_equal(whole[part], resumed[part], part)
+
+
+def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
+    settings = {"max_steps": -1, "max_epochs": 2, "val_check_interval": 1.0}
+    settings["check_val_every_n_epoch"] = 1  # type: ignore[assignment]
+    plain, told, _ = fitted(tmp_path / "plain", 1, **settings)
+    quick, told_less, _ = fitted(tmp_path / "quick", 50, **settings)
+    assert_equal(plain, quick)
+    assert quick["global_step"] == 46
+    assert told.validated == told_less.validated == [23, 46]
+
+
+def test_accumulated_gradients_are_left_to_lightning(tmp_path: Path) -> None:
+    plain, told, _ = fitted(tmp_path / "plain", 1, max_steps=12, accumulate_grad_batches=3)
+    quick, told_less, _ = fitted(tmp_path / "quick", 6, max_steps=12, accumulate_grad_batches=3)
+    assert_equal(plain, quick)
+    assert told.steps == told_less.steps
+
+
+def test_a_callback_of_gradients_hears_of_every_update(tmp_path: Path) -> None:
+    plain, _, _ = fitted(tmp_path / "plain", 1, max_steps=20)
+    gradients = Gradients()
+    quick, _, _ = fitted(tmp_path / "quick", 10, callbacks=(gradients,), max_steps=20)
+    assert_equal(plain, quick)
+    assert gradients.steps == list(range(20))
+
+
+def test_a_game_goes_on_taking_turns(tmp_path: Path) -> None:
+    def game() -> InfoWGANGP:
+        torch.manual_seed(0)
+        return InfoWGANGP(
+            (1, 64, 64),
+            partial(MLPDecoder, hidden=(4,)),
+            partial(MLPEncoder, hidden=(4,)),
+            critic_steps=3,
+        )
+
+    plain, _, _ = fitted(tmp_path / "plain", 1, model=game(), max_steps=20)
+    quick, _, _ = fitted(tmp_path / "quick", 20, model=game(), max_steps=20)
+    assert_equal(plain, quick)
+
+
+def test_bfloat16_gives_the_same_to_the_bit(tmp_path: Path) -> None:
+    plain, _, _ = fitted(tmp_path / "plain", 1, max_steps=15, precision="bf16-mixed")
+    quick, _, _ = fitted(tmp_path / "quick", 10, max_steps=15, precision="bf16-mixed")
+    assert_equal(plain, quick)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["32-true", "16-mixed", "bf16-mixed"])
+def test_a_card_gives_the_same(precision: str, tmp_path: Path) -> None:
+    """Close, for sums on a card have no fixed order."""
+    settings: Any = {"precision": precision, "accelerator": "gpu"}
+    plain, _, _ = fitted(tmp_path / "plain", 1, **settings)
+    quick, _, _ = fitted(tmp_path / "quick", 10, **settings)
+    assert plain["global_step"] == quick["global_step"] == 60
+    for name, value in plain["state_dict"].items():
+        torch.testing.assert_close(quick["state_dict"][name], value, rtol=1e-2, atol=1e-3)
+
+
+def test_a_second_fit_goes_on_counting(tmp_path: Path) -> None:
+    seen = Seen()
+    trainer = pl.Trainer(
+        max_steps=10,
+        accelerator="cpu",
+        devices=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        limit_val_batches=0,
+        log_every_n_steps=0,
+        callbacks=[InnerSteps(5), seen],
+    )
+    model, data = made_model(), SingleData(GaussianBlob(), batch_size=4, steps_per_epoch=50)
+    trainer.fit(model, datamodule=data)
+    trainer.fit_loop.epoch_loop.max_steps = 20
+    trainer.fit(model, datamodule=data)
+    assert seen.steps == [5, 10, 15, 20]
+    assert int(model.steps) == 20
+
+
+def test_no_steps_are_refused() -> None:
+    with pytest.raises(InputError, match=r"inner_steps\.steps is 0"):
+        InnerSteps(0)
