@@ -127,6 +127,27 @@ def test_a_run_whose_data_cannot_be_read_is_a_message(
         assert "Traceback" not in error
 
 
+@pytest.mark.slow
+def test_two_processes_write_the_scores_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = [f"--transfer.scenarios=[{HEARTS}]", "--transfer.predictors.r=Ridge"]
+    settings += ["--transfer.labels=200", "--transfer.tested=100"]
+    found = []
+    for processes in (1, 2):
+        text = SMALL.replace("small", f"by_{processes}").replace("vices: 1", f"vices: {processes}")
+        Path("config.yaml").write_text(text)
+        command = [sys.executable, "-m", "dislab", "fit", "--config=config.yaml", *settings]
+        strategy = [] if processes == 1 else ["--trainer.strategy=ddp"]
+        done = subprocess.run([*command, *strategy], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("scenario/predictor") == 1
+        record = json.loads(Path(f"runs/by_{processes}/version_0/scores.json").read_text())
+        found.append(record["test_transfer"]["scores"])
+    assert found[0] == pytest.approx(found[1], abs=1e-4)
+
+
 def draw(images: int = 600) -> dict[str, Any]:
     generator = np.random.default_rng(0)
     factors = np.stack([generator.integers(size, size=images) for size in (4, 3, 2)], axis=1)
