@@ -27,6 +27,8 @@ RESULT = ROOT / "benchmarks" / "results" / "methods.json"
 PICTURES = ROOT / "docs" / "images" / "methods"
 WIDTH = 900
 """Pixels of a picture in the docs."""
+HEIGHT = 326
+"""Likewise; ten rows of a traversal, which begin with those latents that say most."""
 
 
 class Method(NamedTuple):
@@ -112,9 +114,7 @@ METHODS = {
         picture="reconstructions",
     ),
     "dae": Method(picture="reconstructions"),
-    "betavae_dae": Method(
-        ("--model.beta=4", "--traversals.latents=6"), needs=("dae", "--model.dae")
-    ),
+    "betavae_dae": Method(needs=("dae", "--model.dae")),
 }
 
 
@@ -182,6 +182,7 @@ def shrink(source: Path, target: Path) -> None:
     with Image.open(source) as picture:
         size = (WIDTH, round(picture.height * WIDTH / picture.width))
         small = picture.convert("RGB").resize(size) if picture.width > WIDTH else picture
+        small = small.crop((0, 0, small.width, min(small.height, HEIGHT)))
         small.quantize(64).save(target, optimize=True)
 
 
