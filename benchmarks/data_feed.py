@@ -88,7 +88,7 @@ def deliver(data: DataModule, device: torch.device) -> Feed:
     def run(batches: int) -> None:
         for _ in range(batches):
             numbers = data.transfer_batch_to_device(next(iterator), device, 0)
-            batch = data.on_after_batch_transfer(numbers, 0)
+            _batch = data.on_after_batch_transfer(numbers, 0)
         if device.type == "cuda":
             torch.cuda.synchronize()
 
@@ -105,7 +105,7 @@ def gather(data: SingleData, floats: bool) -> Feed:
         for index in states:
             rows = bits.take(index, axis=0)
             if floats:
-                batch = torch.from_numpy(np.unpackbits(rows)).float()
+                _batch = torch.from_numpy(np.unpackbits(rows)).float()
 
     return run
 

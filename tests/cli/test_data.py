@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -190,6 +191,29 @@ def test_a_full_disk(
     assert "No space left on device; free some space" in error
     assert error.count("\n") == 1
     assert not list(cache.rglob("*.npy"))
+
+
+def test_ctrl_c_leaves_what_was_drawn_to_the_next_run(
+    cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    render, drawn = renderer.render, [0]
+
+    def interrupted(*args: Any) -> torch.Tensor:
+        drawn[0] += 1
+        if drawn[0] == 6:  # four make a person; this is the second one's
+            raise KeyboardInterrupt
+        return render(*args)
+
+    monkeypatch.setattr(renderer, "render", interrupted)
+    assert main(["data", "prepare", *SMALL]) == 130
+    assert capsys.readouterr().err == "dislab: interrupted; run the same command to go on\n"
+    assert not list(cache.rglob("*.npy"))
+    assert main(["data", "prepare", *SMALL]) == 0
+    assert drawn == [6 + 4]
+    continued = capsys.readouterr().out
+    monkeypatch.setenv("DISLAB_CACHE", str(cache / "other"))
+    assert main(["data", "prepare", *SMALL]) == 0
+    assert capsys.readouterr().out == continued  # the checksum is in it
 
 
 def test_no_network(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

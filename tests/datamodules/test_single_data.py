@@ -59,6 +59,7 @@ def test_steps_may_be_asked_for_in_any_order(count: int, block: int, tiny: Datas
         drawn = again.draw(step)
         assert np.array_equal(drawn.states, in_order[step])
         assert np.array_equal(drawn.states, plan().draw(step).states)
+        assert drawn.positions is not None
         assert np.array_equal(drawn.positions, tiny.factors.positions(drawn.states))
     different = {in_order[step].tobytes() for step in steps}
     assert len(different) == len(set(steps))

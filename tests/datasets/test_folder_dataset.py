@@ -258,6 +258,9 @@ def test_parquet(folder: Path) -> None:
     names, x, kinds = map(list, zip(*ROWS, strict=True))
     parquet.write_table(pa.table({"file": names, "x": x, "kind": kinds}), folder / "t.parquet")
     assert brightness(FolderDataset(str(folder), table="t.parquet")) == [30, 10, 0, 20]
+    numbered = {"file": names, "x": x, "kind": kinds, "__index_level_0__": [3, 1, 0, 2]}
+    parquet.write_table(pa.table(numbered), folder / "t.parquet")  # as pandas does
+    assert FolderDataset(str(folder), table="t.parquet").factors.names == ("x", "kind")
     x[1] = None
     parquet.write_table(pa.table({"file": names, "x": x, "kind": kinds}), folder / "t.parquet")
     with pytest.raises(InputError, match=r"lacks values in row 2 \(x\)"):

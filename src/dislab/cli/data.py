@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -63,7 +64,11 @@ def _list(args: list[str]) -> int:
 
 def _prepare(name: str, settings: list[str]) -> int:
     dataset, _ = _made("prepare", name, settings)
-    dataset.prepare()
+    try:
+        dataset.prepare()
+    except KeyboardInterrupt:
+        print("dislab: interrupted; run the same command to go on", file=sys.stderr)
+        return 130
     size = sum(table.nbytes for table in dataset.tables().values())
     where = ", ".join(f"{key} {value}" for key, value in dataset.provenance().items())
     print(f"{name}: {len(dataset.factors):,} images, {in_words(size)} ({where})")

@@ -1,6 +1,7 @@
 """Tables of factor values: CSV or Parquet, one row an image, read as text and then understood."""
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,6 +17,7 @@ SHOWN: Final = 5
 """Rows or files that a message names before it only counts the rest."""
 
 _MISSING: Final = frozenset(("", "nan", "na"))
+_ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
 
 
 class Row(NamedTuple):
@@ -187,7 +189,8 @@ def _parquet(path: Path) -> list[Row]:
         table = parquet.read_table(path)
     except (OSError, ArrowException) as error:
         raise InputError(f"{path} cannot be read as a Parquet file: {error}") from error
-    names: list[str] = list(table.column_names)
+    # pandas writes the numbers of its rows as a column of this name unless it is told not to
+    names = [name for name in table.column_names if not _ROW_NUMBERS.fullmatch(name)]
     _check_names(path, names)
     values: list[dict[str, Any]] = table.to_pylist()
     return [
