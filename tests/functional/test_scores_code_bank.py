@@ -37,7 +37,7 @@ def test_codes_with_a_gradient_are_detached() -> None:
 
 
 def test_a_factor_that_never_varies_is_named() -> None:
-    with pytest.warns(ConstantFactorWarning, match="^scale took one value only in these 3 images"):
+    with pytest.warns(ConstantFactorWarning, match="^scale took one value only in 3 images"):
         bank = checked([CODES], [torch.tensor([[0, 1], [1, 1], [0, 1]])], SPACE, least=2)
     assert bank.varied.tolist() == [True, False]
 
@@ -74,7 +74,7 @@ def test_a_nuisance_is_not_scored_and_not_warned_of() -> None:
         ([CODES], [FACTORS[:, 0]], r"shape \(3,\) do not fit"),
         ([CODES], [FACTORS + 1], "value numbers of factor shape run from 0 to 1"),
         ([CODES], [FACTORS * torch.tensor([1, -1])], "of factor scale run from 0 to 2"),
-        ([CODES[:1]], [FACTORS[:1]], "got 1 images and needs at least 2"),
+        ([CODES[:1]], [FACTORS[:1]], "got 1 image and needs at least 2"),
         ([CODES[:0]], [FACTORS[:0]], "got 0 images and needs at least 2"),
         ([CODES[:2]], [FACTORS[1:2].repeat(2, 1)], "none of shape, scale takes more than one"),
     ],

@@ -113,7 +113,7 @@ def test_parts_and_provenance_tell_how_the_numbers_came_about() -> None:
         "primary": "dci_hgbt_disentanglement",
         "higher_is_better": True,
         "bounds": [0.0, 1.0],
-        "versions": {"dislab": version("dislab"), "scikit-learn": version("scikit-learn")},
+        "versions": {"dislab": version("dislab"), "numpy": version("numpy")},
     }
     assert full.metrics["Widest"]["init_args"] == {"power": 1.0}
     assert np.array(full.parts["dci_hgbt_importance"]).shape == (5, 3)

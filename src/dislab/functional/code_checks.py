@@ -90,7 +90,7 @@ def check_images(count: int, least: int) -> None:
         InputError: There are fewer.
     """
     if count < least:
-        raise InputError(f"the score got {count} images and needs at least {least}; encode more")
+        raise InputError(f"the score got {_images(count)} and needs at least {least}; encode more")
 
 
 def varied_factors(
@@ -117,12 +117,12 @@ def varied_factors(
     ]
     if not varied.any():
         raise InputError(
-            f"none of {', '.join(space.names)} takes more than one value in these "
-            f"{len(factors)} images; score images whose factors vary"
+            f"none of {', '.join(space.names)} takes more than one value in "
+            f"{_images(len(factors))}; score images whose factors vary"
         )
     if constant:
         warnings.warn(
-            f"{', '.join(constant)} took one value only in these {len(factors)} images and was "
+            f"{', '.join(constant)} took one value only in {_images(len(factors))} and was "
             "left out of the score",
             ConstantFactorWarning,
             stacklevel=4,
@@ -138,6 +138,10 @@ def _refuse_broken(codes: Float[Tensor, "image latent"]) -> None:
             f"{int(broken.any(1).sum())} of {len(codes)} codes hold NaN or infinity, in "
             f"{_listed('latent', latents)}; scores need finite codes: look for a run that diverged"
         )
+
+
+def _images(count: int) -> str:
+    return "1 image" if count == 1 else f"{count} images"
 
 
 def _listed(noun: str, numbers: list[int]) -> str:

@@ -52,9 +52,10 @@ class TreeGrower:
     """Grows trees of second-order boosting, with one pass over the images for all kinds.
 
     A split is the one with the largest H₁H₂/H·(G₁/H₁ − G₂/H₂)², where G and H are the sums of the
-    first and second derivatives in the children, and a leaf's value is −G/H: LightGBM's and
-    scikit-learn's trees, Ke et al. (2017), https://papers.nips.cc/paper/6907, without penalties.
-    Of equally good splits that of the first latent and lowest bin is taken.
+    first and second derivatives in the children, and a leaf's value is −G/H: Chen & Guestrin
+    (2016), https://arxiv.org/abs/1603.02754, eq. 5 and 7, without penalties, the trees of
+    scikit-learn's histogram boosting. Of equally good splits that of the first latent and lowest
+    bin is taken.
 
     Its arrays are made once: fresh ones of this size would cost as much time as what is computed
     in them.

@@ -80,6 +80,7 @@ class DCI(Metric):
         if alpha is not None and not 0 < alpha < float("inf"):
             raise InputError(f"alpha is {alpha}; it must be above 0, or null to have it chosen")
         self.learner: Learner = learner
+        self.engines = ("numpy",) if learner == "hgbt" else self.engines
         self.test_fraction = test_fraction
         self.seed = seed
         self.alpha = alpha

@@ -70,6 +70,7 @@ class DownstreamAccuracy(Metric):
             check_at_least("labels", number, 1)
         check_at_least("tested", tested, 1)
         self.classifier: Classifier = classifier
+        self.engines = ("numpy",) if classifier == "hgbt" else self.engines
         self.labels = tuple(labels)
         self.tested = tested
         self.seed = seed
