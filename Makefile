@@ -55,6 +55,7 @@ bench: .venv/.package
 	$(BIN)/python benchmarks/render.py
 	$(BIN)/python benchmarks/data_feed.py
 	$(BIN)/python benchmarks/cpu_step.py
+	$(BIN)/python benchmarks/train_throughput.py
 
 clean:
 	rm -rf .venv .venv-timm .venv-lowest site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -25,7 +25,7 @@ def trained(make: Any) -> list[Tensor]:
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
     for step in range(20):
         optimizer.zero_grad()
-        sum((one.sin() * (step + 1)).sum() for one in parameters).backward()  # type: ignore[union-attr]
+        sum((one.sin() * (step + 1)).sum() for one in parameters).backward()
         optimizer.step()
     return parameters
 
@@ -42,7 +42,8 @@ def test_adam_is_fused_and_takes_the_same_steps(kind: type[Adam]) -> None:
 
 @pytest.mark.parametrize("chosen", ["foreach", "capturable", "differentiable"])
 def test_what_the_user_chose_stays(chosen: str) -> None:
-    make: Any = partial(Adam, **{chosen: True})
+    settings: Any = {chosen: True}
+    make = partial(Adam, **settings)
     assert all(group["fused"] is None for group in optimizer_of(make, groups()).param_groups)
 
 

@@ -161,8 +161,8 @@ def test_a_resumed_run_goes_on_to_the_bit(before: int, after: int, tmp_path: Pat
 
 
 def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
-    settings = {"max_steps": -1, "max_epochs": 2, "val_check_interval": 1.0}
-    settings["check_val_every_n_epoch"] = 1  # type: ignore[assignment]
+    settings: Any = {"max_steps": -1, "max_epochs": 2}
+    settings |= {"val_check_interval": 1.0, "check_val_every_n_epoch": 1}
     plain, told, _ = fitted(tmp_path / "plain", 1, **settings)
     quick, told_less, _ = fitted(tmp_path / "quick", 50, **settings)
     assert_equal(plain, quick)

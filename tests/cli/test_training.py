@@ -399,7 +399,7 @@ def test_the_layout_of_memory_changes_rounding_alone(dislab: Dislab, tmp_path: P
     networks = "--model.encoder=ConvEncoder64", "--model.decoder=ConvDecoder64"
     stored = []
     for number, option in enumerate(("true", "false")):
-        settings = f"--channels_last={option}", "--evaluate.metrics={}", "--traversals.images=0"
+        settings = f"--channels_last={option}", "--evaluate.untrained=0"
         assert dislab("fit", "--config=small.yaml", *networks, *settings) == 0
         path = tmp_path / f"runs/small/version_{number}/checkpoints/last.ckpt"
         stored.append(torch.load(path, weights_only=True)["state_dict"])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, cast
 
+import torch
 from lightning.pytorch import Callback
 from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
@@ -41,7 +42,7 @@ class InnerLoop(_TrainingEpochLoop):
 
     def __init__(self, loop: _TrainingEpochLoop, steps: int) -> None:
         super().__init__(loop.trainer, loop.min_steps, loop.max_steps)
-        vars(self).update(vars(loop))  # the data of validation are attached to it already
+        self.__dict__.update(loop.__dict__)  # the data of validation are attached to it already
         self.steps = steps
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
@@ -140,7 +141,8 @@ class InnerLoop(_TrainingEpochLoop):
         def closure() -> Tensor:
             loss: Any = strategy.training_step(batch, number)
             module.optimizer_zero_grad(epoch, number, optimizer)
-            return strategy.backward(loss, optimizer).detach()
+            scaled: Tensor = strategy.backward(loss, optimizer)
+            return scaled.detach()
 
         module.optimizer_step(epoch, number, strategy._lightning_optimizers[0], closure)
 
@@ -150,7 +152,7 @@ class InnerLoop(_TrainingEpochLoop):
         module = cast("Objective", trainer.lightning_module)
         loss = module.training_step(batch, number)
         optimizer.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         module.on_before_optimizer_step(optimizer)
         module.configure_gradient_clipping(
             optimizer, trainer.gradient_clip_val, trainer.gradient_clip_algorithm
