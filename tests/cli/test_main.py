@@ -43,6 +43,7 @@ def test_plugins_are_listed_without_torch() -> None:
         "datamodules",
         "datasets",
         "metrics",
+        "predictors",
     ]
     assert f"dislab {version('dislab')}" in table
     assert "Total correlation estimated by a discriminator's density ratio (FactorVAE)." in table
