@@ -1,6 +1,6 @@
 """Trains four methods without some combinations of dSprites' factors, and tests them on these.
 
-python benchmarks/reproduce/montero_dsprites.py [--seeds 0] [--full] [--runs FOLDER] [--draw]
+python benchmarks/reproduce/montero_dsprites.py [--seeds 0] [--steps 6000] [--full] [--draw]
 
 Montero et al. (2021), figures 2 and 3: VAE, β-VAE, FactorVAE and a decoder of the true factors, in
 three conditions. Each cell is trained by `dislab fit` in a process of its own, from the
@@ -32,6 +32,7 @@ import numpy.typing as npt
 import torch
 import yaml
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from PIL import Image
 
 from dislab.base import ImageBatch, Objective
@@ -54,8 +55,6 @@ SHOWN = 6
 EXAMPLES = 5000
 """States of each kind that a reconstruction is averaged over."""
 SECONDS = "seconds.json"
-STEPS = 6000
-"""Optimiser steps of a cell on a laptop."""
 
 
 class Condition(NamedTuple):
@@ -116,7 +115,6 @@ LAPTOP = (
     "--data.resize=32",
     "--data.steps_per_epoch=1000",
     "--trainer.max_epochs=-1",
-    f"--trainer.max_steps={STEPS}",
     "--model.optimizer.lr=1e-3",
     "--model.optimizer.fused=true",
     "--trainer.accelerator=cpu",
@@ -137,19 +135,24 @@ class Cell(NamedTuple):
     method: str
     condition: str
     seed: int
-    full: bool
+    steps: int | None
+
+    @property
+    def full(self) -> bool:
+        """Whether it is trained as the paper says."""
+        return self.steps is None
 
     @property
     def name(self) -> str:
         """Of its run and its record."""
-        return f"{self.method}-{self.condition}-{self.seed}{'-full' if self.full else ''}"
+        return f"{self.method}-{self.condition}-{self.seed}-{self.steps or 'full'}"
 
 
 def options(cell: Cell) -> list[str]:
     """What `dislab fit` is called with."""
     method, condition = METHODS[cell.method], CONDITIONS[cell.condition]
     configs = [f"configs/{method.config}.yaml", f"configs/splits/{condition.split}.yaml"]
-    laptop = [] if cell.full else [*method.options, *LAPTOP]
+    laptop = [] if cell.full else [*method.options, *LAPTOP, f"--trainer.max_steps={cell.steps}"]
     given = [f"--seed_everything={cell.seed}", f"--name={cell.name}"]
     return [*(f"--config={ROOT / one}" for one in configs), *laptop, *EITHER, *given]
 
@@ -201,7 +204,8 @@ def measure(cell: Cell, run: Path) -> dict[str, Any]:
     """The record of a trained cell."""
     scores = read_scores(run)
     compared = scores["test_generalisation"]
-    record = {**cell._asdict(), "steps": compared["steps"], **compared["scores"]}
+    record = {**cell._asdict(), "full": cell.full, "steps": compared["steps"]}
+    record |= compared["scores"]
     record["examples"] = compared["draw"]
     if cell.method == TRUE_FACTORS:
         record["disentanglement"] = 1.0
@@ -294,6 +298,9 @@ def draw_comparison(cells: Sequence[dict[str, Any]], path: Path) -> None:
                 axes.plot(place[0], one["alike"], "_", color=colour, markersize=12)
                 axes.plot(place[0], one["test"], "o", color=colour, label=method.title)
         axes.set(title=condition.title, xlabel="D-score", xlim=(-0.05, 1.05), yscale="log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(color="#d9d9d9", linewidth=0.6)
         axes.set_axisbelow(True)
     panels[0].set_ylabel("reconstruction, nats")
@@ -354,10 +361,11 @@ def write(cells: Sequence[dict[str, Any]], full: bool) -> None:
         ]
         for one in cells
     ]
+    how = "--full" if full else f"--steps {cells[0]['steps']}"
     header = ["condition", "method", "D-score", "training", "held out", "ratio"]
     header += ["training, alike", "ratio"]
     found = {
-        "command": "python benchmarks/reproduce/montero_dsprites.py" + " --full" * full,
+        "command": f"python benchmarks/reproduce/montero_dsprites.py {how}",
         "cells": list(cells),
         "tables": {"cells": {"header": header, "rows": rows}},
     }
@@ -376,13 +384,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--steps", type=int, default=6000, help="of a cell, without --full")
     parser.add_argument("--full", action="store_true", help="the paper's networks and 100 epochs")
     parser.add_argument("--runs", type=Path, default=Path("runs/montero"))
     parser.add_argument("--draw", action="store_true", help="only draw what there is")
     args = parser.parse_args()
     cells = []
     for seed, condition, method in itertools.product(args.seeds, CONDITIONS, METHODS):
-        cell = Cell(method, condition, seed, args.full)
+        cell = Cell(method, condition, seed, None if args.full else args.steps)
         path = args.runs / "records" / f"{cell.name}.json"
         if not path.is_file() and not args.draw:
             print(cell.name, flush=True)
