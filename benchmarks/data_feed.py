@@ -11,9 +11,10 @@ examples, so that 64 batches of 64 examples are one block, and its draw is in ev
 draws new states for each batch, and holds a batch until it has the next one, as training does. The
 data modules deliver what a training step under a trainer gets. The references are
 
-* `gather bytes`: the packed rows of random states out of the memory map, 512 bytes each;
-* `gather float32`: the same, unpacked to a byte a pixel and converted to float32, as a training
-  step needs them, `torch.from_numpy(np.unpackbits(rows)).float()`, without factors or labels;
+* `gather bytes`: `rows = bank.take(states, axis=0)`, the rows of random states out of the table,
+  which is dSprites' memory map of packed bits, or an array of RGB bytes;
+* `gather float32`: the same, and what a training step needs of it, without factors or labels:
+  `torch.from_numpy(np.unpackbits(rows)).float()` or `torch.from_numpy(rows).float().div_(255)`;
 * `one by one`: PyTorch's own way, one image at a time and its default collate.
 """
 
@@ -33,7 +34,8 @@ import torch
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
-from dislab.base import DataModule
+from dislab.base import DataModule, Dataset
+from dislab.cli.allocator import keep_freed_memory
 from dislab.datamodules import (
     ClampedData,
     CompositionData,
@@ -42,7 +44,7 @@ from dislab.datamodules import (
     SymbolData,
     TransitionData,
 )
-from dislab.datasets import DSprites
+from dislab.datasets import ArrayDataset, DSprites
 
 Feed = Callable[[int], None]
 
@@ -57,6 +59,20 @@ MODULES: dict[str, tuple[int, Any]] = {
     "SymbolData": (1, SymbolData),
 }
 """Images an example holds, and how the data module is made."""
+
+
+def noise() -> ArrayDataset:
+    """18,000 RGB images of a byte a channel, with factors of the names of dSprites."""
+    sizes = {"shape": 3, "scale": 6, "orientation": 10, "posX": 10, "posY": 10}
+    positions = np.indices(tuple(sizes.values())).reshape(len(sizes), -1).T
+    images = np.random.default_rng(0).integers(
+        256, size=(len(positions), 3, 64, 64), dtype=np.uint8
+    )
+    return ArrayDataset(images, positions, list(sizes), {"shape": "categorical"})
+
+
+SETS: dict[str, Callable[[], Dataset]] = {"bits, 512 bytes": DSprites, "RGB, 12,288 bytes": noise}
+"""Data sets by what a row of theirs is."""
 
 
 class OneByOne(TorchDataset[tuple[torch.Tensor, torch.Tensor]]):
@@ -96,16 +112,19 @@ def deliver(data: DataModule, device: torch.device) -> Feed:
 
 
 def gather(data: SingleData, floats: bool) -> Feed:
-    """Packed rows of random states out of the memory map, as they are or as float32 images."""
+    """Rows of random states, as they are or as float32 images."""
     generator = np.random.default_rng(0)
-    bits = data.dataset.tables()["bits"].numpy()
+    (table,) = data.dataset.tables().values()
+    bank, packed = table.numpy(), isinstance(data.dataset, DSprites)
 
     def run(batches: int) -> None:
         states = generator.choice(data.indices("train"), size=(batches, data.batch_size))
         for index in states:
-            rows = bits.take(index, axis=0)
-            if floats:
+            rows = bank.take(index, axis=0)
+            if floats and packed:
                 _batch = torch.from_numpy(np.unpackbits(rows)).float()
+            elif floats:
+                _batch = torch.from_numpy(rows).float().div_(255)
 
     return run
 
@@ -123,10 +142,15 @@ def one_by_one(data: SingleData) -> Feed:
 
 
 def prepared(
-    build: Any, batch_size: int, residency: str, device: torch.device, num_workers: int = 0
+    build: Any,
+    dataset: Dataset,
+    batch_size: int,
+    residency: str,
+    device: torch.device,
+    num_workers: int = 0,
 ) -> Any:
     """A data module as a trainer sets it up."""
-    data = build(DSprites(), batch_size=batch_size, residency=residency, num_workers=num_workers)
+    data = build(dataset, batch_size=batch_size, residency=residency, num_workers=num_workers)
     data.prepare_data()
     data.trainer = pl.Trainer(
         accelerator="cpu" if device.type == "cpu" else "gpu",
@@ -140,11 +164,13 @@ def prepared(
     return data
 
 
-def measure(batch_size: int, rounds: int, batches: int, num_workers: int) -> dict[str, object]:
+def measure(
+    dataset: Dataset, batch_size: int, rounds: int, batches: int, num_workers: int
+) -> dict[str, object]:
     """Median and quartiles of the images a second of each way."""
     torch.set_num_threads(1)
     cpu = torch.device("cpu")
-    single = prepared(SingleData, batch_size, "host", cpu)
+    single = prepared(SingleData, dataset, batch_size, "host", cpu)
     ways: dict[str, tuple[int, Feed]] = {
         "gather bytes": (1, gather(single, floats=False)),
         "gather float32": (1, gather(single, floats=True)),
@@ -157,10 +183,10 @@ def measure(batch_size: int, rounds: int, batches: int, num_workers: int) -> dic
     for residency, device in places:
         for name, (images, build) in MODULES.items():
             label = name if device == cpu else f"{name}, {residency} to {device}"
-            data = prepared(build, batch_size, residency, device)
+            data = prepared(build, dataset, batch_size, residency, device)
             ways[label] = (images, deliver(data, device))
     if num_workers:
-        spread = prepared(SingleData, batch_size, "host", cpu, num_workers)
+        spread = prepared(SingleData, dataset, batch_size, "host", cpu, num_workers)
         ways[f"SingleData, {num_workers} workers"] = (1, deliver(spread, cpu))
     clocks = {
         name: time.perf_counter if "workers" in name or " to cuda" in name else time.process_time
@@ -184,20 +210,44 @@ def summary(values: list[float]) -> dict[str, int]:
     return {"median": round(median), "lower": round(low), "upper": round(high)}
 
 
+def table(rates: dict[str, dict[str, dict[str, dict[str, int]]]]) -> dict[str, Any]:
+    """Thousand images a second, and the share of the gather with conversion, for the pages."""
+    columns = {
+        f"{name.partition(',')[0]}, batches of {size}": ways
+        for name, sizes in rates.items()
+        for size, ways in sizes.items()
+    }
+    rows = []
+    for way in next(iter(columns.values())):
+        cells = [
+            f"{ways[way]['median'] / 1000:,.0f} "
+            f"({ways[way]['median'] / ways['gather float32']['median']:.2g})"
+            for ways in columns.values()
+        ]
+        rows.append([way, *cells])
+    return {"header": ["way", *columns], "rows": rows}
+
+
 def main() -> None:
     """Measures and prints."""
+    keep_freed_memory()  # as `dislab fit` does
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[64, 256])
-    parser.add_argument("--rounds", type=int, default=101)
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--batches", type=int, default=64)
     parser.add_argument("--num-workers", type=int, default=2, help="0 leaves workers out")
     args = parser.parse_args()
+    rates = {
+        name: {
+            str(size): measure(dataset, size, args.rounds, args.batches, args.num_workers)
+            for size in args.batch_sizes
+        }
+        for name, dataset in ((name, make()) for name, make in SETS.items())
+    }
     result = {
         "settings": vars(args),
-        "images_per_second": {
-            str(size): measure(size, args.rounds, args.batches, args.num_workers)
-            for size in args.batch_sizes
-        },
+        "images_per_second": rates,
+        "tables": {"feed": table(rates)},
         "versions": {name: version(name) for name in ("dislab", "torch", "lightning", "numpy")},
         "python": platform.python_version(),
         "machine": platform.processor() or platform.machine(),

@@ -11,6 +11,7 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
+from dislab.datasets._bank import bank_rows
 from dislab.datasets._columns import Labels, Traits, labelled, unlabelled
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
@@ -92,7 +93,8 @@ class ArrayDataset(Dataset):
             tables: What `tables` returned, moved to the device of `index`.
             index: State numbers.
         """
-        return tables["images"][index]
+        images = tables["images"]
+        return bank_rows(images.flatten(1), index).view(len(index), *images.shape[1:])
 
     def provenance(self) -> dict[str, str]:
         """Checksum of the pixels in the order of their states."""
