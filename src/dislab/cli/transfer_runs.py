@@ -3,6 +3,8 @@
 import argparse
 import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,14 +40,30 @@ def score_runs(options: argparse.Namespace) -> None:
     Raises:
         InputError: A run, a scenario or a predictor cannot be used.
     """
-    for message in _NOT_THE_USERS:
-        warnings.filterwarnings("ignore", message)
-    for name in ("rank_zero", "setup"):  # which devices there are is no news of this command
-        logging.getLogger(f"lightning.pytorch.utilities.{name}").setLevel(logging.WARNING)
     plugins.load_all()
-    found = {one: _scored(Path(one), options) for one in dict.fromkeys(options.runs)}
+    with _quiet():
+        found = {one: _scored(Path(one), options) for one in dict.fromkeys(options.runs)}
     if len(found) > 1:
         print(f"\n{transfer_table(found)}")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leaves out what is no news to a user: Lightning's warnings, and which devices there are."""
+    loggers = [
+        logging.getLogger(f"lightning.pytorch.utilities.{name}") for name in ("rank_zero", "setup")
+    ]
+    levels = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
+        for message in _NOT_THE_USERS:
+            warnings.filterwarnings("ignore", message)
+        for logger in loggers:
+            logger.setLevel(logging.WARNING)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
 
 
 def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
