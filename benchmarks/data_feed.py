@@ -166,7 +166,7 @@ def prepared(
 
 def measure(
     dataset: Dataset, batch_size: int, rounds: int, batches: int, num_workers: int
-) -> dict[str, object]:
+) -> dict[str, dict[str, int]]:
     """Median and quartiles of the images a second of each way."""
     torch.set_num_threads(1)
     cpu = torch.device("cpu")
