@@ -1,0 +1,186 @@
+"""Transfer against disentanglement on the robot finger, after Dittadi et al. (2021).
+
+python benchmarks/reproduce/dittadi_finger.py [NAME …] [--full] [--runs FOLDER]
+
+Trains β-VAEs and Ada-GVAEs with and without input noise by `dislab fit`, each in a process of its
+own, scores their codes, adds synthetic codes that are mixed with the true factors, and writes
+benchmarks/results/dittadi_finger.json and docs/images/results/dittadi_*.png. A model that was
+trained or scored before is left alone, and one that was stopped goes on from its checkpoint. With
+names only these models are brought up to date, without the pictures. `--full` trains a part of the
+paper's sweep with its networks on 128×128 images, which is for a GPU, and keeps its results apart.
+"""
+
+import argparse
+import os
+import platform
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from dislab.runs import read_checkpoint
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+class Sweep(NamedTuple):
+    """What is trained, and on what.
+
+    Attributes:
+        side: Height and width that the images are drawn at, in pixels.
+        resize: Height and width that the networks see.
+        states: Images of the training set, each second one a partner of the one before it.
+        steps: Optimiser steps a model.
+        betas: Weights of the KL divergence.
+        seeds: Seeds of every setting.
+        encoded: Images of the training set that are encoded for scores.
+        labels: Labelled codes that predictors learn from.
+        options: What else differs from the configurations.
+    """
+
+    side: int
+    resize: int
+    states: int
+    steps: int
+    betas: tuple[float, ...]
+    seeds: int
+    encoded: int
+    labels: int
+    options: tuple[str, ...] = ()
+
+
+LAPTOP = Sweep(
+    side=64,
+    resize=32,
+    states=80_000,
+    steps=7000,
+    betas=(0.0625, 0.25),  # 1 and 4, as 32×32 images have a sixteenth of the paper's pixels
+    seeds=1,
+    encoded=40_000,
+    labels=5000,
+    options=(
+        "--model.encoder=small_networks.SmallEncoder",
+        "--model.decoder=small_networks.SmallDecoder",
+        "--model.regularizers.kl.warmup_steps=1000",
+        "--model.optimizer.init_args.lr=1e-3",
+        "--model.scheduler.init_args.milestones=[5000,6000]",
+        "--trainer.accelerator=cpu",
+    ),
+)
+
+FULL = Sweep(
+    side=128,
+    resize=128,
+    states=1_000_000,
+    steps=400_000,
+    betas=(1, 2, 4),
+    seeds=2,
+    encoded=100_000,
+    labels=10_000,
+    options=("--trainer.accelerator=gpu", "--checkpoint.every_n_train_steps=10000"),
+)
+
+
+class Cell(NamedTuple):
+    """One model.
+
+    Attributes:
+        weak: Whether it learns from pairs that differ in one factor.
+        beta: Weight of the KL divergence.
+        noise: Whether the encoder sees noise in training.
+        seed: Of weights, batches and draws.
+    """
+
+    weak: bool
+    beta: float
+    noise: bool
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        kind = "weak" if self.weak else "alone"
+        return f"{kind}_b{self.beta:g}_{'noise' if self.noise else 'clean'}_s{self.seed}"
+
+
+def cells(sweep: Sweep) -> list[Cell]:
+    """All models; both noises of one setting follow each other."""
+    return [
+        Cell(weak, beta, noise, seed)
+        for seed in range(sweep.seeds)
+        for beta in sweep.betas
+        for weak in (True, False)
+        for noise in (False, True)
+    ]
+
+
+def train(cell: Cell, sweep: Sweep, runs: Path) -> Path:
+    """The folder of a model's run, which is trained as far as it is not."""
+    run = runs / cell.name / "version_0"
+    last = run / "checkpoints" / "last.ckpt"
+    done = int(read_checkpoint(last)["global_step"]) if last.is_file() else 0
+    if done >= sweep.steps:
+        return run
+    command = [sys.executable, "-m", "dislab", "fit"]
+    command += [f"--resume={run}"] if done else options(cell, sweep, runs)
+    paths = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    finished = subprocess.run(
+        command,
+        env={"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if finished.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{finished.stdout}\n{finished.stderr}")
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"{cell.name}: {sweep.steps - done} steps, {seconds:.0f} s of processor time", flush=True)
+    with (run / "seconds.txt").open("a", encoding="utf-8") as file:  # one line a piece of training
+        file.write(f"{sweep.steps - done} {seconds:.1f}\n")
+    return run
+
+
+def options(cell: Cell, sweep: Sweep, runs: Path) -> list[str]:
+    """The command line of a model that starts afresh."""
+    return [
+        f"--config={ROOT / 'configs' / ('dittadi_weak' if cell.weak else 'dittadi_unsupervised')}.yaml",
+        f"--runs={runs}",
+        f"--name={cell.name}",
+        f"--seed_everything={cell.seed}",
+        f"--data.dataset.init_args.side={sweep.side}",
+        f"--data.dataset.init_args.states={sweep.states}",
+        "--data.dataset.init_args.partners=1",
+        f"--data.resize={sweep.resize}",
+        f"--data.batch_size={32 if cell.weak else 64}",  # as many images a step
+        f"--model.input_noise={'[0.03,0.15]' if cell.noise else '[0.0,0.0]'}",
+        f"--model.regularizers.kl.beta={cell.beta}",
+        f"--trainer.max_steps={sweep.steps}",
+        f"--trainer.val_check_interval={sweep.steps}",
+        "--trainer.check_val_every_n_epoch=null",
+        "--trainer.precision=bf16-mixed",
+        "--evaluate.metrics={}",
+        *sweep.options,
+    ]
+
+
+def main() -> None:
+    """Trains what has not been trained."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--runs", type=Path, default=Path("runs/dittadi_finger"))
+    args = parser.parse_args()
+    sweep = FULL if args.full else LAPTOP
+    for cell in cells(sweep):
+        if not args.names or cell.name in args.names:
+            train(cell, sweep, args.runs)
+
+
+if __name__ == "__main__":
+    main()
