@@ -11,175 +11,143 @@ paper's sweep with its networks on 128×128 images, which is for a GPU, and keep
 """
 
 import argparse
+import json
 import os
 import platform
-import resource
-import subprocess
-import sys
+from functools import partial
+from importlib.metadata import version
+from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from dislab.runs import read_checkpoint
+import finger_figures as figures
+import torch
+from finger_codes import Bank, Numbers, domains, encode, mixed, space
+from finger_tables import correlations, noise_effects, tables
+from finger_training import FULL, LAPTOP, Cell, Sweep, cells, train
+from finger_transfer import transfer
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+from dislab.metrics import evaluate
+from dislab.storage import atomic
 
-
-class Sweep(NamedTuple):
-    """What is trained, and on what.
-
-    Attributes:
-        side: Height and width that the images are drawn at, in pixels.
-        resize: Height and width that the networks see.
-        states: Images of the training set, each second one a partner of the one before it.
-        steps: Optimiser steps a model.
-        betas: Weights of the KL divergence.
-        seeds: Seeds of every setting.
-        encoded: Images of the training set that are encoded for scores.
-        labels: Labelled codes that predictors learn from.
-        options: What else differs from the configurations.
-    """
-
-    side: int
-    resize: int
-    states: int
-    steps: int
-    betas: tuple[float, ...]
-    seeds: int
-    encoded: int
-    labels: int
-    options: tuple[str, ...] = ()
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "docs" / "images" / "results"
+METRICS = ["MIG", "DCI", "SAP", "Modularity"]
+SHARES = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
+"""How much of the true factors synthetic codes hold."""
+SYNTHETIC_SEEDS = 2
 
 
-LAPTOP = Sweep(
-    side=64,
-    resize=32,
-    states=80_000,
-    steps=7000,
-    betas=(0.0625, 0.25),  # 1 and 4, as 32×32 images have a sixteenth of the paper's pixels
-    seeds=1,
-    encoded=40_000,
-    labels=5000,
-    options=(
-        "--model.encoder=small_networks.SmallEncoder",
-        "--model.decoder=small_networks.SmallDecoder",
-        "--model.regularizers.kl.warmup_steps=1000",
-        "--model.optimizer.init_args.lr=1e-3",
-        "--model.scheduler.init_args.milestones=[5000,6000]",
-        "--trainer.accelerator=cpu",
-    ),
-)
-
-FULL = Sweep(
-    side=128,
-    resize=128,
-    states=1_000_000,
-    steps=400_000,
-    betas=(1, 2, 4),
-    seeds=2,
-    encoded=100_000,
-    labels=10_000,
-    options=("--trainer.accelerator=gpu", "--checkpoint.every_n_train_steps=10000"),
-)
-
-
-class Cell(NamedTuple):
-    """One model.
-
-    Attributes:
-        weak: Whether it learns from pairs that differ in one factor.
-        beta: Weight of the KL divergence.
-        noise: Whether the encoder sees noise in training.
-        seed: Of weights, batches and draws.
-    """
-
-    weak: bool
-    beta: float
-    noise: bool
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """What its files are called."""
-        kind = "weak" if self.weak else "alone"
-        return f"{kind}_b{self.beta:g}_{'noise' if self.noise else 'clean'}_s{self.seed}"
-
-
-def cells(sweep: Sweep) -> list[Cell]:
-    """All models; both noises of one setting follow each other."""
-    return [
-        Cell(weak, beta, noise, seed)
-        for seed in range(sweep.seeds)
-        for beta in sweep.betas
-        for weak in (True, False)
-        for noise in (False, True)
-    ]
-
-
-def train(cell: Cell, sweep: Sweep, runs: Path) -> Path:
-    """The folder of a model's run, which is trained as far as it is not."""
+def measure(cell: Cell, sweep: Sweep, runs: Path, domain: dict[str, Bank]) -> dict[str, Any]:
+    """The record of a trained model."""
     run = runs / cell.name / "version_0"
-    last = run / "checkpoints" / "last.ckpt"
-    done = int(read_checkpoint(last)["global_step"]) if last.is_file() else 0
-    if done >= sweep.steps:
-        return run
-    command = [sys.executable, "-m", "dislab", "fit"]
-    command += [f"--resume={run}"] if done else options(cell, sweep, runs)
-    paths = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    finished = subprocess.run(
-        command,
-        env={"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if finished.returncode:
-        raise SystemExit(f"{' '.join(command)}\n{finished.stdout}\n{finished.stderr}")
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"{cell.name}: {sweep.steps - done} steps, {seconds:.0f} s of processor time", flush=True)
-    with (run / "seconds.txt").open("a", encoding="utf-8") as file:  # one line a piece of training
-        file.write(f"{sweep.steps - done} {seconds:.1f}\n")
-    return run
+    codes = encode(run, domain, runs / "codes" / f"{cell.name}.npz")
+    reconstruction, kl = (float(one) for one in codes.pop("losses"))
+    pieces = (run / "seconds.txt").read_text(encoding="utf-8").split()
+    return {
+        "kind": "weak" if cell.weak else "alone",
+        "beta": cell.beta,
+        "noise": cell.noise,
+        "seed": cell.seed,
+        "steps": sweep.steps,
+        "cpu_seconds": round(sum(float(one) for one in pieces[1::2])),
+        "losses": {"reconstruction": reconstruction, "kl": kl, "elbo": -reconstruction - kl},
+        **judged(codes, sweep, domain),
+    }
 
 
-def options(cell: Cell, sweep: Sweep, runs: Path) -> list[str]:
-    """The command line of a model that starts afresh."""
-    return [
-        f"--config={ROOT / 'configs' / ('dittadi_weak' if cell.weak else 'dittadi_unsupervised')}.yaml",
-        f"--runs={runs}",
-        f"--name={cell.name}",
-        f"--seed_everything={cell.seed}",
-        f"--data.dataset.init_args.side={sweep.side}",
-        f"--data.dataset.init_args.states={sweep.states}",
-        "--data.dataset.init_args.partners=1",
-        f"--data.resize={sweep.resize}",
-        f"--data.batch_size={32 if cell.weak else 64}",  # as many images a step
-        f"--model.input_noise={'[0.03,0.15]' if cell.noise else '[0.0,0.0]'}",
-        f"--model.regularizers.kl.beta={cell.beta}",
-        f"--trainer.max_steps={sweep.steps}",
-        f"--trainer.val_check_interval={sweep.steps}",
-        "--trainer.check_val_every_n_epoch=null",
-        "--trainer.precision=bf16-mixed",
-        "--evaluate.metrics={}",
-        *sweep.options,
-    ]
+def measure_mixed(share: float, seed: int, sweep: Sweep, domain: dict[str, Bank]) -> dict[str, Any]:
+    """The record of synthetic codes, which stand for encoders in distribution only."""
+    codes = {"seen": mixed(domain["seen"].positions(), share, seed)}
+    about = {"kind": "mixed", "noise": False, "share": share, "seed": seed}
+    return {**about, **judged(codes, sweep, domain)}
+
+
+def judged(codes: dict[str, Numbers], sweep: Sweep, domain: dict[str, Bank]) -> dict[str, Any]:
+    """Disentanglement and transfer of codes."""
+    positions = {name: domain[name].positions() for name in codes}
+    first = slice(sweep.scored)
+    found = evaluate(codes["seen"][first], positions["seen"][first], METRICS, space=space())
+    return {"scores": found, "transfer": transfer(codes, positions, sweep.labels, sweep.tested)}
+
+
+def recorded(path: Path, make: Any) -> dict[str, Any]:
+    """A record, made and written where there is none."""
+    if path.is_file():
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    record = dict(make())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, record)
+    print(path.stem, {key: round(one, 3) for key, one in record["scores"].items()}, flush=True)
+    return record
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """A JSON file, never seen half-written."""
+    with atomic(path) as temporary:
+        text = json.dumps(content, indent=1, sort_keys=True)
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def draw(found: dict[str, Any], runs: Path, domain: dict[str, Bank], prefix: str) -> None:
+    """The three pictures."""
+    models = list(found["models"].values())
+    names = list(space().names)
+    figures.against_dci(models, found["correlations"], PICTURES / f"{prefix}_transfer.png")
+    figures.of_noise(models, "GradientBoosting", names, PICTURES / f"{prefix}_noise.png")
+    trained = {key: one for key, one in found["models"].items() if one["kind"] != "mixed"}
+    order = sorted(trained, key=lambda key: trained[key]["scores"]["dci_hgbt_disentanglement"])
+    shown = {
+        f"{word} disentangled": runs / order[place] / "version_0"
+        for word, place in (("least", 0), ("most", -1))
+    }
+    figures.of_reconstructions(shown, domain, PICTURES / f"{prefix}_reconstructions.png")
 
 
 def main() -> None:
-    """Trains what has not been trained."""
+    """Makes what is missing, then tables and pictures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("names", nargs="*")
+    parser.add_argument("names", nargs="*", help="models, or `mixed` for the synthetic codes")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--runs", type=Path, default=Path("runs/dittadi_finger"))
     args = parser.parse_args()
-    sweep = FULL if args.full else LAPTOP
+    torch.set_num_threads(1)
+    sweep, prefix = (FULL, "dittadi_full") if args.full else (LAPTOP, "dittadi")
+    domain = domains(sweep.side, sweep.resize, sweep.states, sweep.encoded)
+    models: dict[str, dict[str, Any]] = {}
     for cell in cells(sweep):
         if not args.names or cell.name in args.names:
             train(cell, sweep, args.runs)
+            path = args.runs / "records" / f"{cell.name}.json"
+            make = partial(measure, cell, sweep, args.runs, domain)
+            models[cell.name] = recorded(path, make)
+    for seed, share in product(range(SYNTHETIC_SEEDS), SHARES):
+        if not args.names or "mixed" in args.names:
+            name = f"mixed_{share:g}_s{seed}"
+            make = partial(measure_mixed, share, seed, sweep, domain)
+            models[name] = recorded(args.runs / "records" / f"{name}.json", make)
+    if not args.names:
+        found = summary(models, sweep)
+        name = "dittadi_finger_full" if args.full else "dittadi_finger"
+        write(ROOT / "benchmarks" / "results" / f"{name}.json", found)
+        draw(found, args.runs, domain, prefix)
+
+
+def summary(models: dict[str, dict[str, Any]], sweep: Sweep) -> dict[str, Any]:
+    """Everything that is known, as it is published."""
+    return {
+        "command": "python benchmarks/reproduce/dittadi_finger.py",
+        "sweep": sweep._asdict(),
+        "hardware": f"{os.cpu_count()}-core {platform.machine()}, one thread",
+        "versions": {one: version(one) for one in ("dislab", "torch", "lightning", "scikit-learn")}
+        | {"python": platform.python_version()},
+        "models": models,
+        "correlations": correlations(models),
+        "noise": noise_effects(models),
+        "tables": tables(models),
+    }
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ MEASURED = 2000
 """Images of the training set whose loss is measured, without noise."""
 
 
-class Domain(NamedTuple):
+class Bank(NamedTuple):
     """Images that are encoded.
 
     Attributes:
@@ -44,7 +44,7 @@ class Domain(NamedTuple):
         return np.asarray(self.data.dataset.factors.positions(self.states.numpy()), np.int64)
 
 
-def domains(side: Side, resize: int, states: int, encoded: int) -> dict[str, Domain]:
+def domains(side: Side, resize: int, states: int, encoded: int) -> dict[str, Bank]:
     """The training set, the held-out hues and the second domain."""
     seen = RobotFinger(side=side, states=states, partners=1)
     order = torch.from_numpy(np.random.default_rng(0).permutation(states)[:encoded])
@@ -54,7 +54,7 @@ def domains(side: Side, resize: int, states: int, encoded: int) -> dict[str, Dom
         "look": (RobotFingerPseudoReal(side=side), torch.arange(1800)),
     }
     return {
-        name: Domain(SingleData(dataset, resize=resize), index)
+        name: Bank(SingleData(dataset, resize=resize), index)
         for name, (dataset, index) in found.items()
     }
 
@@ -64,7 +64,7 @@ def space() -> FactorSpace:
     return RobotFinger(states=2).factors
 
 
-def encode(run: Path, domain: dict[str, Domain], path: Path) -> dict[str, Numbers]:
+def encode(run: Path, domain: dict[str, Bank], path: Path) -> dict[str, Numbers]:
     """Codes of each domain's images by its name, and the `losses`, from a file once it exists."""
     if not path.is_file():
         device = "cuda" if torch.cuda.is_available() else "cpu"
