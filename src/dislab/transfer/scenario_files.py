@@ -1,0 +1,154 @@
+"""Scenarios in files: those that come with dislab, and the user's own."""
+
+import importlib.resources
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from dislab.errors import InputError, nearest
+from dislab.transfer.scenario import Scenario
+
+KEYS: Final = (
+    "about",
+    "made_for",
+    "train",
+    "test",
+    "encoder",
+    "shifted",
+    "also_without",
+    "dataset",
+)
+"""What a file may hold."""
+
+_SHIPPED: Final = importlib.resources.files("dislab.transfer") / "scenarios"
+
+
+def shipped() -> list[str]:
+    """Names of the scenarios that come with dislab, in alphabetical order."""
+    return sorted(
+        entry.name.removesuffix(".yaml")
+        for entry in _SHIPPED.iterdir()
+        if entry.name.endswith(".yaml")
+    )
+
+
+def made_for(dataset: str) -> list[Scenario]:
+    """The scenarios that come with dislab for one data set.
+
+    Args:
+        dataset: Class name of a data set.
+    """
+    return [one for one in map(load_scenario, shipped()) if one.made_for == dataset]
+
+
+def load_scenarios(names: Sequence[str | Scenario]) -> list[Scenario]:
+    """Several scenarios, each of a name of its own.
+
+    Args:
+        names: Shipped names, paths of YAML files, or scenarios.
+
+    Raises:
+        InputError: One does not exist or is no scenario, two share a name, or there is none.
+    """
+    if not names:
+        raise InputError(f"no scenario was chosen; {_listing()}")
+    found = [one if isinstance(one, Scenario) else load_scenario(one) for one in names]
+    known = [one.name for one in found]
+    if twice := sorted({name for name in known if known.count(name) > 1}):
+        raise InputError(f"two scenarios are called {', '.join(twice)}; rename one of the files")
+    return found
+
+
+def load_scenario(name: str) -> Scenario:
+    """One scenario, called like its file.
+
+    Args:
+        name: A shipped name, or the path of a YAML file.
+
+    Raises:
+        InputError: It does not exist, or is no scenario; the message says what is allowed.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"the scenario {name} cannot be read: {error}") from error
+        return _parsed(path.stem, text, name)
+    if name not in shipped():
+        close = nearest(name, shipped())
+        hint = f" (did you mean {close}?)" if close else ""
+        raise InputError(f"there is no scenario {name!r}{hint}; {_listing()}")
+    return _parsed(name, (_SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
+
+
+def _parsed(name: str, text: str, origin: str) -> Scenario:
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"the scenario {origin} is no YAML: {said}") from error
+    if not isinstance(content, dict) or not {"train", "test"} <= content.keys():
+        raise InputError(
+            f"the scenario {origin} needs train and test, each with conditions on factors, such as "
+            "train: {color: 0}; {} stands for all states"
+        )
+    for key in content:
+        if key not in KEYS:
+            close = nearest(str(key), KEYS)
+            hint = f" (did you mean {close}?)" if close else ""
+            raise InputError(
+                f"the scenario {origin} has no setting {key!r}{hint}; it has {', '.join(KEYS)}"
+            )
+    dataset, settings = _dataset(content.get("dataset"), origin)
+    return Scenario(
+        name,
+        _selection(content, "train", origin),
+        _selection(content, "test", origin),
+        content.get("encoder", "in"),
+        _names(content, "shifted", origin),
+        _names(content, "also_without", origin),
+        dataset,
+        settings,
+        str(content.get("made_for") or ""),
+        str(content.get("about") or ""),
+    )
+
+
+def _selection(content: dict[str, Any], key: str, origin: str) -> dict[str, Any]:
+    selection = content[key] or {}
+    if not isinstance(selection, dict):
+        raise InputError(
+            f"the scenario {origin}: {key} is {selection!r}; it holds conditions on factors, such "
+            "as {color: [0, 120]} or {x: {min: 0.5}}"
+        )
+    return selection
+
+
+def _names(content: dict[str, Any], key: str, origin: str) -> tuple[str, ...]:
+    names = content.get(key) or []
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"the scenario {origin}: {key} is {names!r}; it lists names of factors")
+    return tuple(names)
+
+
+def _dataset(given: object, origin: str) -> tuple[str, dict[str, Any]]:
+    if given is None:
+        return "", {}
+    if isinstance(given, str):
+        return given, {}
+    if isinstance(given, dict) and isinstance(given.get("class_path"), str):
+        settings = given.get("init_args") or {}
+        if given.keys() <= {"class_path", "init_args"} and isinstance(settings, dict):
+            return given["class_path"], settings
+    raise InputError(
+        f"the scenario {origin}: dataset is {given!r}; it is a class name, or class_path with "
+        "init_args"
+    )
+
+
+def _listing() -> str:
+    return f"with dislab come {', '.join(shipped())}, and a path names a YAML file of your own"

@@ -1,0 +1,104 @@
+"""Transfer scores of plain arrays."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.transfer.choices import Choices, builders
+from dislab.transfer.domain import Array, Domain
+from dislab.transfer.plan import Sizes, check_names, check_sizes, matching, plan
+from dislab.transfer.scenario import Scenario
+from dislab.transfer.scenario_files import load_scenarios
+from dislab.transfer.scoring import score_plans, tested_on
+from dislab.transfer.transfer import Transfer
+
+Scenarios: TypeAlias = Sequence[str | Scenario]
+"""Shipped names, paths of YAML files, or scenarios."""
+
+
+def transfer_scores(
+    codes: Array,
+    factors: Array,
+    space: FactorSpace,
+    scenarios: Scenarios,
+    predictors: Choices = None,
+    labels: int = 10_000,
+    tested: int = 5_000,
+    seed: int = 0,
+    others: Mapping[str, Domain] | None = None,
+) -> Transfer:
+    """Errors of predictors under the shifts of some scenarios, for the codes of one encoder.
+
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4. Circular factors are
+    predicted as the numbers they are given in, without wrapping round.
+
+    Args:
+        codes: One row an image, one column a latent.
+        factors: Positions: value numbers 0, 1, 2, …, one row an image, one column a factor.
+        space: The factors and their values, which the conditions of scenarios refer to.
+        scenarios: Shipped names, paths of YAML files, or scenarios.
+        predictors: Class names of plug-ins, classes, partials of classes, or a dictionary of any
+            of these by names of your own; boosted trees and an MLP unless given.
+        labels: How many images a predictor learns from; fewer where there are fewer.
+        tested: How many images of each distribution it is tested on, likewise.
+        seed: Decides the images, and seeds every predictor that draws and was not given a seed.
+        others: By the name of each scenario that tests on another data set, codes and factors of
+            that set, by the same encoder.
+
+    Raises:
+        InputError: The arrays, a scenario, a predictor or a number cannot be used; the message
+            says why.
+    """
+    if codes.ndim != 2:
+        raise InputError(
+            f"codes have shape (image, latent), not {tuple(codes.shape)}; for several runs there "
+            "is transfer_scores_of_runs"
+        )
+    return transfer_scores_of_runs(
+        codes, factors, space, scenarios, predictors, labels, tested, seed, others
+    )[0]
+
+
+def transfer_scores_of_runs(
+    codes: Array,
+    factors: Array,
+    space: FactorSpace,
+    scenarios: Scenarios,
+    predictors: Choices = None,
+    labels: int = 10_000,
+    tested: int = 5_000,
+    seed: int = 0,
+    others: Mapping[str, Domain] | None = None,
+) -> list[Transfer]:
+    """The same for several encoders of the same images, whose predictors are fitted together.
+
+    Args:
+        codes: Shape (run, image, latent).
+        factors: As for `transfer_scores`; they are those of all runs.
+        space: As for `transfer_scores`.
+        scenarios: As for `transfer_scores`.
+        predictors: As for `transfer_scores`.
+        labels: As for `transfer_scores`.
+        tested: As for `transfer_scores`.
+        seed: As for `transfer_scores`.
+        others: As for `transfer_scores`, with codes of shape (run, image, latent).
+
+    Raises:
+        InputError: As for `transfer_scores`.
+    """
+    sizes = Sizes(labels, tested, seed)
+    check_sizes(sizes)
+    bank = Domain(codes, factors, space).checked()
+    chosen = load_scenarios(scenarios)
+    domains = {name: other.checked(runs=len(bank.codes)) for name, other in (others or {}).items()}
+    plans = []
+    for scenario in chosen:
+        check_names(scenario, space)
+        tests = tested_on(scenario, bank, domains)
+        trainable = matching(scenario, space, np.asarray(bank.factors), scenario.train)
+        testable = matching(scenario, tests.space, np.asarray(tests.factors), scenario.test)
+        plans.append(plan(scenario, trainable, testable, sizes))
+    return score_plans(bank, plans, builders(predictors, seed), domains, sizes)

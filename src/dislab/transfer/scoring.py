@@ -1,0 +1,239 @@
+"""Predictors fitted and judged on planned images."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from dislab.base import Predictor, PredictorBuilder
+from dislab.errors import InputError
+from dislab.factors import Indices
+from dislab.metrics.evaluation import versions
+from dislab.transfer.choices import made, settings_of
+from dislab.transfer.domain import Domain
+from dislab.transfer.plan import Plan, Sizes
+from dislab.transfer.scenario import Scenario
+from dislab.transfer.targets import Column, columns_of, targets_of
+from dislab.transfer.transfer import Transfer
+
+
+def score_plans(
+    bank: Domain,
+    plans: Sequence[Plan],
+    predictors: Mapping[str, PredictorBuilder],
+    others: Mapping[str, Domain],
+    sizes: Sizes,
+) -> list[Transfer]:
+    """One result a run; predictors of equal training images are fitted once.
+
+    Args:
+        bank: Checked codes and factors of training.
+        plans: The images of each scenario, by their rows.
+        predictors: Makes the predictors, by the user's names.
+        others: Checked codes and factors of other data sets, by the names of scenarios.
+        sizes: What the plans were drawn with, for the record.
+
+    Raises:
+        InputError: A scenario leaves no factor to predict, or a predictor cannot be built.
+    """
+    teams: dict[bytes, _Team] = {}
+    results = [
+        Transfer({}, {}, {}, {}, _provenance(bank, sizes), [n for one in plans for n in one.notes])
+        for _ in range(len(bank.codes))
+    ]
+    for one in tqdm(plans, desc="transfer", unit=" scenarios", leave=False, disable=None):
+        key = one.train.tobytes()
+        if key not in teams:
+            teams[key] = _fitted(one, bank, predictors)
+        tests = tested_on(one.scenario, bank, others)
+        _judge(one, teams[key], bank, tests, results)
+    for result in results:
+        for team in teams.values():
+            result.predictors.update(team.settings)
+    return results
+
+
+def tested_on(scenario: Scenario, bank: Domain, others: Mapping[str, Domain]) -> Domain:
+    """Where the test images of a scenario are.
+
+    Args:
+        scenario: The scenario.
+        bank: Codes and factors of training.
+        others: Codes and factors of other data sets, by the names of scenarios.
+
+    Raises:
+        InputError: It tests on another data set, which was not given.
+    """
+    if not scenario.dataset:
+        return bank
+    if scenario.name not in others:
+        raise InputError(
+            f"scenario {scenario.name} tests on {scenario.dataset}; give codes and factors of its "
+            f"images as others: {{{scenario.name!r}: Domain(…)}}, or leave the scenario out"
+        )
+    return others[scenario.name]
+
+
+class _Team(NamedTuple):
+    """Predictors that learnt from the same images.
+
+    Attributes:
+        columns: What they learnt.
+        constant: Factors that stood still.
+        predictors: By name.
+        settings: The record of each.
+    """
+
+    columns: list[Column]
+    constant: list[str]
+    predictors: dict[str, Predictor]
+    settings: dict[str, dict[str, Any]]
+
+
+def _fitted(one: Plan, bank: Domain, predictors: Mapping[str, PredictorBuilder]) -> _Team:
+    columns, constant = columns_of(bank.space, np.asarray(bank.factors)[one.train])
+    if not columns:
+        raise InputError(
+            f"scenario {one.scenario.name}: {', '.join(constant)} took one value only in the "
+            f"{len(one.train):,} images to learn from, and no other factor is left; widen train"
+        )
+    found = targets_of(columns, bank, one.train)
+    targets = torch.stack([target for target in found if target is not None], 1)
+    codes = _rows(bank, one.train)
+    team = _Team(columns, constant, {}, {})
+    for name, build in predictors.items():
+        predictor = made(name, build, codes.shape[2], tuple(column.classes for column in columns))
+        predictor.fit(codes, targets.to(codes))
+        team.predictors[name] = predictor
+        team.settings[name] = settings_of(build, predictor)
+    return team
+
+
+def _judge(
+    one: Plan, team: _Team, bank: Domain, tests: Domain, results: Sequence[Transfer]
+) -> None:
+    """Adds the numbers of one scenario to the result of each run."""
+    scenario = one.scenario
+    wanted = {
+        "in_distribution": (bank, one.held),
+        "error": (tests, one.test),
+    }
+    truths = {key: targets_of(team.columns, *where) for key, where in wanted.items()}
+    there = {
+        column.factor.name
+        for column, truth in zip(team.columns, truths["error"], strict=True)
+        if truth is not None
+    }
+    learnt = dict.fromkeys(column.factor.name for column in team.columns)
+    absent = [name for name in learnt if name not in there]
+    counted = _counted(scenario, team, absent)
+    for result in results:
+        result.parts[scenario.name] = {}
+        result.scenarios[scenario.name] = {
+            **scenario.record(),
+            "images": one.counts,
+            "constant": team.constant,
+            "absent": absent,
+        }
+    for name, predictor in team.predictors.items():
+        found = {
+            key: _agreement(predictor.predict(_rows(*where)), truths[key])
+            for key, where in wanted.items()
+        }
+        for run, result in enumerate(results):
+            part = _part(team.columns, {key: table[run] for key, table in found.items()})
+            result.parts[scenario.name][name] = part
+            result.values.update(_means(f"{scenario.name}/{name}", scenario, part, counted))
+
+
+def _counted(scenario: Scenario, team: _Team, absent: Sequence[str]) -> list[str]:
+    """Factors that count in the means."""
+    left_out = {*scenario.shifted, *absent}
+    learnt = dict.fromkeys(column.factor.name for column in team.columns)
+    counted = [name for name in learnt if name not in left_out]
+    if not counted:
+        raise InputError(
+            f"scenario {scenario.name}: no factor is left for the mean: "
+            f"{', '.join(scenario.shifted) or 'none'} shifts, {', '.join(team.constant) or 'none'} "
+            f"stands still in training, and the test has no {', '.join(absent) or 'others'}; "
+            "leave fewer out"
+        )
+    return counted
+
+
+def _agreement(predicted: Tensor, truths: Sequence[Tensor | None]) -> Tensor:
+    """Mean absolute difference, and share of equal ones; shape (run, target, 2).
+
+    Both are NaN for a target that the images do not have.
+    """
+    predicted = predicted.detach().double().cpu()
+    missing = torch.full((len(predicted), 2), torch.nan, dtype=torch.float64)
+    rows = []
+    for number, truth in enumerate(truths):
+        if truth is None:
+            rows.append(missing)
+            continue
+        distance = (predicted[..., number] - truth).abs()
+        rows.append(torch.stack([distance.mean(1), (distance == 0).double().mean(1)], 1))
+    return torch.stack(rows, 1)
+
+
+def _part(columns: Sequence[Column], found: Mapping[str, Tensor]) -> dict[str, dict[str, float]]:
+    """Errors and accuracies of one run and one predictor, by factor."""
+    part: dict[str, dict[str, float]] = {
+        key: {} for key in ("error", "in_distribution", "accuracy", "accuracy_in_distribution")
+    }
+    for number, column in enumerate(columns):
+        for key, table in found.items():
+            distance, equal = table[number].tolist()
+            if np.isnan(equal):
+                continue
+            if column.classes:
+                key = {"error": "accuracy"}.get(key, f"accuracy_{key}")
+            part[key][column.factor.name] = equal if column.classes else distance
+    return part
+
+
+def _means(
+    name: str,
+    scenario: Scenario,
+    part: Mapping[str, Mapping[str, float]],
+    counted: Sequence[str],
+) -> dict[str, float]:
+    fewer = [one for one in counted if one not in scenario.also_without]
+    without = f"/without_{'_'.join(scenario.also_without)}"
+    means = {
+        name: _mean(part["error"], counted),
+        f"{name}/in_distribution": _mean(part["in_distribution"], counted),
+    }
+    if len(fewer) < len(counted):
+        means[f"{name}{without}"] = _mean(part["error"], fewer)
+        means[f"{name}{without}/in_distribution"] = _mean(part["in_distribution"], fewer)
+    for key in ("accuracy", "accuracy_in_distribution"):
+        means[f"{name}/{key}"] = _mean(part[key], counted)
+    return {key: value for key, value in means.items() if value is not None}
+
+
+def _mean(table: Mapping[str, float], names: Sequence[str]) -> Any:
+    """None where there is nothing to average."""
+    found = [table[name] for name in names if name in table]
+    return sum(found) / len(found) if found else None
+
+
+def _rows(domain: Domain, rows: Indices) -> Tensor:
+    codes = domain.codes
+    assert isinstance(codes, Tensor)
+    return codes[:, torch.from_numpy(rows).to(codes.device)]
+
+
+def _provenance(bank: Domain, sizes: Sizes) -> dict[str, Any]:
+    return {
+        **sizes._asdict(),
+        "runs": len(bank.codes),
+        "latents": bank.codes.shape[2],
+        "factors": dict(zip(bank.space.names, bank.space.sizes, strict=True)),
+        "versions": versions(),
+    }
