@@ -22,10 +22,11 @@ MARKERS: Final = {False: "o", True: "^"}
 NOISES: Final = {False: "without noise", True: "with noise"}
 
 
-def keep(figure: Figure, path: Path) -> None:
-    """Writes a figure as a PNG of few colours, which is small."""
+def keep(figure: Figure, path: Path, colours: int = 64) -> None:
+    """Writes a figure as a PNG of few colours, which is small; with 0 of all its colours."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels(figure)).quantize(128).save(path, optimize=True)
+    image = Image.fromarray(pixels(figure))
+    (image.quantize(colours) if colours else image).save(path, optimize=True)
 
 
 def against_dci(models: list[Record], rho: dict[str, Any], path: Path) -> None:
@@ -76,13 +77,16 @@ def of_noise(models: list[Record], predictor: str, factors: list[str], path: Pat
     """What input noise changes: the error of each model, and of each factor where encoders fail."""
     trained = [one for one in models if one["kind"] != "mixed"]
     figure = Figure(figsize=(11, 3.4), dpi=90, layout="constrained")
+    lowest = min(one["beta"] for one in trained)
     left, *others = figure.subplots(1, 3, width_ratios=(1.3, 1, 1))
     for place, scenario in enumerate(SCENARIOS):
         for one in (one for one in trained if not one["noise"]):
             pair = [one, *(two for two in trained if two["noise"] and _same(one, two))]
             errors = [two["transfer"][scenario][predictor]["error"] for two in pair]
             x = place + np.array([-0.18, 0.18])[: len(errors)]
-            left.plot(x, errors, color=COLOURS[one["kind"]], lw=1, marker="o", ms=4)
+            label = None if place else f"{LABELS[one['kind']]}, β {one['beta']:g}"
+            style = "-" if one["beta"] == lowest else "--"
+            left.plot(x, errors, style, c=COLOURS[one["kind"]], lw=1, marker="o", ms=4, label=label)
     left.set_xticks(range(len(SCENARIOS)), SCENARIOS)
     left.set_title(f"{predictor}: without noise → with noise", fontsize=9)
     left.set_ylabel("error", fontsize=9)
@@ -98,9 +102,9 @@ def of_noise(models: list[Record], predictor: str, factors: list[str], path: Pat
             panel.bar(x, heights, 0.4, color=colour, label=NOISES[noise])
         panel.set_xticks(range(len(factors)), factors, rotation=45)
         panel.set_title(f"{scenario}, {predictor}, mean over models", fontsize=9)
-        panel.legend(fontsize=8, frameon=False)
     for panel in (left, *others):
-        panel.set_ylim(bottom=0)
+        panel.set_ylim(0, 1.35 * panel.get_ylim()[1])  # leaves room for the legend
+        panel.legend(fontsize=8, frameon=False, loc="upper left", ncols=2)
         panel.grid(alpha=0.3, axis="y")
         panel.tick_params(labelsize=8)
     keep(figure, path)
@@ -112,7 +116,7 @@ def _same(one: Record, two: Record) -> bool:
 
 
 def of_reconstructions(
-    runs: dict[str, Path], domain: dict[str, Bank], path: Path, count: int = 5
+    runs: dict[str, Path], domain: dict[str, Bank], path: Path, count: int = 4
 ) -> None:
     """Images of each domain, and what some models make of them; one row a model."""
     images = [data.images(states[7 : 7 + count]) for data, states in domain.values()]
@@ -122,4 +126,4 @@ def of_reconstructions(
         rows += [load_run(run).reconstruct(inputs) for run in runs.values()]
     grid = torch.stack(rows).float().numpy()
     title = "Training set, held-out hues (OOD2-A), second domain (OOD2-B)"
-    keep(image_grid(grid, ["image", *runs], title=title, blocks=len(domain)), path)
+    keep(image_grid(grid, ["image", *runs], title=title, blocks=len(domain)), path, 0)
