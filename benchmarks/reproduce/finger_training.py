@@ -22,6 +22,7 @@ class Sweep(NamedTuple):
         side: Height and width that the images are drawn at, in pixels.
         resize: Height and width that the networks see.
         states: Images of the training set, each second one a partner of the one before it.
+        pairs: Pairs in a batch of weak supervision; a batch of single images has 64.
         steps: Optimiser steps a model.
         betas: Weights of the KL divergence.
         seeds: Seeds of every setting.
@@ -35,6 +36,7 @@ class Sweep(NamedTuple):
     side: Side
     resize: int
     states: int
+    pairs: int
     steps: int
     betas: tuple[float, ...]
     seeds: int
@@ -49,6 +51,7 @@ LAPTOP = Sweep(
     side=64,
     resize=32,
     states=80_000,
+    pairs=32,  # as many images a step as without supervision
     steps=4000,
     betas=(0.0625, 0.25),  # 1 and 4, as 32×32 images have a sixteenth of the paper's pixels
     seeds=1,
@@ -70,6 +73,7 @@ FULL = Sweep(
     side=128,
     resize=128,
     states=1_000_000,
+    pairs=64,
     steps=400_000,
     betas=(1, 2, 4),
     seeds=2,
@@ -154,7 +158,7 @@ def options(cell: Cell, sweep: Sweep, runs: Path) -> list[str]:
         f"--data.dataset.init_args.states={sweep.states}",
         "--data.dataset.init_args.partners=1",
         f"--data.resize={sweep.resize}",
-        f"--data.batch_size={32 if cell.weak else 64}",  # as many images a step
+        f"--data.batch_size={sweep.pairs if cell.weak else 64}",
         f"--model.input_noise={'[0.03,0.15]' if cell.noise else '[0.0,0.0]'}",
         f"--model.regularizers.kl.beta={cell.beta}",
         f"--trainer.max_steps={sweep.steps}",
