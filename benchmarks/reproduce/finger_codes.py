@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import small_networks  # noqa: F401  # checkpoints name its classes, and only what is imported loads
 import torch
 from torch import Tensor
 

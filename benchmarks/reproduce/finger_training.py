@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -125,6 +126,8 @@ def train(cell: Cell, sweep: Sweep, runs: Path) -> Path:
     done = int(read_checkpoint(last)["global_step"]) if last.is_file() else 0
     if done >= sweep.steps:
         return run
+    if not done:  # stopped before its first checkpoint
+        shutil.rmtree(run, ignore_errors=True)
     command = [sys.executable, "-m", "dislab", "fit"]
     command += [f"--resume={run}"] if done else options(cell, sweep, runs)
     paths = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
