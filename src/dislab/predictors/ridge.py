@@ -8,6 +8,8 @@ from torch import Tensor
 
 from dislab.base import Predictor
 from dislab.functional.checks import check_at_least
+from dislab.functional.prediction_inputs import check_codes, check_lesson
+from dislab.functional.standard_codes import Standard, standard
 
 
 @final
@@ -32,9 +34,10 @@ class Ridge(Predictor):
     def __init__(self, latent_dim: int, classes: tuple[int, ...], penalty: float = 1.0) -> None:
         check_at_least("penalty", penalty, 0)
         self.latent_dim = latent_dim
-        self.classes = classes
+        self.classes = tuple(classes)
         self.penalty = penalty
-        self._centre = self._scale = self._weights = self._offset = torch.empty(0)
+        self._standard = Standard(torch.empty(0), torch.empty(0))
+        self._weights = self._offset = torch.empty(0)
 
     def fit(
         self,
@@ -46,18 +49,20 @@ class Ridge(Predictor):
         Args:
             codes: What each run makes of the same images.
             targets: Values in [0, 1] or class numbers, one column a factor.
+
+        Raises:
+            InputError: Codes or targets do not fit or are not finite.
         """
-        codes, wanted = codes.double(), self._columns(targets.to(codes.device))
-        self._centre = codes.mean(1, keepdim=True)
-        spread = codes.std(1, correction=0, keepdim=True)
-        self._scale = torch.where(spread > 0, spread.clamp_min(1e-300).reciprocal(), 0.0)
+        check_lesson(codes, targets, self.latent_dim, self.classes)
+        self._standard = standard(codes.detach())
+        known = self._standard.of(codes.detach())
+        wanted = self._columns(targets.to(codes.device))
         self._offset = wanted.mean(0)
-        standard = (codes - self._centre) * self._scale
-        gram = standard.mT @ standard
+        gram = known.mT @ known
         gram.diagonal(dim1=1, dim2=2).add_(self.penalty)
         # the least norm where the codes do not decide: a dead latent leaves a row of zeros
         inverse = torch.linalg.pinv(gram, hermitian=True)
-        self._weights = inverse @ (standard.mT @ (wanted - self._offset))
+        self._weights = inverse @ (known.mT @ (wanted - self._offset))
 
     def predict(
         self, codes: Float[Tensor, "run image latent"]
@@ -66,10 +71,12 @@ class Ridge(Predictor):
 
         Args:
             codes: What each run makes of the same images, on any device.
+
+        Raises:
+            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
         """
-        device = self._weights.device
-        standard = (codes.to(device).double() - self._centre) * self._scale
-        found = standard @ self._weights + self._offset
+        check_codes(codes, self.latent_dim, len(self._weights))
+        found = self._standard.of(codes.detach()) @ self._weights + self._offset
         parts = torch.split(found, [max(1, count) for count in self.classes], dim=2)
         columns = [
             part.argmax(2) if count else part[..., 0]

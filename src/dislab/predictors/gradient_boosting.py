@@ -1,0 +1,132 @@
+"""Prediction with gradient-boosted trees."""
+
+from typing import Literal, final
+
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Predictor
+from dislab.errors import InputError
+from dislab.functional.checks import check_at_least
+from dislab.functional.prediction_inputs import check_codes, check_lesson
+from dislab.learners.column_models import ColumnModel, fitted_columns, predicted_columns
+
+Engine = Literal["histogram", "exact"]
+"""Splits between the bins of a histogram, or between any two codes."""
+
+
+@final
+class GradientBoosting(Predictor):
+    """Boosted trees for each factor, which cannot leave the range of what they learnt from.
+
+    A number is regressed with squared errors, a kind classified with the logistic or softmax loss.
+    `exact` is scikit-learn's `GradientBoostingRegressor` or `GradientBoostingClassifier`, and
+    `histogram` its `HistGradientBoostingRegressor` or `HistGradientBoostingClassifier` with the
+    same depth, rounds, rate and smallest leaf of one image, and without early stopping. A factor
+    with one value in all images is predicted to have it.
+
+    Friedman (2001), https://doi.org/10.1214/aos/1013203451.
+
+    Args:
+        latent_dim: Number of latents.
+        classes: Number of classes of each factor; 0 for a number in [0, 1].
+        engine: `histogram`, with up to 255 bins a latent, or `exact`, which takes over a hundred
+            times as long.
+        rounds: Number of boosting rounds, each with one tree, or one a class.
+        depth: Largest depth of a tree.
+        rate: Shrinkage of each tree.
+        seed: Seed of the order in which equally good splits are tried.
+
+    Raises:
+        InputError: The engine is unknown, or a setting is too small.
+    """
+
+    engines = ("scikit-learn",)
+
+    def __init__(
+        self,
+        latent_dim: int,
+        classes: tuple[int, ...],
+        engine: Engine = "histogram",
+        rounds: int = 100,
+        depth: int = 3,
+        rate: float = 0.1,
+        seed: int = 0,
+    ) -> None:
+        if engine not in ("histogram", "exact"):
+            raise InputError(
+                f"there is no engine {engine!r} for GradientBoosting; give histogram or exact"
+            )
+        check_at_least("rounds", rounds, 1)
+        check_at_least("depth", depth, 1)
+        check_at_least("rate", rate, 0)
+        self.latent_dim = latent_dim
+        self.classes = tuple(classes)
+        self.engine = engine
+        self.rounds = rounds
+        self.depth = depth
+        self.rate = rate
+        self.seed = seed
+        self._models: list[list[ColumnModel]] = []
+
+    def fit(
+        self,
+        codes: Float[Tensor, "run image latent"],
+        targets: Float[Tensor, "image factor"],
+    ) -> None:
+        """Learns from scratch.
+
+        Args:
+            codes: What each run makes of the same images.
+            targets: Values in [0, 1] or class numbers, one column a factor.
+
+        Raises:
+            InputError: Codes or targets do not fit or are not finite.
+        """
+        check_lesson(codes, targets, self.latent_dim, self.classes)
+        self._models = fitted_columns(codes, targets, self.classes, self._model)
+
+    def predict(
+        self, codes: Float[Tensor, "run image latent"]
+    ) -> Float[Tensor, "run image factor"]:
+        """Values or class numbers; only classes that `fit` saw.
+
+        Args:
+            codes: What each run makes of the same images, on any device.
+
+        Raises:
+            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
+        """
+        check_codes(codes, self.latent_dim, len(self._models))
+        return predicted_columns(self._models, codes)
+
+    def _model(self, kind: bool) -> ColumnModel:
+        from sklearn import ensemble
+
+        model: ColumnModel
+        if self.engine == "exact":
+            exact = (
+                ensemble.GradientBoostingClassifier if kind else ensemble.GradientBoostingRegressor
+            )
+            model = exact(
+                n_estimators=self.rounds,
+                max_depth=self.depth,
+                learning_rate=self.rate,
+                random_state=self.seed,
+            )
+        else:
+            histogram = (
+                ensemble.HistGradientBoostingClassifier
+                if kind
+                else ensemble.HistGradientBoostingRegressor
+            )
+            model = histogram(
+                max_iter=self.rounds,
+                max_depth=self.depth,
+                learning_rate=self.rate,
+                max_leaf_nodes=None,
+                min_samples_leaf=1,
+                early_stopping=False,
+                random_state=self.seed,
+            )
+        return model

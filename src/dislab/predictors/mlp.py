@@ -1,0 +1,158 @@
+"""Prediction with multilayer perceptrons."""
+
+from typing import Final, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Predictor
+from dislab.functional.checks import check_at_least
+from dislab.functional.draws import device_generator, mix
+from dislab.functional.prediction_inputs import check_codes, check_lesson
+from dislab.functional.standard_codes import Standard, standard
+from dislab.learners.stacked_networks import Lesson, decided, first_layers, train
+
+NETWORKS_AT_ONCE: Final = 512
+"""Networks that an accelerator trains together; a CPU gains nothing by more than one run."""
+
+
+@final
+class MLP(Predictor):
+    """A multilayer perceptron for each factor and run, all of them trained in batched products.
+
+    Networks share no weights, but start from the same ones and see the same batches. Codes and
+    numbers are standardised; a latent that never varies is ignored. A number is learnt with squared
+    errors, a kind with the cross-entropy over the classes that some image has. Hidden units are
+    rectified linear. Adam's rate falls to 0 along half a cosine, so that a few hundred
+    steps are enough, whatever the number of images.
+
+    Args:
+        latent_dim: Number of latents.
+        classes: Number of classes of each factor; 0 for a number in [0, 1].
+        layers: Number of hidden layers.
+        width: Units of each hidden layer.
+        steps: Number of steps of Adam, each on one batch.
+        batch_size: Images in a batch, drawn without repeats until all have been seen; all of them
+            where there are fewer.
+        learning_rate: Of the first step.
+        seed: Seed of the first weights and of the batches.
+
+    Raises:
+        InputError: A setting is too small.
+    """
+
+    def __init__(
+        self,
+        latent_dim: int,
+        classes: tuple[int, ...],
+        layers: int = 2,
+        width: int = 256,
+        steps: int = 600,
+        batch_size: int = 256,
+        learning_rate: float = 0.005,
+        seed: int = 0,
+    ) -> None:
+        check_at_least("layers", layers, 1)
+        check_at_least("width", width, 1)
+        check_at_least("steps", steps, 1)
+        check_at_least("batch_size", batch_size, 1)
+        check_at_least("learning_rate", learning_rate, 0)
+        self.latent_dim = latent_dim
+        self.classes = tuple(classes)
+        self.layers = layers
+        self.width = width
+        self.steps = steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.seed = seed
+        self._networks: list[list[Tensor]] = []
+        nothing = torch.empty(0)
+        self._lesson = Lesson(nothing, nothing, nothing, self.classes, nothing)
+        self._standard = Standard(nothing, nothing)
+        self._centre = self._scale = nothing
+
+    def fit(
+        self,
+        codes: Float[Tensor, "run image latent"],
+        targets: Float[Tensor, "image factor"],
+    ) -> None:
+        """Learns from scratch, on the device of the codes.
+
+        Args:
+            codes: What each run makes of the same images.
+            targets: Values in [0, 1] or class numbers, one column a factor.
+
+        Raises:
+            InputError: Codes or targets do not fit or are not finite.
+        """
+        check_lesson(codes, targets, self.latent_dim, self.classes)
+        codes, targets = codes.detach(), targets.to(codes.device)
+        self._standard = standard(codes)
+        lesson = self._prepared(targets)
+        batches = self._batches(len(targets)).to(codes.device)
+        sizes = (self.latent_dim, *[self.width] * self.layers)
+        self._networks = []
+        seeds = [mix(self.seed, layer) for layer in range(len(sizes))]
+        for some in torch.split(self._standard.of(codes).float(), self._runs_at_once(codes)):
+            layers = first_layers(sizes, self.classes, len(some), seeds)
+            layers = [layer.to(codes.device) for layer in layers]
+            self._networks.append(train(layers, some, lesson, batches, self.learning_rate))
+        # the wanted numbers themselves are no longer needed
+        nothing = torch.empty(0)
+        self._lesson = lesson._replace(numbers=nothing, kinds=nothing)
+
+    @torch.no_grad()
+    def predict(
+        self, codes: Float[Tensor, "run image latent"]
+    ) -> Float[Tensor, "run image factor"]:
+        """Values, which may lie outside of [0, 1], or class numbers; only classes that `fit` saw.
+
+        Args:
+            codes: What each run makes of the same images, on any device.
+
+        Raises:
+            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
+        """
+        check_codes(codes, self.latent_dim, len(self._standard.centre))
+        known = self._standard.of(codes).float()
+        runs = [len(layers[0]) // len(self.classes) for layers in self._networks]
+        parts = [
+            decided(layers, some, self._lesson)
+            for layers, some in zip(self._networks, torch.split(known, runs), strict=True)
+        ]
+        return (torch.cat(parts).double() * self._scale + self._centre).to(codes)
+
+    def _prepared(self, targets: Float[Tensor, "image factor"]) -> Lesson:
+        """What networks learn: standardised numbers; class numbers as they are."""
+        number = torch.tensor([count == 0 for count in self.classes], device=targets.device)
+        wide = targets.double()
+        # equal numbers are predicted exactly: nothing is left of them but their value
+        same = (targets == targets[:1]).all(0)
+        spread = torch.where(same, 0.0, wide.std(0, correction=0))
+        self._centre = torch.where(number, torch.where(same, wide[0], wide.mean(0)), 0.0)
+        self._scale = torch.where(number, spread, 1.0)
+        standardised = (wide - self._centre) / torch.where(spread > 0, spread, 1.0)
+        kinds = torch.where(number, 0, targets.long())
+        seen = torch.zeros(
+            len(self.classes), max(1, *self.classes), dtype=torch.bool, device=targets.device
+        )
+        seen.scatter_(1, kinds.T, value=True)
+        numbers = torch.where(number, standardised, 0.0)
+        return Lesson(
+            number, numbers.T.float().contiguous(), kinds.T.contiguous(), self.classes, seen
+        )
+
+    def _batches(self, images: int) -> Tensor:
+        """Images of each step: one random order of all after the other, cut into batches."""
+        size = min(self.batch_size, images)
+        orders = -(-self.steps * size // images)
+        source = device_generator(
+            torch.device("cpu"), self.seed, self.layers + 1
+        )  # behind those of layers
+        order = torch.cat([torch.randperm(images, generator=source) for _ in range(orders)])
+        return order[: self.steps * size].view(self.steps, size)
+
+    def _runs_at_once(self, codes: Tensor) -> int:
+        together = 1 if codes.device.type == "cpu" else NETWORKS_AT_ONCE
+        return max(1, together // len(self.classes))

@@ -1,0 +1,97 @@
+"""Prediction from the nearest codes."""
+
+from typing import Final, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Predictor
+from dislab.functional.checks import check_at_least
+from dislab.functional.prediction_inputs import check_codes, check_lesson
+from dislab.functional.standard_codes import Standard, standard
+
+DISTANCES_AT_ONCE: Final = 5_000_000
+"""Distances held at once; changes no result."""
+
+
+@final
+class NearestNeighbors(Predictor):
+    """The factors of the images with the nearest codes, which cannot leave the range of these.
+
+    Codes are standardised, distances Euclidean; a latent that never varies is ignored. A number is
+    the mean over the neighbours, a kind their most frequent class, the smallest number of equally
+    frequent ones.
+
+    Cover and Hart (1967), https://doi.org/10.1109/TIT.1967.1053964.
+
+    Args:
+        latent_dim: Number of latents.
+        classes: Number of classes of each factor; 0 for a number in [0, 1].
+        k: Number of neighbours; all images where there are fewer.
+
+    Raises:
+        InputError: There are no neighbours.
+    """
+
+    def __init__(self, latent_dim: int, classes: tuple[int, ...], k: int = 5) -> None:
+        check_at_least("k", k, 1)
+        self.latent_dim = latent_dim
+        self.classes = tuple(classes)
+        self.k = k
+        self._standard = Standard(torch.empty(0), torch.empty(0))
+        self._codes = self._targets = torch.empty(0)
+
+    def fit(
+        self,
+        codes: Float[Tensor, "run image latent"],
+        targets: Float[Tensor, "image factor"],
+    ) -> None:
+        """Learns from scratch: keeps all there is.
+
+        Args:
+            codes: What each run makes of the same images.
+            targets: Values in [0, 1] or class numbers, one column a factor.
+
+        Raises:
+            InputError: Codes or targets do not fit or are not finite.
+        """
+        check_lesson(codes, targets, self.latent_dim, self.classes)
+        self._standard = standard(codes.detach())
+        self._codes = self._standard.of(codes.detach())
+        self._targets = targets.detach().to(codes.device, torch.float64, copy=True)
+
+    def predict(
+        self, codes: Float[Tensor, "run image latent"]
+    ) -> Float[Tensor, "run image factor"]:
+        """Values or class numbers; only classes that `fit` saw.
+
+        Args:
+            codes: What each run makes of the same images, on any device.
+
+        Raises:
+            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
+        """
+        check_codes(codes, self.latent_dim, len(self._codes))
+        asked = self._standard.of(codes.detach())
+        count = max(1, DISTANCES_AT_ONCE // len(self._targets))
+        runs = [
+            torch.cat([self._voted(known, some) for some in torch.split(own, count)])
+            for known, own in zip(self._codes, asked, strict=True)
+        ]
+        return torch.stack(runs).to(codes)
+
+    def _voted(
+        self, known: Float[Tensor, "known latent"], asked: Float[Tensor, "image latent"]
+    ) -> Float[Tensor, "image factor"]:
+        # products of matrices would be faster, but round small distances away
+        apart = torch.cdist(asked, known, compute_mode="donot_use_mm_for_euclid_dist")
+        nearest = apart.topk(min(self.k, len(known)), dim=1, largest=False).indices
+        found = self._targets[nearest]
+        columns = [
+            torch.nn.functional.one_hot(found[..., factor].long(), count).sum(1).argmax(1).double()
+            if count
+            else found[..., factor].mean(1)
+            for factor, count in enumerate(self.classes)
+        ]
+        return torch.stack(columns, 1)

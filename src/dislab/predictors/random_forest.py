@@ -1,0 +1,93 @@
+"""Prediction with random forests."""
+
+from typing import final
+
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Predictor
+from dislab.functional.checks import check_at_least
+from dislab.functional.prediction_inputs import check_codes, check_lesson
+from dislab.learners.column_models import ColumnModel, fitted_columns, predicted_columns
+
+
+@final
+class RandomForest(Predictor):
+    """A random forest for each factor, which cannot leave the range of what it learnt from.
+
+    Scikit-learn's `RandomForestRegressor` for a number and `RandomForestClassifier` for a kind,
+    with their own settings: trees that grow until a leaf holds one image, all latents tried at
+    each split of a regression, and their square root at each split of a classification. A factor
+    with one value in all images is predicted to have it.
+
+    Breiman (2001), https://doi.org/10.1023/A:1010933404324.
+
+    Args:
+        latent_dim: Number of latents.
+        classes: Number of classes of each factor; 0 for a number in [0, 1].
+        trees: Number of trees.
+        leaf: Fewest images in a leaf.
+        seed: Seed of the bootstrap samples and of the latents tried at each split.
+
+    Raises:
+        InputError: A setting is too small.
+    """
+
+    engines = ("scikit-learn",)
+
+    def __init__(
+        self,
+        latent_dim: int,
+        classes: tuple[int, ...],
+        trees: int = 100,
+        leaf: int = 1,
+        seed: int = 0,
+    ) -> None:
+        check_at_least("trees", trees, 1)
+        check_at_least("leaf", leaf, 1)
+        self.latent_dim = latent_dim
+        self.classes = tuple(classes)
+        self.trees = trees
+        self.leaf = leaf
+        self.seed = seed
+        self._models: list[list[ColumnModel]] = []
+
+    def fit(
+        self,
+        codes: Float[Tensor, "run image latent"],
+        targets: Float[Tensor, "image factor"],
+    ) -> None:
+        """Learns from scratch.
+
+        Args:
+            codes: What each run makes of the same images.
+            targets: Values in [0, 1] or class numbers, one column a factor.
+
+        Raises:
+            InputError: Codes or targets do not fit or are not finite.
+        """
+        check_lesson(codes, targets, self.latent_dim, self.classes)
+        self._models = fitted_columns(codes, targets, self.classes, self._model)
+
+    def predict(
+        self, codes: Float[Tensor, "run image latent"]
+    ) -> Float[Tensor, "run image factor"]:
+        """Values or class numbers; only classes that `fit` saw.
+
+        Args:
+            codes: What each run makes of the same images, on any device.
+
+        Raises:
+            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
+        """
+        check_codes(codes, self.latent_dim, len(self._models))
+        return predicted_columns(self._models, codes)
+
+    def _model(self, kind: bool) -> ColumnModel:
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+        forest = RandomForestClassifier if kind else RandomForestRegressor
+        model: ColumnModel = forest(
+            n_estimators=self.trees, min_samples_leaf=self.leaf, random_state=self.seed
+        )
+        return model
