@@ -23,7 +23,14 @@ from dislab.base.objective import Objective
 from dislab.errors import InputError
 from dislab.storage import atomic, json_text, locked
 
-ScoreStage = Literal["validate", "test", "validate_concepts", "test_concepts"]
+ScoreStage = Literal[
+    "validate",
+    "test",
+    "validate_concepts",
+    "test_concepts",
+    "validate_transfer",
+    "test_transfer",
+]
 """The command that made a record of scores, and of which kind when it is not of codes."""
 
 Record = dict[str, Any]

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
@@ -81,6 +83,17 @@ class Dataset(ABC):
             index: State numbers.
         """
         return index
+
+    def values(self, index: Indices) -> npt.NDArray[np.float64]:
+        """Values of the factors in their units, one column a factor; kinds as value numbers.
+
+        The default takes them from `factors`. A data set whose images lie off that grid has the
+        exact ones here.
+
+        Args:
+            index: State numbers.
+        """
+        return self.factors.values(self.factors.positions(index))
 
     def images(self, index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch channel height width"]:
         """Images by number, on the host; after `prepare`.

@@ -7,6 +7,7 @@ from dislab.callbacks.reconstructions import Reconstructions
 from dislab.callbacks.representations import Representations
 from dislab.callbacks.samples import Samples
 from dislab.callbacks.stop_on_signal import StopOnSignal
+from dislab.callbacks.transfer_scores import TransferScores
 from dislab.callbacks.traversals import Traversals
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "Representations",
     "Samples",
     "StopOnSignal",
+    "TransferScores",
     "Traversals",
 ]

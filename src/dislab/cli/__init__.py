@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "test": "score a model on the test split",
     "predict": "write a model's codes of the test split to a file",
     "score": "score the codes in a file, of any program",
+    "transfer": "score how predictors on a model's codes carry over to shifted images",
     "data": "list, prepare and show data sets",
     "plugins": "list the parts that a configuration can name",
 }
@@ -94,6 +95,10 @@ def _dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import score
 
         return score.run(args)
+    if command == "transfer":
+        from dislab.cli import transfer
+
+        return transfer.run(args)
     try:
         from dislab.cli import training
     except RuntimeError as error:

@@ -32,6 +32,7 @@ from dislab.callbacks import (
     Representations,
     Samples,
     StopOnSignal,
+    TransferScores,
     Traversals,
 )
 from dislab.cli.allocator import keep_freed_memory
@@ -111,6 +112,7 @@ class TrainingCLI(LightningCLI):
         )
         parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
         parser.add_lightning_class_args(Evaluate, "evaluate")
+        parser.add_lightning_class_args(TransferScores, "transfer")
         parser.add_lightning_class_args(Reconstructions, "reconstructions")
         parser.add_lightning_class_args(Traversals, "traversals")
         parser.add_lightning_class_args(Samples, "samples")

@@ -20,7 +20,7 @@ from dislab.datasets._bank import (
     prepare_bank,
 )
 from dislab.datasets._finger_states import Reals, feasible, sample, values
-from dislab.factors import FactorSpace
+from dislab.factors import FactorSpace, Indices
 from dislab.storage import cache_folder
 
 STATES: Final = 1800
@@ -77,6 +77,14 @@ class RobotFingerPseudoReal(Dataset):
         less than half a step; hue and angle lie on it. All states are feasible.
         """
         return self._exact.copy()
+
+    def values(self, index: Indices) -> Reals:
+        """The exact values of some images, which `labels` has for all.
+
+        Args:
+            index: State numbers.
+        """
+        return self._exact[index]
 
     @cached_property
     def _exact(self) -> Reals:

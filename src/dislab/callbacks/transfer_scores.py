@@ -1,0 +1,203 @@
+"""Transfer scores of a trained objective."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.utilities import rank_zero_info
+from torch import Tensor
+
+from dislab import plots, runs
+from dislab.base import DataModule, Objective, PredictorBuilder
+from dislab.callbacks._encoding import images_of
+from dislab.callbacks._shifts import other_data, planned, transfer_of
+from dislab.callbacks._trainer import (
+    data_of,
+    evaluating,
+    is_rehearsal,
+    lacks,
+    objective_of,
+    run_folder,
+)
+from dislab.factors import Indices
+from dislab.functional.checks import check_at_least
+from dislab.transfer.choices import builders
+from dislab.transfer.plan import Plan, Sizes, check_sizes
+from dislab.transfer.scenario import Scenario
+from dislab.transfer.scenario_files import load_scenarios
+from dislab.transfer.transfer import Transfer
+from dislab.transfer.transfer_table import transfer_table
+
+
+@final
+class TransferScores(pl.Callback):
+    """Scores how predictors of the codes carry over to shifted images, after `validate` and `test`.
+
+    Of each scenario some states are drawn; all images are encoded once. A predictor for each factor
+    learns on labels of one distribution and is tested on held-back images of it and on the shifted
+    ones. `scores.json` gets the mean absolute errors of factors scaled to [0, 1] under
+    `validate_transfer` or `test_transfer`, with those of each factor; the loggers get them as
+    `transfer/<scenario>/<predictor>`. Of a method with posterior and decoder some images of both
+    distributions are drawn above their reconstructions, as `images/transfer_<scenario>.png`. A
+    scenario that contradicts what the encoder was trained on ends the command before it trains.
+    Several processes: the first one scores, the others wait.
+
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4.
+
+    Args:
+        scenarios: Names of scenarios that come with dislab, or paths of YAML files; without any,
+            nothing is scored.
+        predictors: The predictors by the name you give each; boosted trees and an MLP unless given.
+        labels: How many images predictors learn from; fewer where there are fewer.
+        tested: How many images of each distribution they are tested on, likewise.
+        batch_size: Images encoded at a time.
+        seed: Decides which states are drawn, and seeds predictors that were not given a seed.
+        reconstructions: How many images of each distribution are drawn with their reconstructions;
+            0 for none.
+
+    Raises:
+        InputError: A number is below what makes sense, or a scenario or predictor does not exist.
+    """
+
+    def __init__(
+        self,
+        scenarios: list[str] | None = None,
+        predictors: dict[str, PredictorBuilder] | None = None,
+        labels: int = 10_000,
+        tested: int = 5_000,
+        batch_size: int = 256,
+        seed: int = 0,
+        reconstructions: int = 8,
+    ) -> None:
+        self.sizes = Sizes(labels, tested, seed)
+        check_sizes(self.sizes)
+        check_at_least("batch_size", batch_size, 1)
+        check_at_least("reconstructions", reconstructions, 0)
+        self.scenarios = load_scenarios(scenarios) if scenarios else []
+        self.predictors = builders(predictors, seed) if scenarios else {}
+        self.batch_size = batch_size
+        self.reconstructions = reconstructions
+        self.found: Transfer | None = None
+        """What was scored last."""
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Looks whether data and encoder suit the scenarios, and makes sure of other data sets.
+
+        Raises:
+            InputError: They do not, or another data set cannot be had.
+        """
+        if not self.scenarios or stage not in ("fit", "validate", "test"):
+            return
+        module = objective_of(pl_module, "TransferScores")
+        if not module.has_codes:
+            owner = type(module).__name__
+            rank_zero_info(f"TransferScores: nothing to score, as {owner} has no codes")
+            return
+        data = data_of(trainer, "TransferScores")
+        rehearsed = getattr(trainer, "fast_dev_run", False)
+        chosen = [one for one in self.scenarios if not (rehearsed and one.dataset)]
+        planned(data, self._others(data, chosen), chosen, self.sizes)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores, unless the validation is a part of training."""
+        if trainer.state.fn == "validate":
+            self._run(trainer, pl_module, "validate_transfer")
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores."""
+        self._run(trainer, pl_module, "test_transfer")
+
+    def _run(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: runs.ScoreStage
+    ) -> None:
+        module = objective_of(pl_module, "TransferScores")
+        if not self.scenarios or not module.has_codes or is_rehearsal(trainer):
+            return
+        data, folder = data_of(trainer, "TransferScores"), run_folder(trainer)
+        if trainer.is_global_zero:
+            others = self._others(data, self.scenarios)
+            plans = planned(data, others, self.scenarios, self.sizes)
+            # the trainer runs its loops in inference mode; predictors fit models
+            with torch.inference_mode(False), torch.enable_grad():
+                self.found = transfer_of(
+                    trainer,
+                    data,
+                    others,
+                    module,
+                    plans,
+                    self.predictors,
+                    self.sizes,
+                    self.batch_size,
+                )
+            path = runs.write_scores(folder, stage, self._record(trainer, data, module, self.found))
+            self._log(trainer, module, self.found)
+            self._draw(trainer, folder, data, others, module, plans)
+            print(f"\n{transfer_table({str(folder): self.found})}\n{path}")
+        trainer.strategy.barrier("transfer")
+
+    def _others(self, data: DataModule, scenarios: Sequence[Scenario]) -> dict[str, DataModule]:
+        others = {one.name: other_data(data, one) for one in scenarios if one.dataset}
+        for other in others.values():
+            other.dataset.prepare()
+        return others
+
+    def _record(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, found: Transfer
+    ) -> dict[str, Any]:
+        return {
+            **found.record(),
+            "data": {
+                "datamodule": type(data).__name__,
+                "dataset": type(data.dataset).__name__,
+                "provenance": data.dataset.provenance(),
+            },
+            "objective": type(module).__name__,
+            "checkpoint": {
+                "path": str(trainer.ckpt_path) if trainer.ckpt_path else None,
+                "steps": int(module.steps),
+            },
+            "seed": int(module.draw_seed),
+            "versions": runs.versions() | found.provenance["versions"],
+        }
+
+    def _log(self, trainer: pl.Trainer, module: Objective, found: Transfer) -> None:
+        logged = {f"transfer/{name}": value for name, value in found.values.items()}
+        for logger in trainer.loggers:
+            logger.log_metrics(logged, step=int(module.steps))
+            logger.save()
+
+    def _draw(
+        self,
+        trainer: pl.Trainer,
+        folder: Path,
+        data: DataModule,
+        others: Mapping[str, DataModule],
+        module: Objective,
+        plans: Sequence[Plan],
+    ) -> None:
+        unable = lacks(module, "encode") or lacks(module, "decode")
+        if not self.reconstructions or (unable and lacks(module, "reconstruct")):
+            return
+        if data.image_shape[0] not in (1, 3):
+            return
+        for one in plans:
+            count = min(self.reconstructions, len(one.held), len(one.test))
+            elsewhere = others.get(one.scenario.name, data)
+            rows = [
+                *_drawn(trainer, data, module, one.held[:count]),
+                *_drawn(trainer, elsewhere, module, one.test[:count]),
+            ]
+            labels = ("as in training", "reconstruction", "shifted", "reconstruction")
+            title = f"{one.scenario.name} after {int(module.steps):,} steps"
+            figure = plots.image_grid(torch.stack(rows).numpy(), labels, title=title)
+            plots.save(figure, folder / "images" / f"transfer_{one.scenario.name}.png")
+
+
+def _drawn(
+    trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
+) -> tuple[Tensor, Tensor]:
+    with evaluating(trainer, module):
+        image = images_of(trainer, data, module, states)
+        return image.float().cpu(), module.reconstruct(image).float().cpu()

@@ -1,0 +1,149 @@
+"""`dislab transfer`: how predictors of codes carry over to shifted images."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dislab.cli.arguments import Parser
+from dislab.errors import InputError
+
+if TYPE_CHECKING:
+    from dislab.transfer import Transfer
+
+_DESCRIPTION = """\
+Score how predictors on a model's codes carry over to images whose distribution has shifted.
+
+Of each RUN the last checkpoint encodes the images of its data set that the scenarios need; the
+table goes to the terminal, and everything into scores.json of the run folder, under test_transfer
+(validate_transfer for data without a test split). Several runs are shown side by side.
+
+With --codes a file of any program is scored: what numpy.savez(FILE, codes=…, factors=…, names=…)
+writes, with one row an image; factors are integers that number the values 0, 1, 2, …, and names
+are those of the factors. An array values_NAME holds the values of factor NAME, which the
+conditions of scenarios refer to: numbers in its unit, or texts for a kind; without it they are the
+numbers 0, 1, 2, …."""
+
+
+def run(args: list[str]) -> int:
+    """Prints transfer scores and returns the exit status.
+
+    Args:
+        args: What follows `dislab transfer`.
+
+    Raises:
+        InputError: An option makes no sense, or a run, a file, a scenario or a predictor cannot
+            be used.
+    """
+    options = _parser().parse_args(args)
+    if bool(options.runs) == bool(options.codes):
+        raise InputError("give the folders of runs, or --codes FILE, and not both")
+    if options.codes:
+        return _score_file(options)
+    if options.other or options.json:
+        raise InputError(
+            "--other and --json go with --codes; a run encodes other data sets by itself, and its "
+            "scores are written into its scores.json"
+        )
+    from dislab.cli import transfer_runs
+
+    transfer_runs.score_runs(options)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "dislab transfer",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="folders of finished runs")
+    parser.add_argument("--codes", metavar="FILE.npz", help="score the codes in a file instead")
+    parser.add_argument(
+        "--scenarios",
+        nargs="+",
+        metavar="NAME",
+        help="names of scenarios that come with dislab, such as finger_ood1_a, or YAML files; "
+        "unless given, all that were made for the run's data set",
+    )
+    parser.add_argument(
+        "--predictors",
+        nargs="+",
+        metavar="NAME",
+        help="class names, as `dislab plugins predictors` lists them; boosted trees and an MLP "
+        "unless given",
+    )
+    parser.add_argument(
+        "--labels", type=int, default=10_000, metavar="N", help="images a predictor learns from"
+    )
+    parser.add_argument(
+        "--tested", type=int, default=5_000, metavar="N", help="images of each test"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of everything that is drawn")
+    parser.add_argument(
+        "--batch_size", type=int, default=256, metavar="N", help="images encoded at a time"
+    )
+    parser.add_argument(
+        "--reconstructions",
+        type=int,
+        default=8,
+        metavar="N",
+        help="images of each distribution that are drawn with their reconstructions; 0 for none",
+    )
+    parser.add_argument(
+        "--other",
+        action="append",
+        default=[],
+        metavar="SCENARIO=FILE.npz",
+        help="with --codes: codes of the other data set that a scenario tests on",
+    )
+    parser.add_argument(
+        "--json", metavar="OUT", help="with --codes: write scores, parts and provenance there"
+    )
+    return parser
+
+
+def _score_file(options: argparse.Namespace) -> int:
+    from dislab.transfer import Domain, load_scenarios, transfer_scores
+    from dislab.transfer.transfer_table import transfer_table
+
+    path = Path(options.codes)
+    load_scenarios(options.scenarios or [])
+    codes, factors, space = _domain(path)
+    others = {}
+    for given in options.other:
+        name, _, file = given.partition("=")
+        if not file:
+            raise InputError(f"--other is {given!r}; it is SCENARIO=FILE.npz")
+        others[name] = Domain(*_domain(Path(file)))
+    found = transfer_scores(
+        codes,
+        factors,
+        space,
+        options.scenarios,
+        options.predictors,
+        options.labels,
+        options.tested,
+        options.seed,
+        others,
+    )
+    print(transfer_table({str(path): found}))
+    if options.json:
+        _write(Path(options.json), path, found)
+    return 0
+
+
+def _domain(path: Path) -> Any:
+    """Codes, positions and space of a file."""
+    from dislab.cli.arrays import read_arrays, space_of
+
+    arrays = read_arrays(path, ("codes", "factors"))
+    return arrays["codes"], arrays["factors"], space_of(path, arrays)
+
+
+def _write(out: Path, source: Path, found: "Transfer") -> None:
+    from dislab.storage import atomic, json_text, sha256
+
+    record = {"source": {"path": str(source), "sha256": sha256(source)}, **found.record()}
+    with atomic(out) as temporary:
+        temporary.write_text(json_text(record), encoding="utf-8")
+    print(out)

@@ -1,0 +1,121 @@
+"""Transfer scores of finished runs."""
+
+import argparse
+import logging
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+import jsonargparse
+import yaml
+from lightning.pytorch import Trainer
+
+from dislab import plugins
+from dislab.base import DataModule
+from dislab.callbacks import TransferScores
+from dislab.cli.messages import explain
+from dislab.errors import InputError
+from dislab.runs import checkpoint_of, load_run
+from dislab.transfer import Transfer, made_for, shipped
+from dislab.transfer.choices import builders
+from dislab.transfer.transfer_table import transfer_table
+
+_NOT_THE_USERS: Final = (
+    "The '.*_dataloader' does not have many workers",
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 beside torch 2.13
+    r"Found .* module\(s\) in eval mode",  # a frozen model inside another one
+)
+"""Warnings that a user of the command can do nothing about."""
+
+
+def score_runs(options: argparse.Namespace) -> None:
+    """Scores each run, writes its scores.json, and prints all side by side.
+
+    Args:
+        options: What the command line says.
+
+    Raises:
+        InputError: A run, a scenario or a predictor cannot be used.
+    """
+    for message in _NOT_THE_USERS:
+        warnings.filterwarnings("ignore", message)
+    for name in ("rank_zero", "setup"):  # which devices there are is no news of this command
+        logging.getLogger(f"lightning.pytorch.utilities.{name}").setLevel(logging.WARNING)
+    plugins.load_all()
+    found = {one: _scored(Path(one), options) for one in dict.fromkeys(options.runs)}
+    if len(found) > 1:
+        print(f"\n{transfer_table(found)}")
+
+
+def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
+    config = _config(folder)
+    module = load_run(folder)
+    if not module.has_codes:
+        raise InputError(f"{folder} is a run of {type(module).__name__}, which makes no codes")
+    data = _data(folder, config)
+    scores = TransferScores(
+        options.scenarios or _suitable(data),
+        builders(options.predictors, options.seed),
+        options.labels,
+        options.tested,
+        options.batch_size,
+        options.seed,
+        options.reconstructions,
+    )
+    settings = config.get("trainer") or {}
+    trainer = Trainer(
+        accelerator=settings.get("accelerator") or "auto",
+        precision=settings.get("precision"),
+        devices=1,
+        callbacks=[scores],
+        limit_test_batches=1,  # the losses are not asked for
+        limit_val_batches=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        enable_progress_bar=False,
+        default_root_dir=folder,
+    )
+    judge = trainer.test if len(data.indices("test")) else trainer.validate
+    checkpoint = checkpoint_of(folder)
+    judge(module, datamodule=data, ckpt_path=checkpoint, verbose=False, weights_only=True)
+    assert scores.found is not None
+    return scores.found
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.yaml"
+    if not path.is_file():
+        raise InputError(
+            f"{folder} is no run: it has no config.yaml; runs lie in runs/. Codes of another "
+            "program are scored with --codes"
+        )
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(config, dict) or "data" not in config:
+        raise InputError(f"{path} does not say what data the run was trained on")
+    return config
+
+
+def _data(folder: Path, config: dict[str, Any]) -> DataModule:
+    parser = jsonargparse.ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(DataModule, "data")
+    try:
+        data: DataModule = parser.instantiate(parser.parse_object({"data": config["data"]})).data
+    except InputError:
+        raise
+    except (jsonargparse.ArgumentError, ValueError) as error:
+        raise InputError(f"{folder / 'config.yaml'}: {explain(str(error), ['data'])}") from error
+    return data
+
+
+def _suitable(data: DataModule) -> list[str]:
+    name = type(data.dataset).__name__
+    if not (suitable := [one.name for one in made_for(name)]):
+        raise InputError(
+            f"no scenario that comes with dislab was made for {name}; name some by --scenarios: "
+            f"YAML files of your own, or {', '.join(shipped())}"
+        )
+    return suitable
