@@ -105,7 +105,7 @@ def mixed(positions: npt.NDArray[np.int64], share: float, seed: int) -> Numbers:
     first, second = (np.linalg.qr(generator.normal(size=(7, 7)))[0] for _ in range(2))
     entangled = standard(np.tanh(true @ first) @ second)
     codes = (1 - share) * entangled + share * true
-    codes += 0.01 * generator.normal(size=codes.shape)
+    codes += 0.03 * generator.normal(size=codes.shape)
     return np.concatenate([codes, generator.normal(size=(len(codes), 3))], axis=1)
 
 
