@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from itertools import product
@@ -23,7 +24,7 @@ from typing import Any
 import finger_figures as figures
 import torch
 from finger_codes import Bank, Numbers, domains, encode, mixed, space
-from finger_tables import correlations, noise_effects, tables
+from finger_tables import DCI, correlations, noise_effects, tables
 from finger_training import FULL, LAPTOP, Cell, Sweep, cells, train
 from finger_transfer import transfer
 
@@ -71,14 +72,14 @@ def judged(codes: dict[str, Numbers], sweep: Sweep, domain: dict[str, Bank]) -> 
     return {"scores": found, "transfer": transfer(codes, positions, sweep.labels, sweep.tested)}
 
 
-def recorded(path: Path, make: Any) -> dict[str, Any]:
+def recorded(path: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """A record, made and written where there is none."""
     if path.is_file():
         return dict(json.loads(path.read_text(encoding="utf-8")))
-    record = dict(make())
+    record = make()
     path.parent.mkdir(parents=True, exist_ok=True)
     write(path, record)
-    print(path.stem, {key: round(one, 3) for key, one in record["scores"].items()}, flush=True)
+    print(path.stem, {key: round(record["scores"][key], 3) for key in ("mig", DCI)}, flush=True)
     return record
 
 
@@ -95,13 +96,20 @@ def draw(found: dict[str, Any], runs: Path, domain: dict[str, Bank], prefix: str
     names = list(space().names)
     figures.against_dci(models, found["correlations"], PICTURES / f"{prefix}_transfer.png")
     figures.of_noise(models, "GradientBoosting", names, PICTURES / f"{prefix}_noise.png")
-    trained = {key: one for key, one in found["models"].items() if one["kind"] != "mixed"}
-    order = sorted(trained, key=lambda key: trained[key]["scores"]["dci_hgbt_disentanglement"])
-    shown = {
-        f"{word} disentangled": runs / order[place] / "version_0"
-        for word, place in (("least", 0), ("most", -1))
-    }
+    chosen = {"least disentangled": least(found["models"], (False, True))[0]}
+    for noise in (False, True):
+        word = "with" if noise else "without"
+        chosen[f"most, {word} noise"] = least(found["models"], (noise,))[-1]
+    shown = {label: runs / name / "version_0" for label, name in chosen.items()}
     figures.of_reconstructions(shown, domain, PICTURES / f"{prefix}_reconstructions.png")
+
+
+def least(models: dict[str, dict[str, Any]], noises: tuple[bool, ...]) -> list[str]:
+    """Names of trained models, the least disentangled first."""
+    names = [
+        name for name, one in models.items() if one["kind"] != "mixed" and one["noise"] in noises
+    ]
+    return sorted(names, key=lambda name: float(models[name]["scores"][DCI]))
 
 
 def main() -> None:
@@ -138,7 +146,7 @@ def main() -> None:
 def summary(models: dict[str, dict[str, Any]], sweep: Sweep) -> dict[str, Any]:
     """Everything that is known, as it is published."""
     return {
-        "command": "python benchmarks/reproduce/dittadi_finger.py",
+        "command": f"python benchmarks/reproduce/dittadi_finger.py{' --full' * (sweep is FULL)}",
         "sweep": sweep._asdict(),
         "hardware": f"{os.cpu_count()}-core {platform.machine()}, one thread",
         "versions": {one: version(one) for one in ("dislab", "torch", "lightning", "scikit-learn")}

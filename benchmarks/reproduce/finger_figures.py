@@ -16,6 +16,8 @@ from dislab.runs import load_run
 Record = dict[str, Any]
 
 SCENARIOS: Final = ("OOD1-A", "OOD1-B", "OOD1-C", "OOD2-A", "OOD2-B")
+HIGHEST: Final = 0.42
+"""Top of the panels; what a predictor that knows nothing errs by is about 0.25."""
 COLOURS: Final = {"weak": "#1b7837", "alone": "#762a83", "mixed": "#9a9a9a"}
 LABELS: Final = {"weak": "Ada-GVAE", "alone": "β-VAE", "mixed": "mixed codes"}
 MARKERS: Final = {False: "o", True: "^"}
@@ -44,14 +46,28 @@ def against_dci(models: list[Record], rho: dict[str, Any], path: Path) -> None:
             if scenario in rho["mixed"]:
                 text += f" (mixed {rho['mixed'][scenario][predictor]['rho']:.2f})"
             panel.set_title(f"{scenario}\n{text}" if not row else text, fontsize=9)
+            _above(panel, models, scenario, predictor)
             panel.grid(alpha=0.3)
             panel.tick_params(labelsize=8)
         axes[row, 0].set_ylabel(f"{predictor}\nerror", fontsize=9)
-        axes[row, 0].set_ylim(bottom=0)
+        axes[row, 0].set_ylim(0, HIGHEST)
     figure.supxlabel("DCI disentanglement", fontsize=9)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=5, fontsize=8, frameon=False)
     keep(figure, path)
+
+
+def _above(panel: Axes, models: list[Record], scenario: str, predictor: str) -> None:
+    """Says how many points lie above the panel."""
+    errors = [
+        one["transfer"][scenario][predictor]["error"]
+        for one in models
+        if scenario in one["transfer"]
+    ]
+    count = sum(error > HIGHEST for error in errors)
+    if count:
+        text = f"{count} above, to {max(errors):.2f}"
+        panel.text(0.97, 0.94, text, transform=panel.transAxes, ha="right", va="top", fontsize=8)
 
 
 def _scatter(panel: Axes, models: list[Record], scenario: str, predictor: str) -> None:
@@ -116,9 +132,11 @@ def _same(one: Record, two: Record) -> bool:
 
 
 def of_reconstructions(
-    runs: dict[str, Path], domain: dict[str, Bank], path: Path, count: int = 4
+    runs: dict[str, Path], domain: dict[str, Bank], path: Path, count: int = 3
 ) -> None:
     """Images of each domain, and what some models make of them; one row a model."""
+    for data, _ in domain.values():
+        data.prepare_data()
     images = [data.images(states[7 : 7 + count]) for data, states in domain.values()]
     inputs = torch.cat(images)
     rows = [inputs]

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from finger_codes import space
 from finger_figures import SCENARIOS
 from scipy.stats import rankdata
 
 Record = dict[str, Any]
 
 DCI = "dci_hgbt_disentanglement"
+INSIDE = "in distribution"
+NEAREST = "OOD1-C"
+"""The scenario whose error on its own training hues stands for the error in distribution."""
 DRAWS = 20_000
 """Permutations behind a p value."""
 
@@ -38,7 +42,6 @@ def correlations(models: dict[str, Record]) -> dict[str, Any]:
     groups: dict[str, Callable[[Record], bool]] = {
         "trained": lambda one: one["kind"] != "mixed",
         "mixed": lambda one: one["kind"] == "mixed",
-        "all": lambda one: True,
     }
     found: dict[str, Any] = {}
     for group, belongs in groups.items():
@@ -47,14 +50,20 @@ def correlations(models: dict[str, Record]) -> dict[str, Any]:
             scenario: {
                 predictor: spearman(
                     [one["scores"][DCI] for one in members],
-                    [one["transfer"][scenario][predictor]["error"] for one in members],
+                    [_error(one, scenario, predictor) for one in members],
                 )
-                for predictor in members[0]["transfer"][scenario]
+                for predictor in members[0]["transfer"][NEAREST]
             }
-            for scenario in SCENARIOS
-            if all(scenario in one["transfer"] for one in members)
+            for scenario in (INSIDE, *SCENARIOS)
+            if scenario == INSIDE or all(scenario in one["transfer"] for one in members)
         }
     return found
+
+
+def _error(one: Record, scenario: str, predictor: str) -> float:
+    if scenario == INSIDE:
+        return float(one["transfer"][NEAREST][predictor]["in_distribution"])
+    return float(one["transfer"][scenario][predictor]["error"])
 
 
 def noise_effects(models: dict[str, Record]) -> dict[str, Any]:
@@ -70,10 +79,7 @@ def noise_effects(models: dict[str, Record]) -> dict[str, Any]:
     return {
         scenario: {
             predictor: _effect(
-                [
-                    tuple(one["transfer"][scenario][predictor]["error"] for one in pair)
-                    for pair in pairs
-                ]
+                [[one["transfer"][scenario][predictor] for one in two] for two in pairs]
             )
             for predictor in trained[0]["transfer"][scenario]
         }
@@ -81,14 +87,19 @@ def noise_effects(models: dict[str, Record]) -> dict[str, Any]:
     }
 
 
-def _effect(pairs: list[tuple[float, ...]]) -> dict[str, Any]:
-    clean, noisy = np.array(pairs).T
+def _effect(pairs: list[list[Record]]) -> dict[str, Any]:
+    """Errors, and what they are more than on the predictor's own distribution."""
+    errors = np.array([[one["error"] for one in pair] for pair in pairs])
+    excess = errors - [[one["in_distribution"] for one in pair] for pair in pairs]
     return {
-        "clean": float(clean.mean()),
-        "noise": float(noisy.mean()),
-        "differences": (noisy - clean).tolist(),
-        "lower": int((noisy < clean).sum()),
-        "pairs": len(pairs),
+        name: {
+            "clean": float(values[:, 0].mean()),
+            "noise": float(values[:, 1].mean()),
+            "differences": (values[:, 1] - values[:, 0]).tolist(),
+            "lower": int((values[:, 1] < values[:, 0]).sum()),
+            "pairs": len(pairs),
+        }
+        for name, values in (("error", errors), ("excess", excess))
     }
 
 
@@ -108,13 +119,13 @@ def _models(trained: dict[str, Record]) -> Record:
     rows = []
     for one in trained.values():
         scores = [one["scores"][name] for name in (DCI, "mig")]
-        errors = [one["transfer"][name]["GradientBoosting"]["error"] for name in SCENARIOS]
+        errors = [_error(one, name, "GradientBoosting") for name in (INSIDE, *SCENARIOS)]
         row = ["Ada-GVAE" if one["kind"] == "weak" else "β-VAE", f"{one['beta']:g}"]
         row += ["yes" if one["noise"] else "no", f"{one['losses']['reconstruction']:.0f}"]
         row += [f"{one['losses']['kl']:.1f}", *(f"{value:.3f}" for value in scores + errors)]
         rows.append(row)
     header = ["model", "β", "noise", "reconstruction, nats", "KL, nats", "DCI D", "MIG"]
-    return {"header": [*header, *SCENARIOS], "rows": rows}
+    return {"header": [*header, INSIDE, *SCENARIOS], "rows": rows}
 
 
 def _mixed(records: list[Record]) -> Record:
@@ -131,21 +142,17 @@ def _mixed(records: list[Record]) -> Record:
 
 
 def _correlations(found: Record) -> Record:
-    groups = {"trained": "trained models", "mixed": "mixed codes", "all": "both"}
-    rows = [
-        [f"{groups[group]} ({of['models']})", predictor, *cells]
-        for group, scenarios in found.items()
-        for predictor, of in next(iter(scenarios.values())).items()
-        for cells in [
-            [
-                f"{scenarios[name][predictor]['rho']:.2f} (p {_p(scenarios[name][predictor]['p'])})"
-                if name in scenarios
-                else ""
-                for name in SCENARIOS
-            ]
-        ]
-    ]
-    return {"header": ["models", "predictor", *SCENARIOS], "rows": rows}
+    groups = {"trained": "trained models", "mixed": "mixed codes"}
+    columns = (INSIDE, *SCENARIOS)
+    rows = []
+    for group, scenarios in found.items():
+        for predictor, first in scenarios[INSIDE].items():
+            row = [f"{groups[group]} ({first['models']})", predictor]
+            for name in columns:
+                one = scenarios.get(name, {}).get(predictor)
+                row.append(f"{one['rho']:.2f} (p {_p(one['p'])})" if one else "")
+            rows.append(row)
+    return {"header": ["codes", "predictor", *columns], "rows": rows}
 
 
 def _p(value: float) -> str:
@@ -153,23 +160,21 @@ def _p(value: float) -> str:
 
 
 def _noise(found: Record) -> Record:
-    rows = [
-        [
-            scenario,
-            predictor,
-            f"{of['clean']:.3f}",
-            f"{of['noise']:.3f}",
-            f"{of['lower']} of {of['pairs']}",
-        ]
-        for scenario, predictors in found.items()
-        for predictor, of in predictors.items()
-    ]
-    header = ["scenario", "predictor", "without noise", "with noise", "lower with noise"]
+    rows = []
+    for scenario, predictors in found.items():
+        for predictor, of in predictors.items():
+            row = [scenario, predictor]
+            for one in (of["error"], of["excess"]):
+                row += [f"{round(one[key], 3) + 0.0:.3f}" for key in ("clean", "noise")]  # no −0
+                row.append(f"{one['lower']} of {one['pairs']}")
+            rows.append(row)
+    columns = ("without noise", "with noise", "lower with noise")
+    header = ["scenario", "predictor", *columns, *(f"excess {column}" for column in columns)]
     return {"header": header, "rows": rows}
 
 
 def _factors(trained: list[Record]) -> Record:
-    names = list(trained[0]["transfer"]["OOD2-B"]["GradientBoosting"]["factors"])
+    names = space().names
     rows = []
     for scenario, noise in product(("OOD2-A", "OOD2-B"), (False, True)):
         of = [
