@@ -16,10 +16,14 @@ from torch import Tensor
 from dislab import plots, plugins, runs
 from dislab.base import DataModule, Dataset, Objective
 from dislab.callbacks import TransferScores
+from dislab.callbacks._shifts import other_data, planned
+from dislab.datamodules import SingleData
+from dislab.datasets import RobotFinger
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices
 from dislab.predictors import Ridge
 from dislab.transfer import Domain, Scenario, load_scenario, transfer_scores
+from dislab.transfer.plan import Sizes
 
 MakeTrainer = Callable[..., pl.Trainer]
 
@@ -311,3 +315,25 @@ def test_bad_settings_are_messages() -> None:
     ):
         with pytest.raises(InputError, match=message):
             scored(**({"scenarios": []} | settings))
+
+
+def test_the_shipped_scenarios_suit_the_finger() -> None:
+    data = SingleData(RobotFinger(side=128, states=3000), validation=0.0, test=0.1)
+    scenarios = [load_scenario(f"finger_{kind}") for kind in ("ood1_a", "ood2_a", "ood2_b")]
+    others = {one.name: other_data(data, one) for one in scenarios[1:]}
+    assert {other.image_shape for other in others.values()} == {(3, 128, 128)}
+    plans = planned(data, others, scenarios, Sizes(500, 100, 0))
+    assert [len(one.test) for one in plans] == [100, 100, 100]
+    hues = others["finger_ood2_a"].factors.positions(plans[1].test)[:, 0]
+    assert set(hues.tolist()) == {1, 2, 3, 8}
+
+
+def test_an_encoder_that_saw_the_held_out_hues_is_no_ood2() -> None:
+    every = RobotFinger(states=2000, hues="all")
+    data = SingleData(every, validation=0.0, test=0.1)
+    scenario = load_scenario("finger_ood2_a")
+    others = {scenario.name: other_data(data, scenario)}
+    with pytest.raises(InputError, match="was trained on color 30, 60, 90, 240; train one with"):
+        planned(data, others, [scenario], Sizes(500, 100, 0))
+    held = SingleData(every, validation=0.0, hold_out={"color": [30, 60, 90, 240]})
+    assert planned(held, others, [scenario], Sizes(500, 100, 0))

@@ -21,6 +21,7 @@ from dislab.transfer.choices import builders
 from dislab.transfer.transfer_table import transfer_table
 
 _NOT_THE_USERS: Final = (
+    "Be aware that when using `ckpt_path`, callbacks used to create the checkpoint",
     "The '.*_dataloader' does not have many workers",
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 beside torch 2.13
     r"Found .* module\(s\) in eval mode",  # a frozen model inside another one

@@ -1,0 +1,278 @@
+"""`dislab transfer` as a user types it, on runs and on files."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dislab.cli import main
+from dislab.factors import Factor, FactorSpace
+from dislab.runs import load_run
+from dislab.transfer import Domain, Scenario, transfer_scores
+
+ROOT = Path(__file__).parents[2]
+HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
+SMALL = """
+name: small
+seed_everything: 3
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
+    regularizers: {kl: {class_path: KL}}
+data:
+  class_path: SingleData
+  init_args:
+    dataset: DSprites
+    batch_size: 8
+    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
+    validation: 0.05
+    test: 0.1
+trainer: {max_steps: 2, accelerator: cpu, devices: 1, limit_val_batches: 1}
+evaluate: {metrics: null}
+traversals: {images: 1, steps: 3, points: 50}
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A run of two steps."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(SMALL)
+    assert main(["fit", "--config=small.yaml"]) == 0
+    return "runs/small/version_0"
+
+
+SETTINGS = ["--predictors", "Ridge", "--labels", "200", "--tested", "100"]
+
+
+def test_runs_are_scored_side_by_side(
+    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", "--config=small.yaml", "--seed_everything=4"]) == 0
+    capsys.readouterr()
+    second = "runs/small/version_1"
+    args = ["transfer", run, second, "--scenarios", HEARTS, *SETTINGS, "--reconstructions", "2"]
+    assert main(args) == 0
+    printed = capsys.readouterr().out
+    records = [json.loads(Path(one, "scores.json").read_text()) for one in (run, second)]
+    scores = [record["test_transfer"]["scores"] for record in records]
+    keys = ("", "/in_distribution")
+    cells = [f"{one[f'dsprites_hearts/Ridge{key}']:.4f}" for one in scores for key in keys]
+    last = printed.splitlines()
+    assert last[-1].split() == ["dsprites_hearts/Ridge", *cells]
+    assert last[-3].split() == [run, second]
+    assert scores[0] != scores[1]
+    assert (tmp_path / run / "images" / "transfer_dsprites_hearts.png").is_file()
+
+    # they are the scores of the codes of all states that take part
+    record = records[0]["test_transfer"]
+    assert record["checkpoint"]["path"].endswith("last.ckpt")
+    assert record["scenarios"]["dsprites_hearts"]["images"]["labels"] == 200
+    assert record["objective"] == type(load_run(run)).__name__
+
+
+def test_the_callback_and_the_command_agree(run: str) -> None:
+    assert main(["transfer", run, "--scenarios", HEARTS, *SETTINGS]) == 0
+    path = Path(run, "scores.json")
+    by_command = json.loads(path.read_text())["test_transfer"]
+    settings = [f"--transfer.scenarios=[{HEARTS}]", "--transfer.predictors.Ridge=Ridge"]
+    sizes = ["--transfer.labels=200", "--transfer.tested=100"]
+    assert main(["test", f"--run={run}", *settings, *sizes]) == 0
+    by_callback = json.loads(path.read_text())["test_transfer"]
+    assert by_callback["scores"] == by_command["scores"]
+    assert by_callback["predictors"] == by_command["predictors"]
+
+
+def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    for args, message in (
+        (["nowhere"], "nowhere is no run: it has no config.yaml"),
+        ([run], "no scenario that comes with dislab was made for DSprites; name some by --sce"),
+        ([run, "--scenarios", "finger_ood1_a"], "scenario finger_ood1_a: there is no factor 'c"),
+        ([run, "--scenarios", "finger"], "there is no scenario 'finger'"),
+        ([run, "--scenarios", HEARTS, "--predictors", "Rigde"], "did you mean Ridge?"),
+        ([run, "--scenarios", HEARTS, "--labels", "0"], "labels is 0"),
+        ([run, "--scenarios", HEARTS, "--json", "out.json"], "--other and --json go with --cod"),
+        ([run, "--codes", "codes.npz"], "give the folders of runs, or --codes FILE, and not b"),
+        ([], "give the folders of runs, or --codes FILE"),
+        (["--labels", "x"], "argument --labels: invalid int value: 'x'; see dislab transfer --he"),
+    ):
+        assert main(["transfer", *args]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.strip().splitlines()[-1].startswith("dislab: error: ")
+
+
+def test_a_run_whose_data_cannot_be_read_is_a_message(
+    run: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(run, "config.yaml")
+    text = path.read_text()
+    for changed, message in (
+        (text.replace("dislab.datasets.DSprites", "DSpirtes"), "DSpirtes"),
+        ("a: [", "cannot be read"),
+        ("a: 1", "does not say what data the run was trained on"),
+    ):
+        path.write_text(changed)
+        assert main(["transfer", run, "--scenarios", HEARTS]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert "Traceback" not in error
+
+
+@pytest.mark.slow
+def test_two_processes_write_the_scores_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = [f"--transfer.scenarios=[{HEARTS}]", "--transfer.predictors.r=Ridge"]
+    settings += ["--transfer.labels=200", "--transfer.tested=100"]
+    found = []
+    for processes in (1, 2):
+        text = SMALL.replace("small", f"by_{processes}").replace("vices: 1", f"vices: {processes}")
+        Path("config.yaml").write_text(text)
+        command = [sys.executable, "-m", "dislab", "fit", "--config=config.yaml", *settings]
+        strategy = [] if processes == 1 else ["--trainer.strategy=ddp"]
+        done = subprocess.run([*command, *strategy], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("scenario/predictor") == 1
+        record = json.loads(Path(f"runs/by_{processes}/version_0/scores.json").read_text())
+        found.append(record["test_transfer"]["scores"])
+    assert found[0] == pytest.approx(found[1], abs=1e-4)
+
+
+def draw(images: int = 600) -> dict[str, Any]:
+    generator = np.random.default_rng(0)
+    factors = np.stack([generator.integers(size, size=images) for size in (4, 3, 2)], axis=1)
+    return {
+        "codes": factors + 0.2 * generator.normal(size=factors.shape),
+        "factors": factors,
+        "names": np.array(["hue", "size", "shape"]),
+        "values_hue": np.array([0.0, 90.0, 180.0, 270.0]),
+        "values_shape": np.array(["cube", "ball"]),
+    }
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "codes.npz"
+    np.savez(path, **draw())
+    (tmp_path / "hue.yaml").write_text("train: {hue: {max: 90}}\ntest: {hue: 270}\nshifted: hue\n")
+    far = "train: {}\ntest: {shape: ball}\ndataset: Elsewhere\nencoder: out\n"
+    (tmp_path / "far.yaml").write_text(far)
+    return path
+
+
+def test_a_file_of_any_program(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = draw(90) | {"codes": draw(90)["codes"] + 0.5}
+    np.savez("other.npz", **other)
+    args = ["transfer", "--codes", str(file), "--scenarios", "hue.yaml", "far.yaml", *SETTINGS]
+    assert main([*args, "--other", "far=other.npz", "--json", "out.json"]) == 0
+    space = FactorSpace(
+        (
+            Factor("hue", (0.0, 90.0, 180.0, 270.0)),
+            Factor("size", (0.0, 1.0, 2.0)),
+            Factor("shape", ("cube", "ball"), "categorical"),
+        )
+    )
+    expected = transfer_scores(
+        draw()["codes"],
+        draw()["factors"],
+        space,
+        [
+            Scenario("hue", {"hue": {"max": 90}}, {"hue": 270}, shifted=("hue",)),
+            Scenario("far", {}, {"shape": "ball"}, "out", dataset="Elsewhere"),
+        ],
+        "Ridge",
+        200,
+        100,
+        others={"far": Domain(other["codes"], other["factors"], space)},
+    )
+    record = json.loads(Path("out.json").read_text())
+    assert record["scores"] == expected.values
+    assert len(record["source"]["sha256"]) == 64
+    lines = capsys.readouterr().out.splitlines()
+    values = expected.values
+    assert lines[0].split() == ["scenario/predictor", "error", "in", "distribution", "accuracy"]
+    keys = ("hue/Ridge", "hue/Ridge/in_distribution", "hue/Ridge/accuracy")
+    assert lines[1].split() == ["hue/Ridge", *(f"{values[key]:.4f}" for key in keys)]
+    assert lines[-1] == "out.json"
+    assert any(line.startswith("note: far: tested on all ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("changes", "args", "message"),
+    [
+        ({"factors": None}, [], "codes.npz has no factors; it has codes, names"),
+        ({"codes": None, "factors": None}, [], "has no codes and no factors"),
+        ({"factors": draw()["codes"]}, [], "factors are integers of shape (images, factors)"),
+        ({"factors": draw()["factors"] - 1}, [], "factors hold -1; they number the values from 0"),
+        ({"names": np.array(["a"])}, [], "1 names for 3 factors: a"),
+        ({"values_hew": np.zeros(3)}, [], "has values of hew, and no such factor; the factors are"),
+        ({"values_hue": np.zeros(2)}, [], "values_hue is float64 of shape (2,); it holds the 4 va"),
+        ({"values_hue": np.zeros(4)}, [], "factor hue repeats a value"),
+        ({"codes": draw()["codes"][:5]}, [], "codes of 5 images, but factors of 600"),
+        ({}, ["--scenarios", "far.yaml"], "scenario far tests on Elsewhere; give codes and fact"),
+        ({}, ["--other", "far"], "--other is 'far'; it is SCENARIO=FILE.npz"),
+        ({}, ["--other", "far=no.npz"], "no.npz does not exist; give an .npz file"),
+        ({}, ["--scenarios", "hwe.yaml"], "the scenario hwe.yaml cannot be read"),
+    ],
+)
+def test_mistakes_in_files_end_with_one_line(
+    changes: dict[str, Any],
+    args: list[str],
+    message: str,
+    file: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    np.savez(file, **{key: one for key, one in (draw() | changes).items() if one is not None})
+    given = args if "--scenarios" in args else ["--scenarios", "hue.yaml", *args]
+    assert main(["transfer", "--codes", str(file), *given, *SETTINGS]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("dislab: error: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_files_that_are_damaged_or_hold_objects(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["transfer", "--codes", str(file), "--scenarios", "hue.yaml"]
+    whole = file.read_bytes()
+    file.write_bytes(whole[:900])
+    assert main(args) == 2
+    assert "codes.npz cannot be read as .npz: " in capsys.readouterr().err
+    np.savez(file, codes=np.array([[{}, 2]], dtype=object), factors=draw()["factors"])
+    assert main(args) == 2
+    assert "it holds Python objects, which are not read" in capsys.readouterr().err
+    with file.open("wb") as stream:
+        np.save(stream, draw()["codes"])
+    assert main(args) == 2
+    assert "has no codes and no factors; it has a single array" in capsys.readouterr().err
+
+
+def test_help_needs_no_torch_and_files_no_lightning(file: Path) -> None:
+    code = (
+        "import sys; from dislab.cli import main\n"
+        "try: main(sys.argv[2:])\n"
+        "except SystemExit: pass\n"
+        "found = [name for name in sys.argv[1].split(',') if name in sys.modules]\n"
+        "sys.exit(f'imported {found}' if found else 0)"
+    )
+    scored = ["transfer", "--codes", str(file), "--scenarios", "hue.yaml", *SETTINGS]
+    for banned, args in (
+        ("torch,numpy,lightning", ["transfer", "--help"]),
+        ("lightning.pytorch.trainer", scored),
+    ):
+        command = [sys.executable, "-c", code, banned, *args]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
