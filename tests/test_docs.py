@@ -9,7 +9,10 @@ from dislab.plugins import GROUPS, available
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/transfer.md"])
+PAGES = ["README.md", "docs/tutorial.md", "docs/predictors.md", "docs/transfer.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_python_line_of_the_page_is_true(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

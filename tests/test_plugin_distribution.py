@@ -19,8 +19,8 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from dislab.base import (
-    DataModule, Dataset, Decoder, Encoder, ImageBatch, Metric, Objective, Penalty, Regularizer,
-    Terms,
+    DataModule, Dataset, Decoder, Encoder, ImageBatch, Metric, Objective, Penalty, Predictor,
+    Regularizer, Terms,
 )
 from dislab.factors import Factor, FactorSpace
 
@@ -122,6 +122,20 @@ class TinyScore(Metric):
 
 
 @final
+class TinyGuess(Predictor):
+    """The mean of the targets."""
+
+    def __init__(self, latent_dim, classes):
+        self.mean = None
+
+    def fit(self, codes, targets):
+        self.mean = targets.mean(0)
+
+    def predict(self, codes):
+        return self.mean.expand(*codes.shape[:2], -1)
+
+
+@final
 class TinyAutoencoder(Objective):
     """Reconstruction alone."""
 
@@ -149,6 +163,7 @@ GROUPS = {
     "datasets": "TinyDots",
     "datamodules": "TinyData",
     "metrics": "TinyScore",
+    "predictors": "TinyGuess",
     "objectives": "TinyAutoencoder",
 }
 

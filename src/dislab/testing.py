@@ -584,7 +584,9 @@ def _check_accuracy(found: Tensor, wanted: Tensor, truth: Tensor) -> None:
         least = (truth[:, factor] - wanted[:, factor].mean()).abs().mean() / 2
         _must(bool((error < least).all()), "its errors are less than half those of the mean")
     kinds = found[..., 1]
-    _must(set(kinds.unique().tolist()) <= {0.0, 1.0, 2.0}, "a kind is predicted as class number")
+    _must(
+        set(torch.unique(kinds).tolist()) <= {0.0, 1.0, 2.0}, "a kind is predicted as class number"
+    )
     right = (kinds == truth[:, 1]).double().mean(1)
     _must(bool((right > 0.5).all()), "kinds are told apart better than by chance")
 

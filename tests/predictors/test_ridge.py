@@ -42,3 +42,28 @@ def test_kinds_are_told_apart_and_runs_do_not_mix() -> None:
 def test_a_negative_penalty_is_refused() -> None:
     with pytest.raises(InputError, match="penalty"):
         Ridge(3, (0,), penalty=-1.0)
+
+
+def test_a_latent_that_stood_still_says_nothing_wherever_it_goes() -> None:
+    values = torch.linspace(0, 1, 40)[:, None]
+    # the mean of many 0.1 is not 0.1 exactly: their spread is rounding, not a scale
+    codes = torch.cat([values, torch.full_like(values, 0.1)], 1)[None]
+    ridge = Ridge(2, (0,), penalty=0.0)
+    ridge.fit(codes, values)
+    moved = torch.tensor([[[0.5, 900.0]]])
+    assert abs(ridge.predict(moved).item() - 0.5) < 1e-5
+
+
+def test_a_class_that_no_image_has_never_wins() -> None:
+    kinds = torch.arange(60) % 2 * 3
+    codes = torch.randn(1, 60, 3, generator=torch.Generator().manual_seed(0))
+    ridge = Ridge(3, (5,))
+    ridge.fit(codes, kinds[:, None].float())
+    assert set(torch.unique(ridge.predict(100 * codes)).tolist()) <= {0.0, 3.0}
+
+
+def test_misuse_is_named() -> None:
+    with pytest.raises(InputError, match="call fit"):
+        Ridge(3, (0,)).predict(torch.zeros(1, 2, 3))
+    with pytest.raises(InputError, match="3 latents"):
+        Ridge(3, (0,)).fit(torch.zeros(1, 2, 4), torch.zeros(2, 1))

@@ -77,6 +77,23 @@ def test_perfect_codes_get_one() -> None:
     assert abs(float(metric.compute()["$module"]) - 1) < 1e-9
 """,
     ),
+    "predictors": _Kind(
+        "Predictor",
+        "check_predictor",
+        "",
+        "From Python: `$Class(latents, classes)`, then `fit(codes, targets)` and `predict(codes)`.",
+        """
+
+def test_its_order_says_which_code_is_nearest() -> None:
+    codes, targets = torch.tensor([[[0.0, 4.0], [3.0, 3.0]]]), torch.tensor([[0.0], [1.0]])
+    found = []
+    for order in (1.0, 8.0):
+        predictor = $Class(2, (0,), order=order)
+        predictor.fit(codes, targets)
+        found.append(predictor.predict(torch.zeros(1, 1, 2)).item())
+    assert found == [0.0, 1.0]
+""",
+    ),
     "datasets": _Kind(
         "Images",
         "check_dataset",
@@ -98,6 +115,7 @@ _IMPORTS: Final = {
     "regularizers": "import torch\n\nfrom dislab.base import Posterior\n",
     "metrics": "import torch\n\nfrom dislab.factors import Factor, FactorSpace\n",
     "datasets": "import torch\n\n",
+    "predictors": "import torch\n\n",
 }
 
 

@@ -33,7 +33,7 @@ class ColumnModel(Protocol):
         """
 
 
-class Constant(NamedTuple):
+class _Constant(NamedTuple):
     """What is learnt from images that all have one value.
 
     Attributes:
@@ -42,7 +42,7 @@ class Constant(NamedTuple):
 
     value: float
 
-    def fit(self, codes: npt.NDArray[Any], targets: npt.NDArray[Any]) -> "Constant":
+    def fit(self, codes: npt.NDArray[Any], targets: npt.NDArray[Any]) -> "_Constant":
         """Itself: there is nothing to learn.
 
         Args:
@@ -88,7 +88,7 @@ def fitted_columns(
         run, factor = task
         column = columns[factor]
         if (column == column[0]).all():
-            return Constant(float(column[0]))
+            return _Constant(float(column[0]))
         model = make(classes[factor] > 0)
         with threadpool_limits(1, user_api="openmp"):
             model.fit(arrays[run], column)

@@ -1,0 +1,222 @@
+"""Times the predictors on made-up codes, beside scikit-learn's own on the same codes.
+
+python benchmarks/predictors.py                       about a quarter of an hour
+python benchmarks/predictors.py --parts rounds noisy  without what takes minutes
+
+Seven numbers are predicted from ten latents: learnt from 10,000 images, tested on 5,000 others. On
+`curved` codes factors are mixed by a layer of hyperbolic tangents; on `noisy` ones they are rotated
+with much noise, so that a long fit learns the noise. Parts that a call leaves out
+keep their former results in the file.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import sklearn
+import torch
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+
+import dislab
+from dislab.base import PredictorBuilder
+from dislab.predictors import MLP, GradientBoosting, NearestNeighbors, RandomForest, Ridge
+
+FACTORS, LATENTS, TRAIN, IMAGES = 7, 10, 10_000, 15_000
+SCENARIOS = 5
+Result = dict[str, float]
+
+
+def draw_codes() -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """Independent factors in [0, 1], and two kinds of codes."""
+    generator = np.random.default_rng(0)
+    factors = generator.random((IMAGES, FACTORS))
+    centred = factors - 0.5
+    inner = np.tanh(2 * centred @ generator.normal(size=(FACTORS, 32)))
+    curved = inner @ generator.normal(size=(32, LATENTS)) / 3
+    curved += 0.05 * generator.normal(size=curved.shape)
+    idle = generator.normal(size=(IMAGES, LATENTS - FACTORS))
+    noisy = np.concatenate([centred + 0.3 * generator.normal(size=centred.shape), idle], axis=1)
+    noisy = noisy @ np.linalg.qr(generator.normal(size=(LATENTS, LATENTS)))[0]
+    kinds = {"curved": curved, "noisy": noisy}
+    return torch.from_numpy(factors).float(), {
+        name: torch.from_numpy(codes).float() for name, codes in kinds.items()
+    }
+
+
+def own(build: PredictorBuilder, codes: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+    predictor = build(LATENTS, (0,) * FACTORS)
+    predictor.fit(codes[None, :TRAIN], factors[:TRAIN])
+    return predictor.predict(codes[None, TRAIN:])[0]
+
+
+def peer(make: Callable[[], object], codes: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+    """One scikit-learn model a factor on standardised codes, which its networks need."""
+    known = codes[:TRAIN]
+    standard = ((codes - known.mean(0)) / known.std(0)).numpy()
+    columns = []
+    for column in factors.T.numpy():
+        model = make().fit(standard[:TRAIN], column[:TRAIN])
+        columns.append(torch.from_numpy(model.predict(standard[TRAIN:])))
+    return torch.stack(columns, 1)
+
+
+def mean(codes: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+    return factors[:TRAIN].mean(0).expand(IMAGES - TRAIN, FACTORS)
+
+
+Action = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+ROUNDS: dict[str, Action] = {
+    "mean of the targets": mean,
+    "Ridge": partial(own, Ridge),
+    "NearestNeighbors": partial(own, NearestNeighbors),
+    "GradientBoosting, histogram": partial(own, GradientBoosting),
+    "MLP, 1 layer": partial(own, partial(MLP, layers=1)),
+    "MLP, 2 layers": partial(own, MLP),
+    "MLP, 3 layers": partial(own, partial(MLP, layers=3)),
+    "scikit-learn KNeighborsRegressor × 7": partial(peer, KNeighborsRegressor),
+}
+"""What is timed in alternating rounds."""
+NETWORK = partial(MLPRegressor, hidden_layer_sizes=(256, 256), random_state=0)
+LONG: dict[str, Action] = {
+    "scikit-learn MLPRegressor × 7, 2 layers": partial(peer, NETWORK),
+    "RandomForest": partial(own, RandomForest),
+}
+EXACT: dict[str, Action] = {
+    "GradientBoosting, exact": partial(own, partial(GradientBoosting, engine="exact")),
+}
+PARTS = ("rounds", "noisy", "scenarios", "long", "exact")
+
+
+def timed(action: Action, codes: torch.Tensor, factors: torch.Tensor) -> Result:
+    start = time.process_time()
+    found = action(codes, factors)
+    taken = time.process_time() - start
+    return {"s": taken, "error": (found - factors[TRAIN:]).abs().mean().item()}
+
+
+def compared(
+    entered: dict[str, Action],
+    codes: torch.Tensor,
+    factors: torch.Tensor,
+    rounds: int,
+) -> dict[str, dict[str, float]]:
+    """CPU seconds of fitting and predicting in alternating rounds, and mean absolute errors."""
+    results: dict[str, list[Result]] = {name: [] for name in entered}
+    for number in range(rounds):
+        for name, action in entered.items():
+            results[name].append(timed(action, codes, factors))
+            print(number, name, results[name][-1], file=sys.stderr, flush=True)
+    return {
+        name: {
+            "median_s": statistics.median(one["s"] for one in found),
+            "least_s": min(one["s"] for one in found),
+            "most_s": max(one["s"] for one in found),
+            "rounds": len(found),
+            "error": found[0]["error"],
+        }
+        for name, found in results.items()
+    }
+
+
+def scenarios(codes: torch.Tensor, factors: torch.Tensor) -> dict[str, float]:
+    """Seconds for as many fits of trees and of networks as there are scenarios."""
+    start, wall = time.process_time(), time.perf_counter()
+    for _ in range(SCENARIOS):
+        own(GradientBoosting, codes, factors)
+        own(MLP, codes, factors)
+    return {"cpu_s": time.process_time() - start, "wall_s": time.perf_counter() - wall}
+
+
+def table(report: dict[str, dict[str, dict[str, float]]]) -> dict[str, list[object]]:
+    curved, noisy = report.get("curved", {}), report.get("noisy", {})
+
+    def seconds(one: dict[str, float]) -> str:
+        spread = f" ({one['least_s']:.2f} to {one['most_s']:.2f})" if one["rounds"] > 1 else ""
+        return f"{one['median_s']:.2f}{spread}"
+
+    def error(one: dict[str, float]) -> str:
+        return f"{one['error']:.4f}"
+
+    return {
+        "header": ["predictor", "CPU seconds", "error, curved codes", "error, noisy codes"],
+        "rows": [
+            [name, seconds(one), error(one), error(noisy[name]) if name in noisy else "not run"]
+            for name, one in curved.items()
+        ],
+    }
+
+
+def measured(part: str, rounds: int) -> dict[str, dict[str, dict[str, float]]]:
+    """What a part adds to the results, by kind of codes and by name."""
+    factors, kinds = draw_codes()
+    curved, noisy = kinds["curved"], kinds["noisy"]
+    match part:
+        case "rounds":
+            return {"curved": compared(ROUNDS, curved, factors, rounds)}
+        case "long":
+            return {"curved": compared(LONG, curved, factors, 1)}
+        case "exact":
+            return {"curved": compared(EXACT, curved, factors, 1)}
+        case "noisy":
+            return {"noisy": compared(ROUNDS | LONG, noisy, factors, 1)}
+    return {"scenarios": {"trees and networks": scenarios(curved, factors)}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--rounds", type=int, default=5, help="alternating rounds")
+    default = Path(__file__).parent / "results" / "predictors.json"
+    parser.add_argument("--out", type=Path, default=default)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    for part in arguments.parts:
+        old = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+        report = old.get("seconds", {})
+        for kind, found in measured(part, arguments.rounds).items():
+            report[kind] = report.get(kind, {}) | found
+        result = {
+            "command": " ".join(["python", *sys.argv]),
+            "versions": {
+                "dislab": dislab.__version__,
+                "torch": torch.__version__,
+                "scikit-learn": sklearn.__version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+            },
+            "hardware": {"processor": processor(), "threads": torch.get_num_threads()},
+            "size": {"train": TRAIN, "test": IMAGES - TRAIN, "latents": LATENTS},
+            "seconds": report,
+            "tables": {"engines": table(report)},
+        }
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(result, indent=2) + "\n")
+        print(json.dumps({part: result["tables"]}, indent=2), flush=True)
+
+
+def processor() -> str:
+    """The processor's name, where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    names = [
+        line.partition(":")[2].strip()
+        for line in (info.read_text().splitlines() if info.exists() else [])
+        if line.startswith("model name")
+    ]
+    return f"{names[0]} × {len(names)}" if names else platform.processor()
+
+
+if __name__ == "__main__":
+    main()
