@@ -30,6 +30,24 @@ def spread(times: list[float]) -> dict[str, float]:
     }
 
 
+def table(report: dict[str, dict]) -> dict[str, object]:
+    """Seconds and ratios of each score and of the set, in the order of the kinds measured."""
+    kinds = [kind for kind, one in report.items() if isinstance(one, dict) and "set" in one]
+    header = ["score"]
+    for kind in kinds:
+        header += [f"{kind}: dislab, s", "published, s", "ratio"]
+    rows = []
+    for name in [*report[kinds[0]]["scores"], "all of them"]:
+        row = [name if name == "all of them" else f"`{name}`"]
+        for one in (report[kind] for kind in kinds):
+            own = one["set"] if name == "all of them" else one["scores"][name]
+            for taken in (own["dislab_s"], own["published_s"]):
+                row.append(f"{taken:.0f}" if taken >= 10 else f"{taken:#.2g}")
+            row.append(f"{own['ratio']:.2g}×")
+        rows.append(row)
+    return {"header": header, "rows": rows}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kinds", nargs="+", default=["perfect", "rotated", "noisy", "mixed"])
@@ -76,6 +94,7 @@ def main() -> None:
                 "ratio": total / statistics.median(whole),
             },
         }
+        report["tables"] = {"times": table(report)}
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(report, indent=2) + "\n")
         print(json.dumps({kind: report[kind]}, indent=2), flush=True)

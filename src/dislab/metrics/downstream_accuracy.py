@@ -1,5 +1,6 @@
 """Accuracy of simple predictors of the factors, by number of labels."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal, final
 
 import torch
@@ -98,7 +99,7 @@ class DownstreamAccuracy(Metric):
         prefix = f"downstream_{self.classifier}"
         scores, parts = {}, {}
         for number in sorted(set(self.labels), reverse=True):
-            own = torch.stack([self._accuracy(bank, column, number) for column in varied])
+            own = self._accuracies(bank, varied, number)
             scores[f"{prefix}_{number}"] = own.mean()
             spread = spread_columns(own, varied, factors, torch.nan)
             parts[f"{prefix}_{number}_per_factor"] = spread
@@ -108,19 +109,22 @@ class DownstreamAccuracy(Metric):
             scores[f"{prefix}_efficiency"] = scores[f"{prefix}_100"] / some
         return scores | parts
 
-    def _accuracy(self, bank: CodeBank, column: int, number: int) -> Float[Tensor, ""]:
-        codes, labels = bank.codes.cpu(), bank.factors[:, column].cpu()
-        predicted = self._predicted(codes[:number], labels[:number], codes[-self.tested :])
-        return (predicted == labels[-self.tested :]).double().mean()
+    def _accuracies(
+        self, bank: CodeBank, varied: list[int], number: int
+    ) -> Float[Tensor, " varied"]:
+        """Shares of the last images whose values are told by what the first ones teach."""
+        codes, labels = bank.codes.cpu(), bank.factors.cpu()[:, varied]
+        learnt, tested = labels[:number], codes[-self.tested :]
+        predicted = learnt[:1].repeat(len(tested), 1)  # all that columns of one value teach
+        told = (learnt != learnt[:1]).any(0)
+        if told.any():
+            models = self._fitted(codes[:number], learnt[:, told])
+            predicted[:, told] = torch.stack([model.predict(tested) for model in models], 1)
+        return (predicted == labels[-self.tested :]).double().mean(0)
 
-    def _predicted(
-        self,
-        codes: Float[Tensor, "image latent"],
-        labels: Int[Tensor, " image"],
-        tested: Float[Tensor, "tested latent"],
-    ) -> Int[Tensor, " tested"]:
-        if (labels == labels[:1]).all():
-            return labels[:1].expand(len(tested))
+    def _fitted(
+        self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, "image factor"]
+    ) -> Sequence[HistogramBoosting | LogisticClassifier]:
         if self.classifier == "hgbt":
-            return HistogramBoosting().fit(codes, labels).predict(tested)
-        return LogisticClassifier().fit(codes, labels).predict(tested)
+            return HistogramBoosting().fit_each(codes, labels)
+        return [LogisticClassifier().fit(codes, column) for column in labels.T]
