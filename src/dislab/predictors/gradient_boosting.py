@@ -30,7 +30,7 @@ class GradientBoosting(Predictor):
     Args:
         latent_dim: Number of latents.
         classes: Number of classes of each factor; 0 for a number in [0, 1].
-        engine: `histogram`, with up to 255 bins a latent, or `exact`, which takes over a hundred
+        engine: `histogram`, with up to 255 bins a latent, or `exact`, which takes some twenty-five
             times as long.
         rounds: Number of boosting rounds, each with one tree, or one a class.
         depth: Largest depth of a tree.
