@@ -57,6 +57,10 @@ GAME = (
     "generator: {class_path: MLPDecoder, init_args: {hidden: [16]}}, "
     "critic: {class_path: MLPEncoder, init_args: {hidden: [16]}}"
 )
+ADAM = "optimizer: {class_path: torch.optim.Adam, init_args: {lr: 1.0e-3, eps: 1.0e-3}}"
+"""Adam divides a gradient by its own size. Where a gradient cancels to nothing but rounding (a bias
+of the discriminator while its units are on one side of their kink) the default `eps` of 1e-8 makes
+whole steps of that rounding, and nothing could be compared."""
 METHODS = {
     name: ("VAE", "SingleData", f"{VARIATIONAL}, regularizers: {regularizers}")
     for name, regularizers in REGULARIZERS.items()
@@ -88,7 +92,7 @@ def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.P
         "name": name,
         "processes": processes,
         "strategy": strategy,
-        "model": f"{{class_path: {objective}, init_args: {{{init_args}}}}}".replace(
+        "model": f"{{class_path: {objective}, init_args: {{{ADAM}, {init_args}}}}}".replace(
             "VISION", str(folder / "runs/dipvae2_1/version_0")
         ),
         "data": data,
