@@ -1,0 +1,34 @@
+"""Conformance checks for authors of plugins: what every part of a group must do.
+
+Call them from a test, with the class or a `functools.partial` of it:
+
+    from dislab.testing import check_regularizer
+    from mykit import L1
+
+    def test_l1_conforms() -> None:
+        check_regularizer(L1)
+
+Each raises `AssertionError` with one sentence that says what does not hold.
+"""
+
+from dislab.testing.datamodules import check_datamodule
+from dislab.testing.datasets import check_dataset
+from dislab.testing.declarations import check_declared
+from dislab.testing.metrics import check_metric
+from dislab.testing.networks import check_decoder, check_encoder
+from dislab.testing.objectives import check_compiles, check_objective
+from dislab.testing.predictors import check_predictor
+from dislab.testing.regularizers import check_regularizer
+
+__all__ = [
+    "check_compiles",
+    "check_datamodule",
+    "check_dataset",
+    "check_declared",
+    "check_decoder",
+    "check_encoder",
+    "check_metric",
+    "check_objective",
+    "check_predictor",
+    "check_regularizer",
+]

@@ -1,0 +1,68 @@
+"""What the checks of every group have in common."""
+
+import io
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import nn
+
+from dislab.errors import InputError
+
+CPU: Final = torch.device("cpu")
+
+
+def must(holds: bool, claim: str) -> None:
+    """Fails with a sentence unless it holds.
+
+    Args:
+        holds: Whether it does.
+        claim: What should hold.
+
+    Raises:
+        AssertionError: It does not.
+    """
+    if not holds:
+        raise AssertionError(f"this should hold: {claim}")
+
+
+def refuses(action: Callable[[], object], claim: str) -> None:
+    """Fails unless an action ends in an `InputError`.
+
+    Args:
+        action: What is tried.
+        claim: What should hold.
+
+    Raises:
+        AssertionError: The action succeeds.
+    """
+    try:
+        action()
+    except InputError:
+        return
+    must(False, f"{claim}, with an InputError")
+
+
+def random_states() -> tuple[bytes, bytes]:
+    """The global random states of torch and NumPy, to see whether somebody drew from them."""
+    numpy_state: Any = np.random.get_state()  # noqa: NPY002
+    return torch.get_rng_state().numpy().tobytes(), numpy_state[1].tobytes()
+
+
+def check_state_dict(module: nn.Module, other: nn.Module) -> None:
+    """Parameters and buffers survive a checkpoint.
+
+    Args:
+        module: What is stored.
+        other: Takes it over; made alike, with other weights.
+
+    Raises:
+        AssertionError: A tensor differs afterwards.
+    """
+    stored = io.BytesIO()
+    torch.save(module.state_dict(), stored)
+    stored.seek(0)
+    other.load_state_dict(torch.load(stored, weights_only=True))
+    for name, value in module.state_dict().items():
+        must(torch.equal(value, other.state_dict()[name]), f"{name} survives a checkpoint")

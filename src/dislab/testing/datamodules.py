@@ -1,0 +1,126 @@
+"""Check of data modules."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import distributed
+
+from dislab.base import DataModule, ImageBatch
+from dislab.testing._claims import must
+
+
+def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
+    """A data module keeps its splits apart, and its batches follow from seed and step alone.
+
+    Two processes share the batch of one, a resumed run continues the draws, evaluation repeats
+    its batches, prediction shows every test image once, and all parts of a batch have the shapes
+    and types that `batch_type` documents.
+
+    Args:
+        build: Makes the data module, equal each time; its batch size is even, and an epoch has
+            at least as many batches as are looked at.
+        steps: How many training batches to look at, at least 2.
+    """
+    data = build()
+    data.prepare_data()
+    _check_splits(data)
+    whole = _delivered(data, steps, seed=1)
+    for batch in whole:
+        _check_batch(data, batch, data.indices("train"))
+    must(_same(whole, _delivered(build(), steps, seed=1)), "equal seeds draw equal batches")
+    ranks = [_delivered(build(), steps, seed=1, rank=rank, world=2) for rank in range(2)]
+    shared = [
+        type(batch)(*(torch.cat(parts) for parts in zip(*shares, strict=True)))
+        for batch, *shares in zip(whole, *ranks, strict=True)
+    ]
+    must(_same(whole, shared), "two processes share the batch of one")
+    stopped = build()
+    half = steps // 2
+    _delivered(stopped, half, seed=1)
+    resumed = _delivered(build(), steps - half, seed=2, state=stopped.state_dict())
+    must(_same(whole[half:], resumed), "a resumed run continues the draws")
+    _check_evaluation(data)
+
+
+def _check_splits(data: DataModule) -> None:
+    parts = [set(data.indices(split).tolist()) for split in ("train", "validation", "test")]
+    must(sum(map(len, parts)) == len(set.union(*parts)), "no state is in two splits")
+    must(set.union(*parts) == set(data.indices("all").tolist()), "the splits make up `all`")
+    must(data.train_size == len(parts[0]), "train_size counts the training states")
+
+
+def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
+    kind = data.batch_type
+    must(isinstance(batch, kind), f"batches are {kind.__name__}, not {type(batch).__name__}")
+    count, factors = len(batch[0]), len(data.factors.names)
+    numbered = {"action": data.action_names, "active": data.group_names}
+    for name, part in batch._asdict().items():
+        if name in ("image", "second", "transform", "target"):
+            shape: tuple[int, ...] = (count, *data.image_shape)
+            dtype = torch.float32
+            must(bool((part >= 0).all() and (part <= 1).all()), f"{name} is in [0, 1]")
+        elif name in ("factors", "second_factors"):
+            shape, dtype = (count, factors), torch.int64
+            known = set(data.factors.index(part.numpy()).tolist())
+            must(known <= set(states.tolist()), f"{name} are of the split")
+        elif name in numbered:
+            shape, dtype = (count,), torch.int64
+            most = len(numbered[name])
+            must(bool((part >= 0).all() and (part < most).all()), f"{name} is below {most}")
+        elif name == "changed":
+            shape, dtype = (count, factors), torch.bool
+        elif name == "symbol":
+            shape, dtype = (count, len(data.symbol_names)), torch.float32
+            must(bool(((part == 0) | (part == 1)).all()), "symbol is 0 or 1")
+        else:
+            continue
+        must(tuple(part.shape) == shape, f"{name} has shape {shape}, not {tuple(part.shape)}")
+        must(part.dtype == dtype, f"{name} is {dtype}, not {part.dtype}")
+
+
+def _check_evaluation(data: DataModule) -> None:
+    for loader in (data.val_dataloader, data.test_dataloader):
+        first, second = (
+            [data.on_after_batch_transfer(batch, 0) for batch in loader()] for _ in range(2)
+        )
+        must(bool(_same(first, second)), "evaluation repeats its batches")
+        must(all(isinstance(one, data.batch_type) for one in first), "of the same kind")
+    shown = [data.on_after_batch_transfer(one, 0) for one in data.predict_dataloader()]
+    must(all(isinstance(one, ImageBatch) for one in shown), "prediction delivers ImageBatch")
+    if shown:
+        states = data.factors.index(torch.cat([one.factors for one in shown]).numpy())
+        must(states.tolist() == data.indices("test").tolist(), "prediction goes in order")
+
+
+def _delivered(
+    data: DataModule,
+    steps: int,
+    seed: int,
+    rank: int = 0,
+    world: int = 1,
+    state: dict[str, Any] | None = None,
+) -> list[Any]:
+    """Training batches as an objective receives them, in one of several processes."""
+    with torch.random.fork_rng(devices=[]), ExitStack() as patches:
+        if world > 1:
+            answers = {"is_initialized": True, "get_rank": rank, "get_world_size": world}
+            for name, answer in answers.items():
+                patches.enter_context(patch.object(distributed, name, return_value=answer))
+        torch.manual_seed(seed)
+        data.setup("fit")
+        if state is not None:
+            data.load_state_dict(state)
+        batches = islice(data.train_dataloader(), steps)
+        return [data.on_after_batch_transfer(batch, 0) for batch in batches]
+
+
+def _same(one: list[Any], other: list[Any]) -> bool:
+    return len(one) == len(other) and all(
+        torch.equal(part, twin)
+        for batch, again in zip(one, other, strict=True)
+        for part, twin in zip(batch, again, strict=True)
+    )

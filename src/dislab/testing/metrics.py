@@ -1,0 +1,131 @@
+"""Check of scores."""
+
+import warnings
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from dislab.base import Metric, MetricBuilder
+from dislab.base.metric import primary
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
+from dislab.functional.code_bank import checked
+from dislab.functional.draws import device_generator
+from dislab.testing._claims import CPU, must, random_states, refuses
+
+
+def check_metric(build: MetricBuilder, images: int = 3000) -> None:
+    """A score is a function of codes and factors, and no codes make it NaN.
+
+    Checked are informative codes, noise, latents that stand still, more latents than images, a
+    factor that never varies and a resample of the images. Each time there is a primary scalar,
+    within the bounds that the class declares, unless the score refuses with an `InputError`, which
+    it may where images are few or all latents stand still. It leaves codes, factors and the
+    global random states alone, needs more than one image, and is the same for a factor with a
+    value that no image has.
+
+    Args:
+        build: The class, or a partial of it.
+        images: Number of images to score.
+    """
+    space = FactorSpace((Factor("a", (0.0, 1.0, 2.0)), Factor("b", (0.0, 1.0, 2.0, 3.0))))
+    generator = device_generator(CPU, 0)
+    index = torch.randint(len(space), (images,), generator=generator)
+    factors = torch.from_numpy(space.positions(index.numpy()))
+    noise = torch.randn(images, 3, generator=generator)
+    informative = torch.cat([factors.float(), noise[:, :1]], dim=1)
+    for codes in (informative, noise):
+        _check_cuts(build, space, codes, factors)
+    _check_odd_codes(build, space, informative[:300], factors[:300], generator)
+    _check_purity(build(space), informative[:300], factors[:300])
+    _check_missing_value(build, space, informative[:300], factors[:300])
+    refuses(
+        lambda: _scored(build(space), informative[:1], factors[:1]), "a score refuses one image"
+    )
+
+
+def _check_cuts(build: MetricBuilder, space: FactorSpace, codes: Tensor, factors: Tensor) -> None:
+    results = []
+    for parts in (1, 4):
+        metric = build(space)
+        for rows in torch.chunk(torch.arange(len(codes)), parts):
+            metric.update(codes[rows], factors[rows])
+        results.append(metric.compute())
+    one, several = results
+    must(one.keys() == several.keys(), "compute returns the same names every time")
+    for name in one:
+        must(bool(one[name].isfinite().all()), f"{name} is finite")
+        must(torch.equal(one[name], several[name]), f"{name} ignores how updates are cut")
+    _check_primary(build(space), one)
+
+
+def _check_odd_codes(
+    build: MetricBuilder,
+    space: FactorSpace,
+    codes: Tensor,
+    factors: Tensor,
+    generator: torch.Generator,
+) -> None:
+    still = torch.cat([codes, torch.full((len(codes), 2), 7.0)], dim=1)
+    wide = torch.randn(60, 90, generator=generator)
+    narrow = factors.clone()
+    narrow[:, 1] = 2
+    cases = {
+        "latents that stand still": (still, factors, False),
+        "codes that never change": (torch.zeros_like(codes), factors, True),
+        "more latents than images": (wide, factors[:60], True),
+        "a factor that never varies": (codes, narrow, True),
+    }
+    for name, (odd, positions, may_refuse) in cases.items():
+        metric = build(space)
+        try:
+            result = _scored(metric, odd, positions)
+        except InputError as error:
+            must(may_refuse, f"{name} are no reason to refuse ({error})")
+            continue
+        broken = [one for one, value in result.items() if value.ndim == 0 and value.isnan()]
+        must(not broken, f"{name} do not make a scalar NaN, but {', '.join(broken)} is")
+        _check_primary(metric, result)
+
+
+def _check_purity(metric: Metric, codes: Tensor, factors: Tensor) -> None:
+    bank = checked([codes], [factors], metric.space, metric.least)
+    before = bank.codes.clone(), bank.factors.clone()
+    states = random_states()
+    first, again = metric.score(bank), metric.score(bank)
+    must(torch.equal(before[0], bank.codes), "score leaves the codes of the bank alone")
+    must(torch.equal(before[1], bank.factors), "score leaves the factors of the bank alone")
+    must(states == random_states(), "score draws from a generator of its own")
+    for name, value in first.items():
+        must(torch.equal(value, again[name]), f"{name} is the same the second time")
+    if metric.bootstraps:
+        drawn = torch.arange(len(codes)).remainder(len(codes) - 7)
+        result = metric.score(bank.rows(drawn))
+        must(bool(result[primary(result)].isfinite()), "a resample of the images can be scored")
+
+
+def _check_missing_value(
+    build: MetricBuilder, space: FactorSpace, codes: Tensor, factors: Tensor
+) -> None:
+    larger = FactorSpace((*space.factors[:1], Factor("b", (0.0, 1.0, 2.0, 3.0, 4.0))))
+    plain, wider = (_scored(build(one), codes, factors) for one in (space, larger))
+    name = primary(plain)
+    same = torch.isclose(plain[name].double(), wider[name].double(), rtol=0, atol=1e-9)
+    must(bool(same), f"{name} does not depend on values that no image has")
+
+
+def _check_primary(metric: Metric, result: Mapping[str, Tensor]) -> None:
+    name = primary(result)
+    value = result[name].item()
+    lower, upper = metric.plot_lower_bound, metric.plot_upper_bound
+    must(lower is None or value >= lower - 1e-9, f"{name} is at least {lower}, not {value}")
+    must(upper is None or value <= upper + 1e-9, f"{name} is at most {upper}, not {value}")
+
+
+def _scored(metric: Metric, codes: Tensor, factors: Tensor) -> dict[str, Tensor]:
+    metric.update(codes, factors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        result: dict[str, Tensor] = metric.compute()
+    return result

@@ -1,0 +1,85 @@
+"""Checks of objectives."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from dislab.base import Draws, Objective
+from dislab.errors import InputError
+from dislab.functional.draws import device_generator
+from dislab.testing._claims import CPU, check_state_dict, must
+
+
+def check_objective(build: Callable[[], Objective], batch: Any) -> None:
+    """An objective's `losses` is pure, its codes are float32 vectors, and it can be rebuilt.
+
+    Two stacked copies under `torch.func.vmap` equal two separate passes.
+
+    Args:
+        build: Makes the objective, with other weights each time.
+        batch: A batch of at least two images, as its data module delivers it.
+    """
+    first, second = build(), build()
+    count = len(batch[0])
+    draws = first.draw(count, device_generator(CPU, 0))
+    step = torch.tensor(3)
+    separate = [_Loss(model, batch, draws, step)() for model in (first, second)]
+    must(bool(torch.stack(separate).isfinite().all()), "the loss is finite")
+    must(torch.equal(separate[0], _Loss(first, batch, draws, step)()), "losses is deterministic")
+    parameters, buffers = stack_module_state([first, second])
+    holder = _Loss(build(), batch, draws, step)
+
+    def stacked(parameters: dict[str, Tensor], buffers: dict[str, Tensor]) -> Tensor:
+        state = {f"model.{name}": value for name, value in {**parameters, **buffers}.items()}
+        loss: Tensor = functional_call(holder, state, ())
+        return loss
+
+    together = vmap(stacked)(parameters, buffers)
+    torch.testing.assert_close(together, torch.stack(separate), msg="losses stacks under vmap")
+    separate[0].backward()  # type: ignore[no-untyped-call]
+    idle = [name for name, p in first.named_parameters() if p.requires_grad and p.grad is None]
+    must(not idle, f"the loss trains every parameter, but not {', '.join(idle)}")
+    _check_codes(first, batch[0])
+    must(bool(first.hparams), "save_hyperparameters is called, for checkpoints to rebuild it")
+    check_state_dict(first, build())
+
+
+def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
+    """`losses` compiles to one graph, `torch.compile(backend="aot_eager")`, with equal results.
+
+    Not under jaxtyping's import hook: the compiler cannot look into what it wraps.
+
+    Args:
+        build: Makes the objective.
+        batch: A batch of at least two images, as its data module delivers it.
+    """
+    torch.compiler.reset()  # else objectives checked before this one count against a limit
+    model = build()
+    draws = model.draw(len(batch[0]), device_generator(CPU, 0))
+    holder = _Loss(model, batch, draws, torch.tensor(3))
+    compiled = torch.compile(holder, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(), holder(), msg="losses compiles to one graph")
+
+
+class _Loss(nn.Module):
+    def __init__(self, model: Objective, batch: Any, draws: Draws, step: Tensor) -> None:
+        super().__init__()
+        self.model = model
+        self.given = (batch, draws, step)
+
+    def forward(self) -> Tensor:
+        return self.model.losses(*self.given).loss
+
+
+def _check_codes(model: Objective, image: Tensor) -> None:
+    try:
+        codes = model.codes(image)
+    except InputError:
+        must(not model.has_codes, "a method whose codes refuses says has_codes = False")
+        return
+    must(model.has_codes, "a method that says has_codes = False refuses to make codes")
+    must(codes.ndim == 2 and len(codes) == len(image), "codes has one row an image")
+    must(codes.dtype == torch.float32, "codes are float32")

@@ -1,0 +1,71 @@
+"""Check of regularisers."""
+
+import torch
+from torch import Tensor
+
+from dislab.base import Penalty, Posterior, Regularizer, RegularizerBuilder
+from dislab.functional.draws import device_generator
+from dislab.testing._claims import CPU, check_state_dict, must
+
+
+def check_regularizer(
+    build: RegularizerBuilder, latent_dim: int = 4, train_size: int = 100, batch: int = 6
+) -> None:
+    """A regulariser gives finite scalars, is pure, and keeps its two gradients apart.
+
+    Its penalty reaches the codes or the posterior but none of its own parameters; its auxiliary
+    loss reaches all of its own parameters and neither codes nor posterior.
+
+    Args:
+        build: The class, or a partial of it.
+        latent_dim: Number of latents.
+        train_size: Size of the training set.
+        batch: Images in the batch; even.
+    """
+    regularizer = build(latent_dim, train_size)
+    mean, log_var, noise = torch.randn(3, batch, latent_dim, generator=device_generator(CPU, 0))
+    mean.requires_grad_()
+    log_var.requires_grad_()
+    posterior = Posterior(mean, log_var)
+    z = mean + (0.5 * log_var).exp() * noise
+    step = torch.tensor(3)
+    draws = regularizer.draw(batch, device_generator(CPU, 1))
+    again = regularizer.draw(batch, device_generator(CPU, 1))
+    must(
+        all(torch.equal(draws[name], again[name]) for name in draws),
+        "draw is a function of its generator alone",
+    )
+    out = regularizer(posterior, z, draws, step)
+    repeated = regularizer(posterior, z, draws, step)
+    must(out.penalty.shape == (), "the penalty is a scalar")
+    must(bool(out.penalty.isfinite()), "the penalty is finite")
+    must(torch.equal(out.penalty, repeated.penalty), "equal draws give an equal penalty")
+    for name, term in out.terms.items():
+        must(term.shape == (), f"term {name} is a scalar")
+    _check_gradients(regularizer, out, [mean, log_var])
+    check_state_dict(regularizer, build(latent_dim, train_size))
+    single = Posterior(mean[:2], log_var[:2])
+    few = regularizer.draw(2, device_generator(CPU, 1))
+    must(bool(regularizer(single, z[:2], few, step).penalty.isfinite()), "two images are enough")
+
+
+def _check_gradients(regularizer: Regularizer, out: Penalty, inputs: list[Tensor]) -> None:
+    own = list(regularizer.parameters())
+    reached = _gradients(out.penalty, [*inputs, *own])
+    must(any(gradient is not None for gradient in reached[:2]), "the penalty reaches the codes")
+    must(all(gradient is None for gradient in reached[2:]), "the penalty trains the model alone")
+    if not own:
+        return
+    must(out.auxiliary is not None, "own parameters need an auxiliary loss")
+    assert out.auxiliary is not None
+    reached = _gradients(out.auxiliary, [*inputs, *own])
+    must(reached[0] is None and reached[1] is None, "the auxiliary loss gives z no gradient")
+    must(all(gradient is not None for gradient in reached[2:]), "it trains every parameter")
+    grouped = [p for group in regularizer.parameter_groups() for p in group["params"]]
+    must({id(p) for p in grouped} == {id(p) for p in own}, "parameter_groups holds them all")
+
+
+def _gradients(loss: Tensor, inputs: list[Tensor]) -> tuple[Tensor | None, ...]:
+    if not loss.requires_grad:
+        return (None,) * len(inputs)
+    return torch.autograd.grad(loss, inputs, allow_unused=True, retain_graph=True)
