@@ -7,17 +7,33 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dislab.base import Draws, Encoder, ImageShape, Metric, Penalty, Posterior, Regularizer
+from dislab.base import (
+    Draws,
+    Encoder,
+    ImageBatch,
+    ImageShape,
+    Metric,
+    Objective,
+    Penalty,
+    Posterior,
+    Predictor,
+    Regularizer,
+    Terms,
+)
 from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
 from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
+from dislab.predictors import Ridge
 from dislab.testing import (
     check_datamodule,
     check_declared,
     check_encoder,
     check_metric,
+    check_objective,
+    check_predictor,
     check_regularizer,
 )
 
@@ -108,6 +124,90 @@ class Mutable(Metric):
 def test_the_checks_notice_scores_that_do_not_conform(fault: str, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         check_metric(partial(Mutable, fault=fault), images=400)
+
+
+class Careless(Objective):
+    """Breaks the rule that its setting names."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__()
+        self.fault = fault
+        if fault != "settings":
+            self.save_hyperparameters()
+        self.encoder = nn.Linear(4, 2)
+        self.idle = nn.Linear(1, 1, bias=False).requires_grad_(fault == "idle")
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        rows = 2 * count if self.fault == "rows" else count
+        used = None if self.fault == "draw" else generator
+        return {"noise": torch.randn(rows, 2, generator=used)}
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Tensor) -> Terms:
+        codes = self.encoder(batch.image.flatten(1)) + draws["noise"]
+        if self.fault == "losses":
+            codes = codes + torch.rand_like(codes)
+        if self.fault == "reads":
+            torch.rand(1)
+        return Terms(codes.square().mean(), {})
+
+    def codes(self, image: Tensor) -> Tensor:
+        if self.fault == "hidden":
+            raise InputError("no codes")
+        codes: Tensor = self.encoder(image.flatten(1))
+        return codes.double() if self.fault == "double" else codes
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("settings", "save_hyperparameters is called"),
+        ("idle", r"the loss trains every parameter, but not idle\.weight"),
+        ("rows", "draw gives noise one row an image, 3, not 6"),
+        ("draw", "draw is a function of its generator alone"),
+        ("losses", "losses is deterministic"),
+        ("reads", "draw and losses leave the global random state alone"),
+        ("hidden", "a method whose codes refuses says has_codes = False"),
+        ("double", "codes are float32"),
+    ],
+)
+def test_the_checks_notice_objectives_that_do_not_conform(fault: str, message: str) -> None:
+    batch = ImageBatch(torch.rand(3, 1, 2, 2), torch.zeros(3, 1, dtype=torch.int64))
+    check_objective(partial(Careless, "none"), batch)
+    with pytest.raises(AssertionError, match=message):
+        check_objective(partial(Careless, fault), batch)
+
+
+class Sloppy(Predictor):
+    """A ridge regression that breaks the rule that its setting names."""
+
+    def __init__(self, latents: int, classes: tuple[int, ...], fault: str) -> None:
+        self.fault = fault
+        self.inner = Ridge(latents, classes)
+
+    def fit(self, codes: Tensor, targets: Tensor) -> None:
+        if self.fault == "draw":
+            torch.rand(1)
+        self.inner.fit(codes, targets)
+        if self.fault == "writes":
+            codes[0, 0] = 0.0
+
+    def predict(self, codes: Tensor) -> Tensor:
+        found = self.inner.predict(codes)
+        return {"shape": found[0], "blind": found * 0}.get(self.fault, found)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("draw", "it draws from a generator of its own"),
+        ("writes", "it leaves codes and targets alone"),
+        ("shape", "predictions have shape"),
+        ("blind", "its errors are less than half those of the mean"),
+    ],
+)
+def test_the_checks_notice_predictors_that_do_not_conform(fault: str, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_predictor(partial(Sloppy, fault=fault), images=60)
 
 
 def test_the_checks_notice_what_does_not_conform() -> None:

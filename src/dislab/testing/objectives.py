@@ -10,12 +10,13 @@ from torch.func import functional_call, stack_module_state, vmap
 from dislab.base import Draws, Objective
 from dislab.errors import InputError
 from dislab.functional.draws import device_generator
-from dislab.testing._claims import CPU, check_state_dict, must
+from dislab.testing._claims import CPU, check_state_dict, must, random_states
 
 
 def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     """An objective's `losses` is pure, its codes are float32 vectors, and it can be rebuilt.
 
+    All chance comes from `draw`, which gives one row an image and follows from its generator alone.
     Two stacked copies under `torch.func.vmap` equal two separate passes.
 
     Args:
@@ -24,11 +25,13 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     """
     first, second = build(), build()
     count = len(batch[0])
-    draws = first.draw(count, device_generator(CPU, 0))
+    states = random_states()
+    draws = _drawn(first, count)
     step = torch.tensor(3)
     separate = [_Loss(model, batch, draws, step)() for model in (first, second)]
     must(bool(torch.stack(separate).isfinite().all()), "the loss is finite")
     must(torch.equal(separate[0], _Loss(first, batch, draws, step)()), "losses is deterministic")
+    must(states == random_states(), "draw and losses leave the global random state alone")
     parameters, buffers = stack_module_state([first, second])
     holder = _Loss(build(), batch, draws, step)
 
@@ -72,6 +75,14 @@ class _Loss(nn.Module):
 
     def forward(self) -> Tensor:
         return self.model.losses(*self.given).loss
+
+
+def _drawn(model: Objective, count: int) -> Draws:
+    draws, again = (model.draw(count, device_generator(CPU, 0)) for _ in range(2))
+    for name, rows in draws.items():
+        must(torch.equal(rows, again[name]), "draw is a function of its generator alone")
+        must(len(rows) == count, f"draw gives {name} one row an image, {count}, not {len(rows)}")
+    return draws
 
 
 def _check_codes(model: Objective, image: Tensor) -> None:
