@@ -1,8 +1,7 @@
 """Joint VAE of images and symbols with an encoder for each of them."""
 
-from typing import ClassVar, final
+from typing import final
 
-import torch
 from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
@@ -12,7 +11,6 @@ from dislab.base import (
     Draws,
     EncoderBuilder,
     ImageShape,
-    Objective,
     Posterior,
     SymbolBatch,
     Terms,
@@ -22,11 +20,12 @@ from dislab.functional.gaussians import kl_between, kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
 from dislab.objectives._symbol_networks import JointEncoder, count_symbols, perceptron
+from dislab.objectives._symbol_objective import SymbolObjective
 from dislab.objectives._variational import Pixels, posterior_of
 
 
 @final
-class JMVAE(Objective):
+class JMVAE(SymbolObjective):
     """Joint multimodal VAE of images and symbols, whose single encoders follow the joint one.
 
     Codes are the means of the posteriors of images alone.
@@ -50,8 +49,6 @@ class JMVAE(Objective):
         InputError: There is no symbol or no latent, alpha is negative, or a part refuses its
             settings.
     """
-
-    batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
 
     def __init__(
         self,
@@ -80,11 +77,6 @@ class JMVAE(Objective):
         self.symbol_decoder = perceptron(latent_dim, hidden, symbols)
         self.joint = JointEncoder(encoder, image_shape, symbols, hidden, 2 * latent_dim)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
-        """Standard normal noise."""
-        size = count, self.latent_dim
-        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
-
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """−ELBO(image, symbol) + alpha · (KL(joint ‖ image's) + KL(joint ‖ symbol's))."""
         joint = posterior_of(self.joint(batch.image, batch.symbol))
@@ -98,45 +90,9 @@ class JMVAE(Objective):
         log = {"reconstruction": image, "symbol": symbol, "kl": kl}
         return Terms(loss, log | {"image_kl": apart_image, "symbol_kl": apart_symbol})
 
-    def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
-        """The posteriors q(z|y) of descriptions alone.
-
-        Args:
-            symbol: Which attributes are named, 0 or 1.
-        """
-        return posterior_of(self.symbol_encoder(symbol))
-
-    def sym2img(
-        self, symbol: Float[Tensor, "batch symbol"], draws: Draws
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Images of concepts, one a description, pixels in [0, 1].
-
-        Args:
-            symbol: Which attributes are named, 0 or 1.
-            draws: What `draw` returned for as many.
-        """
-        return self.decode(sample(*self.encode_symbol(symbol), draws["noise"]))
-
-    def img2sym(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch symbol"]:
-        """Probability of each attribute, from the means of the images' posteriors.
-
-        Args:
-            image: Pixels in [0, 1].
-        """
-        probabilities: Tensor = self.symbol_decoder(self.codes(image)).sigmoid()
-        return probabilities
-
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x) of images alone, in float32 or wider."""
         return posterior_of(self.encoder(image))
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """Means of the posteriors of images alone."""
-        return self.encode(image).mean
 
     def decode(
         self, z: Float[Tensor, "batch latent"]

@@ -1,6 +1,6 @@
 """Symbols grounded in the latents of a trained vision model."""
 
-from typing import ClassVar, Literal, final
+from typing import Literal, final
 
 import torch
 from jaxtyping import Float, Int
@@ -14,14 +14,14 @@ from dislab.functional.gaussians import kl_between, kl_per_latent, sample
 from dislab.functional.symbols import symbol_negative_log_likelihood
 from dislab.objectives._frozen import Frozen
 from dislab.objectives._symbol_networks import count_symbols, perceptron
-from dislab.objectives._variational import posterior_of
+from dislab.objectives._symbol_objective import SymbolObjective
 
 Divergence = Literal["forward", "reverse"]
 """KL(q(z|image) ‖ q(z|symbol)), which covers all images of a concept, or the other way round."""
 
 
 @final
-class SCAN(Objective):
+class SCAN(SymbolObjective):
     """Variational autoencoder of symbols whose latents are those of a frozen vision model.
 
     A symbol describes an image by some of its attributes. Its posterior is drawn to the posteriors
@@ -49,8 +49,6 @@ class SCAN(Objective):
         InputError: The run is missing, of another image shape or of a method without encoder or
             decoder, there is no symbol, or a weight is negative.
     """
-
-    batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
 
     def __init__(
         self,
@@ -83,11 +81,6 @@ class SCAN(Objective):
         """Looks whether the vision model has its weights."""
         self.vision.check()
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
-        """Standard normal noise."""
-        size = count, self.latent_dim
-        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
-
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """Negative log likelihood of the symbols, plus weighted KL from prior and images."""
         seen, said = self.encode(batch.image), self.encode_symbol(batch.symbol)
@@ -99,45 +92,9 @@ class SCAN(Objective):
         loss = reconstruction + self.beta * kl + self.grounding * apart
         return Terms(loss, {"reconstruction": reconstruction, "kl": kl, "grounding": apart})
 
-    def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
-        """The posteriors q(z|y) of descriptions.
-
-        Args:
-            symbol: Which attributes are named, 0 or 1.
-        """
-        return posterior_of(self.symbol_encoder(symbol))
-
-    def sym2img(
-        self, symbol: Float[Tensor, "batch symbol"], draws: Draws
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Images of concepts, one a description, pixels in [0, 1].
-
-        Args:
-            symbol: Which attributes are named, 0 or 1.
-            draws: What `draw` returned for as many.
-        """
-        return self.decode(sample(*self.encode_symbol(symbol), draws["noise"]))
-
-    def img2sym(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch symbol"]:
-        """Probability of each attribute, from the means of the images' posteriors.
-
-        Args:
-            image: Pixels in [0, 1].
-        """
-        probabilities: Tensor = self.symbol_decoder(self.codes(image)).sigmoid()
-        return probabilities
-
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x) of the vision model."""
         return self.vision.model.encode(image)
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """Means of the vision model's posteriors."""
-        return self.encode(image).mean
 
     def decode(
         self, z: Float[Tensor, "batch latent"]

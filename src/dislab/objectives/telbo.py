@@ -1,6 +1,6 @@
 """Joint VAE of images and symbols that also learns from either alone."""
 
-from typing import ClassVar, final
+from typing import final
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +13,6 @@ from dislab.base import (
     Draws,
     EncoderBuilder,
     ImageShape,
-    Objective,
     Posterior,
     SymbolBatch,
     Terms,
@@ -28,11 +27,12 @@ from dislab.objectives._symbol_networks import (
     count_symbols,
     perceptron,
 )
+from dislab.objectives._symbol_objective import SymbolObjective
 from dislab.objectives._variational import Pixels, posterior_of
 
 
 @final
-class TELBO(Objective):
+class TELBO(SymbolObjective):
     """Triple ELBO: a VAE of images and symbols together, of images alone and of symbols alone.
 
     With `experts` the posterior of a description is the prior times one Gaussian for each attribute
@@ -60,8 +60,6 @@ class TELBO(Objective):
     Raises:
         InputError: There is no symbol or no latent, or a part refuses its settings.
     """
-
-    batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
 
     def __init__(
         self,
@@ -129,45 +127,9 @@ class TELBO(Objective):
         output: Tensor = functional_call(part, weights, inputs)
         return output
 
-    def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
-        """The posteriors q(z|y) of descriptions alone.
-
-        Args:
-            symbol: Which attributes are named, 0 or 1.
-        """
-        return posterior_of(self.symbol_encoder(symbol))
-
-    def sym2img(
-        self, symbol: Float[Tensor, "batch symbol"], draws: Draws
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Images of concepts, one a description, pixels in [0, 1].
-
-        Args:
-            symbol: Which attributes are named, 0 or 1.
-            draws: What `draw` returned for as many.
-        """
-        return self.decode(sample(*self.encode_symbol(symbol), draws["noise"]))
-
-    def img2sym(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch symbol"]:
-        """Probability of each attribute, from the means of the images' posteriors.
-
-        Args:
-            image: Pixels in [0, 1].
-        """
-        probabilities: Tensor = self.symbol_decoder(self.codes(image)).sigmoid()
-        return probabilities
-
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x) of images alone, in float32 or wider."""
         return posterior_of(self.encoder(image))
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """Means of the posteriors of images alone."""
-        return self.encode(image).mean
 
     def decode(
         self, z: Float[Tensor, "batch latent"]

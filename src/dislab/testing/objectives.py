@@ -42,7 +42,7 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
 
     together = vmap(stacked)(parameters, buffers)
     torch.testing.assert_close(together, torch.stack(separate), msg="losses stacks under vmap")
-    separate[0].backward()  # type: ignore[no-untyped-call]
+    separate[0].backward()
     idle = [name for name, p in first.named_parameters() if p.requires_grad and p.grad is None]
     must(not idle, f"the loss trains every parameter, but not {', '.join(idle)}")
     _check_codes(first, batch[0])
