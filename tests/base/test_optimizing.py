@@ -8,7 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW
 
-from dislab.base._optimizing import clip_groups, optimizer_of, takes_scaled_gradients
+from dislab.base import Draws, Penalty, Posterior, Regularizer
+from dislab.base._optimizing import (
+    clip_groups,
+    groups_of,
+    optimizer_of,
+    takes_scaled_gradients,
+)
 from dislab.errors import InputError
 
 
@@ -81,3 +87,26 @@ def test_each_group_is_clipped_by_itself() -> None:
 def test_only_an_optimiser_fused_as_a_whole_takes_scaled_gradients() -> None:
     assert takes_scaled_gradients(Adam(groups(), fused=True))
     assert not takes_scaled_gradients(optimizer_of(Adam, groups()))
+
+
+class Sized(Regularizer):
+    """Its one parameter, which may be frozen, has a learning rate of its own."""
+
+    def __init__(self, learns: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(()), requires_grad=learns)
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        raise NotImplementedError
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        return [{"params": [self.weight], "lr": 0.5}]
+
+
+def test_regularisers_have_groups_of_their_own_and_frozen_parameters_none() -> None:
+    model = nn.ModuleDict({"body": nn.Linear(2, 1), "on": Sized(True), "off": Sized(False)})
+    weight, bias = model["body"].parameters()
+    bias.requires_grad_(False)
+    rest, own = groups_of(model)
+    assert [id(one) for one in rest["params"]] == [id(weight)]
+    assert own == {"params": [model["on"].weight], "lr": 0.5}

@@ -7,9 +7,24 @@ from lightning.pytorch.cli import OptimizerCallable
 from torch import nn
 from torch.optim import Optimizer
 
+from dislab.base.parts import Regularizer
 from dislab.errors import InputError
 
 _FUSABLE: Final = (torch.optim.Adam, torch.optim.AdamW)
+
+
+def groups_of(module: nn.Module) -> list[dict[str, Any]]:
+    """Parameter groups of a model: its own first, then those that its regularisers ask for.
+
+    Args:
+        module: The model; parameters that ask for no gradient take no part.
+    """
+    parts = [one for one in module.modules() if isinstance(one, Regularizer)]
+    groups = [group for part in parts for group in part.parameter_groups()]
+    asked = [group for group in groups if any(one.requires_grad for one in group["params"])]
+    theirs = {id(parameter) for group in asked for parameter in group["params"]}
+    rest = [one for one in module.parameters() if one.requires_grad and id(one) not in theirs]
+    return [{"params": rest}, *asked]
 
 
 def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optimizer:

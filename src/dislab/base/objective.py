@@ -1,8 +1,8 @@
 """Contract of the objectives, and the training loop that they share."""
 
 import inspect
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from functools import partial
 from types import FrameType
 from typing import Any, ClassVar, Literal, NamedTuple, cast
@@ -15,15 +15,21 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 from torch.optim import Optimizer
 
+from dislab.base._batches import check_batches
 from dislab.base._finiteness import Watch
-from dislab.base._optimizing import clip_groups, optimizer_of, takes_scaled_gradients
+from dislab.base._optimizing import (
+    clip_groups,
+    groups_of,
+    optimizer_of,
+    takes_scaled_gradients,
+)
+from dislab.base._representation import Representation
 from dislab.base.datamodule import LINKS, DataModule, ImageBatch
 from dislab.base.hyperparameters import describe
-from dislab.base.parts import Draws, Posterior, Regularizer
+from dislab.base.parts import Draws
 from dislab.errors import InputError
 from dislab.functional.collectives import own_rows, world
 from dislab.functional.draws import device_generator
-from dislab.plugins import load_all
 
 Stage = Literal["train", "validation", "test"]
 
@@ -42,7 +48,7 @@ class Terms(NamedTuple):
     log: dict[str, Tensor]
 
 
-class Objective(pl.LightningModule, ABC):
+class Objective(pl.LightningModule, Representation):
     """A method: what is minimised, and how an image becomes a code.
 
     A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode`
@@ -58,8 +64,6 @@ class Objective(pl.LightningModule, ABC):
 
     batch_types: ClassVar[tuple[type, ...]] = (ImageBatch,)
     """The batches that the method learns from."""
-    has_codes: ClassVar[bool] = True
-    """Whether `codes` gives any; a method without an encoder says no, and nothing scores it."""
     steps: Tensor
     draw_seed: Tensor
 
@@ -95,18 +99,11 @@ class Objective(pl.LightningModule, ABC):
             generator: Source of the numbers; they live on its device.
         """
 
-    @abstractmethod
-    def codes(
+    def forward(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """The representation that scores and predictors read, in float32.
-
-        Args:
-            image: Pixels in [0, 1].
-
-        Raises:
-            InputError: The method makes no codes of images, and its `has_codes` says so.
-        """
+        """The same as `codes`."""
+        return self.codes(image)
 
     def check_finite(self) -> None:
         """Looks whether every term of the loss has been finite so far.
@@ -115,89 +112,6 @@ class Objective(pl.LightningModule, ABC):
             TrainingError: One was not; the message names it and the step.
         """
         self._watch.look()
-
-    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
-        """The posteriors q(z|x), of a method that has them.
-
-        Args:
-            image: Pixels in [0, 1].
-
-        Raises:
-            InputError: The method has no posterior.
-        """
-        raise InputError(f"{type(self).__name__} has no posterior over its latents")
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of latents, pixels in [0, 1], of a method that has a decoder.
-
-        Args:
-            z: Latent vectors.
-
-        Raises:
-            InputError: The method has no decoder.
-        """
-        raise InputError(f"{type(self).__name__} has no decoder")
-
-    def reconstruct(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """What the method makes of images, pixels in [0, 1]: the decoded means of their posteriors.
-
-        Args:
-            image: Pixels in [0, 1].
-
-        Raises:
-            InputError: The method has no posterior or no decoder.
-        """
-        return self.decode(self.encode(image).mean)
-
-    def render(
-        self, factors: Int[Tensor, "batch factor"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of factors, pixels in [0, 1], of a method that draws from true factors.
-
-        Args:
-            factors: Positions: value numbers.
-
-        Raises:
-            InputError: The method does not draw from true factors.
-        """
-        raise InputError(f"{type(self).__name__} does not draw from true factors")
-
-    def generate(
-        self, count: int, generator: torch.Generator
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Images of latents drawn from a prior that is the method's own, pixels in [0, 1].
-
-        A method with posteriors and the standard normal prior needs none.
-
-        Args:
-            count: How many images.
-            generator: Source of the numbers; they live on its device.
-
-        Raises:
-            InputError: The method has no prior of its own.
-        """
-        raise InputError(f"{type(self).__name__} has no prior of its own")
-
-    def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
-        """The values that a picture moves each code through, of a method whose codes are bounded.
-
-        Args:
-            steps: How many values of a code that can take any between its bounds.
-
-        Raises:
-            InputError: The codes are not bounded.
-        """
-        raise InputError(f"the codes of {type(self).__name__} are not bounded")
-
-    def forward(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """The same as `codes`."""
-        return self.codes(image)
 
     def save_hyperparameters(
         self,
@@ -225,7 +139,9 @@ class Objective(pl.LightningModule, ABC):
             InputError: The data module delivers other batches than the method learns from, or the
                 weights themselves would be kept in half precision.
         """
-        self._check_batches(getattr(self.trainer, "datamodule", None), stage)
+        data = getattr(self.trainer, "datamodule", None)
+        if isinstance(data, DataModule) and stage != "predict":
+            check_batches(type(self).__name__, self.batch_types, data)
         if self.trainer.precision in ("bf16-true", "16-true"):
             raise InputError(
                 f"precision {self.trainer.precision!r} keeps the weights in half precision, in "
@@ -263,11 +179,7 @@ class Objective(pl.LightningModule, ABC):
 
         Frozen parameters, which ask for no gradient, take no part.
         """
-        groups = [group for part in self._regularizers() for group in part.parameter_groups()]
-        own = [group for group in groups if any(one.requires_grad for one in group["params"])]
-        theirs = {id(parameter) for group in own for parameter in group["params"]}
-        rest = [one for one in self.parameters() if one.requires_grad and id(one) not in theirs]
-        return [{"params": rest}, *own]
+        return groups_of(self)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """One optimiser over the parameter groups.
@@ -331,21 +243,6 @@ class Objective(pl.LightningModule, ABC):
             _instantiator="lightning.pytorch.cli.instantiate_module",
         )
 
-    def _check_batches(self, data: Any, stage: str) -> None:
-        if not isinstance(data, DataModule) or stage == "predict":
-            return
-        if not issubclass(data.batch_type, self.batch_types):
-            fitting = [
-                name
-                for name, one in load_all(("datamodules",))["datamodules"].items()
-                if issubclass(getattr(one, "batch_type", object), self.batch_types)
-            ]
-            wanted = " or ".join(one.__name__ for one in self.batch_types)
-            raise InputError(
-                f"{type(self).__name__} learns from {wanted}, and {type(data).__name__} delivers "
-                f"{data.batch_type.__name__}; data modules that fit: {', '.join(fitting) or 'none'}"
-            )
-
     def _step(self, batch: Any, stage: Stage, number: int) -> Tensor:
         count = len(batch[0])
         generator = device_generator(self.device, self._seed, _STREAMS[stage], number)
@@ -361,9 +258,6 @@ class Objective(pl.LightningModule, ABC):
             values[f"{stage}/loss"] = terms.loss.detach()
             self.log_dict(values, batch_size=count, sync_dist=stage != "train")
         return terms.loss
-
-    def _regularizers(self) -> Iterator[Regularizer]:
-        return (module for module in self.modules() if isinstance(module, Regularizer))
 
     def _logs_now(self) -> bool:
         # Lightning's own condition: a value handed over at any other step would wait for the next

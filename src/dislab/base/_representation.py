@@ -1,0 +1,111 @@
+"""Contract of what a trained method can be asked for."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base.parts import Posterior
+from dislab.errors import InputError
+
+
+class Representation(ABC):
+    """How an image becomes a code, and what becomes of a code.
+
+    A concrete class implements `codes`, and overrides of the others what it has.
+    """
+
+    has_codes: ClassVar[bool] = True
+    """Whether `codes` gives any; a method without an encoder says no, and nothing scores it."""
+
+    @abstractmethod
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """The representation that scores and predictors read, in float32.
+
+        Args:
+            image: Pixels in [0, 1].
+
+        Raises:
+            InputError: The method makes no codes of images, and its `has_codes` says so.
+        """
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x), of a method that has them.
+
+        Args:
+            image: Pixels in [0, 1].
+
+        Raises:
+            InputError: The method has no posterior.
+        """
+        raise InputError(f"{type(self).__name__} has no posterior over its latents")
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of latents, pixels in [0, 1], of a method that has a decoder.
+
+        Args:
+            z: Latent vectors.
+
+        Raises:
+            InputError: The method has no decoder.
+        """
+        raise InputError(f"{type(self).__name__} has no decoder")
+
+    def reconstruct(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """What the method makes of images, pixels in [0, 1]: the decoded means of their posteriors.
+
+        Args:
+            image: Pixels in [0, 1].
+
+        Raises:
+            InputError: The method has no posterior or no decoder.
+        """
+        return self.decode(self.encode(image).mean)
+
+    def render(
+        self, factors: Int[Tensor, "batch factor"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images of factors, pixels in [0, 1], of a method that draws from true factors.
+
+        Args:
+            factors: Positions: value numbers.
+
+        Raises:
+            InputError: The method does not draw from true factors.
+        """
+        raise InputError(f"{type(self).__name__} does not draw from true factors")
+
+    def generate(
+        self, count: int, generator: torch.Generator
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of latents drawn from a prior that is the method's own, pixels in [0, 1].
+
+        A method with posteriors and the standard normal prior needs none.
+
+        Args:
+            count: How many images.
+            generator: Source of the numbers; they live on its device.
+
+        Raises:
+            InputError: The method has no prior of its own.
+        """
+        raise InputError(f"{type(self).__name__} has no prior of its own")
+
+    def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
+        """The values that a picture moves each code through, of a method whose codes are bounded.
+
+        Args:
+            steps: How many values of a code that can take any between its bounds.
+
+        Raises:
+            InputError: The codes are not bounded.
+        """
+        raise InputError(f"the codes of {type(self).__name__} are not bounded")
