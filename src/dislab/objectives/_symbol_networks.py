@@ -12,26 +12,8 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.experts import product_of_experts
 from dislab.functional.factor_inputs import one_hot
 from dislab.functional.symbols import OPERATORS
+from dislab.objectives._perceptron import perceptron
 from dislab.objectives._variational import posterior_of
-
-
-def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
-    """Fully connected layers with ReLU between them.
-
-    Args:
-        inputs: Length of the vectors that go in.
-        hidden: Units of each hidden layer.
-        outputs: Length of the vectors that come out.
-
-    Raises:
-        InputError: A layer has no units.
-    """
-    layers: list[nn.Module] = []
-    for units in hidden:
-        check_at_least("hidden", units, 1)
-        layers += [nn.Linear(inputs, units), nn.ReLU()]
-        inputs = units
-    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
 
 
 def count_symbols(names: Sequence[str], method: str) -> int:

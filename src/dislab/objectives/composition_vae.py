@@ -22,6 +22,7 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.factor_inputs import one_hot
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._perceptron import perceptron
 from dislab.objectives._variational import Pixels, posterior_of
 
 Mixing = Literal["linear", "interpolation", "mlp"]
@@ -186,8 +187,5 @@ def _mixer(mixing: Mixing, latents: int, actions: int) -> nn.Module:
     if mixing == "interpolation":
         return nn.Linear(actions, latents, bias=False)
     if mixing == "mlp":
-        layers: list[nn.Module] = []
-        for features in (both, _HIDDEN, _HIDDEN):
-            layers += [nn.Linear(features, _HIDDEN), nn.ReLU()]
-        return nn.Sequential(*layers, nn.Linear(_HIDDEN, latents))
+        return perceptron(both, 3 * (_HIDDEN,), latents)
     assert_never(mixing)

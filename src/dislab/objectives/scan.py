@@ -13,7 +13,8 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_between, kl_per_latent, sample
 from dislab.functional.symbols import symbol_negative_log_likelihood
 from dislab.objectives._frozen import Frozen
-from dislab.objectives._symbol_networks import count_symbols, perceptron
+from dislab.objectives._perceptron import perceptron
+from dislab.objectives._symbol_networks import count_symbols
 from dislab.objectives._symbol_objective import SymbolObjective
 
 Divergence = Literal["forward", "reverse"]

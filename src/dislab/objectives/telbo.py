@@ -21,11 +21,11 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
+from dislab.objectives._perceptron import perceptron
 from dislab.objectives._symbol_networks import (
     AttributeExperts,
     JointEncoder,
     count_symbols,
-    perceptron,
 )
 from dislab.objectives._symbol_objective import SymbolObjective
 from dislab.objectives._variational import Pixels, posterior_of

@@ -1,0 +1,26 @@
+"""Fully connected networks inside of objectives."""
+
+from collections.abc import Sequence
+
+from torch import nn
+
+from dislab.functional.checks import check_at_least
+
+
+def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
+    """Fully connected layers with ReLU between them.
+
+    Args:
+        inputs: Length of the vectors that go in.
+        hidden: Units of each hidden layer.
+        outputs: Length of the vectors that come out.
+
+    Raises:
+        InputError: A layer has no units.
+    """
+    layers: list[nn.Module] = []
+    for units in hidden:
+        check_at_least("hidden", units, 1)
+        layers += [nn.Linear(inputs, units), nn.ReLU()]
+        inputs = units
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
