@@ -52,7 +52,8 @@ def train(options: argparse.Namespace, data: DSprites) -> dict[str, Any]:
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=options.lr)
     state: dict[str, Any] = {"step": 0, "log": [], "images": {}, "seconds": 0.0}
-    saved = options.work / f"bottleneck-{options.steps}-{options.gamma}-{options.seed}.pt"
+    asked = (options.steps, options.capacity, options.gamma, options.lr, options.seed)
+    saved = options.work / f"bottleneck-{'-'.join(map(str, asked))}.pt"
     if saved.is_file():
         state = torch.load(saved, weights_only=True)
         model.load_state_dict(state["model"])

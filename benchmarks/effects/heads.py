@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 import yaml
-from PIL import Image
+from pictures import save
 from scipy.stats import spearmanr
 from torch import Tensor
 
@@ -72,11 +72,7 @@ def draw(model: Any, codes: Tensor) -> None:
                 row.append(model.decode(z))
         rows.append(torch.cat(row))
     figure = image_grid(torch.stack(rows).numpy(), list(EXTRINSIC), blocks=2)
-    with atomic(PICTURE) as temporary:
-        figure.savefig(temporary, format="png")
-    with Image.open(PICTURE) as picture:
-        small = picture.convert("RGB").quantize(24)
-    small.save(PICTURE, optimize=True)
+    save(figure, PICTURE, 24)
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from PIL import Image
+from pictures import save
 
 from dislab import runs
 from dislab.functional.draws import device_generator
@@ -162,11 +162,7 @@ def draw(found: dict[str, Path], seed: int) -> None:
         titles.append(model.title)
     labels = [" ".join(concept) if place == 0 else "" for concept in DRAWN for place in range(6)]
     figure = image_grid(torch.stack(rows).numpy(), titles, labels, blocks=len(DRAWN))
-    with atomic(PICTURE) as temporary:
-        figure.savefig(temporary, format="png")
-    with Image.open(PICTURE) as picture:
-        small = picture.convert("RGB").quantize(24)
-    small.save(PICTURE, optimize=True)
+    save(figure, PICTURE, 24)
 
 
 def main() -> None:

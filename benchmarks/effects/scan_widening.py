@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 from matplotlib.figure import Figure
-from PIL import Image
+from pictures import save
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -117,11 +117,7 @@ def draw(log: list[Any], drawn: list[Tensor], means: list[str], steps: int) -> N
     right.set_yticks([32 * row + 16 for row in range(len(drawn))])
     right.set_yticklabels(STAGES)
     right.set_xticks([])
-    with atomic(PICTURE) as temporary:
-        figure.savefig(temporary, format="png", dpi=90)
-    with Image.open(PICTURE) as picture:
-        small = picture.convert("RGB").quantize(64)
-    small.save(PICTURE, optimize=True)
+    save(figure, PICTURE, 64, dpi=90)
 
 
 def main() -> None:
