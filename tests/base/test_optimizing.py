@@ -59,6 +59,17 @@ def test_other_optimisers_stay_as_they_are() -> None:
         optimizer_of(SGD, groups(betas=(0.5, 0.9)))
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"lr": -1.0}, r"Invalid learning rate: -1\.0"), ({"fused": True, "foreach": True}, "fused")],
+)
+def test_settings_that_torch_refuses_are_a_users_mistake(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=f"the optimizer refuses its settings: .*{message}"):
+        optimizer_of(partial(Adam, **settings), groups())
+
+
 def test_a_state_that_was_not_fused_goes_on_unfused() -> None:
     make = partial(Adam, lr=1e-3)
     old = Adam(groups(), lr=1e-3)

@@ -125,6 +125,7 @@ def test_it_has_no_posterior() -> None:
         ({"noise_dim": -2}, "noise_dim is -2"),
         ({"weight_categorical": -1.0}, "weight_categorical is -1"),
         ({"critic_lr": float("nan")}, "critic_lr is nan"),
+        ({"betas": (0.5, 1.0)}, r"betas has 1\.0"),
     ],
 )
 def test_settings_that_make_no_game_are_refused(settings: dict[str, Any], message: str) -> None:

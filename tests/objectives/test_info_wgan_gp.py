@@ -120,6 +120,7 @@ def test_codes_are_one_column_a_code() -> None:
         ({"critic_steps": 0}, "critic_steps is 0"),
         ({"penalty": -1.0}, "penalty is -1"),
         ({"weight": -0.1}, "weight is -0.1"),
+        ({"betas": (-0.1, 0.9)}, r"betas has -0\.1"),
         ({"categorical": (), "continuous": 0}, "there are no codes"),
     ],
 )

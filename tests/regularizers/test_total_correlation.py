@@ -140,6 +140,8 @@ def test_it_refuses_what_has_no_meaning() -> None:
         TotalCorrelation(1, 100)
     with pytest.raises(InputError, match="gamma is -3"):
         TotalCorrelation(4, 100, gamma=-3.0)
+    with pytest.raises(InputError, match="betas has nan"):
+        TotalCorrelation(4, 100, betas=(0.5, float("nan")))
 
 
 def test_the_paper_design() -> None:

@@ -39,9 +39,12 @@ def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optim
         groups: The parameter groups.
 
     Raises:
-        InputError: The optimiser does not know a setting of such a group.
+        InputError: The optimiser refuses its settings, or does not know one of such a group.
     """
-    optimizer = make(groups)
+    try:
+        optimizer = make(groups)
+    except (ValueError, RuntimeError) as error:
+        raise InputError(f"the optimizer refuses its settings: {error}; change them") from error
     unknown = {key for group in groups for key in group} - {"params", *optimizer.defaults}
     if unknown:
         raise InputError(

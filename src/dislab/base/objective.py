@@ -185,7 +185,7 @@ class Objective(pl.LightningModule, Representation):
         """One optimiser over the parameter groups.
 
         Raises:
-            InputError: The optimiser does not know a setting of such a group.
+            InputError: The optimiser refuses its settings, or does not know one of such a group.
         """
         optimizer = optimizer_of(self._make_optimizer, self.parameter_groups())
         if self._make_scheduler is None:

@@ -18,6 +18,22 @@ def check_at_least(name: str, value: int | float, least: int | float) -> None:
         raise InputError(f"{name} is {value}; it must be a finite number of at least {least}")
 
 
+def check_betas(betas: tuple[float, float]) -> None:
+    """Refuses coefficients that Adam does not take, which torch does not check in a group's own.
+
+    Args:
+        betas: Of the mean and of the mean square of the gradients.
+
+    Raises:
+        InputError: One is negative, 1 or more, or NaN.
+    """
+    for value in betas:
+        if not 0 <= value < 1:
+            raise InputError(
+                f"betas has {value}; each of Adam's coefficients is at least 0 and less than 1"
+            )
+
+
 def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> None:
     """Refuses images whose sides cannot be halved so often.
 

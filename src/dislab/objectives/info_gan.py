@@ -18,6 +18,7 @@ from dislab.base import (
     Objective,
     Terms,
 )
+from dislab.functional.checks import check_betas
 from dislab.functional.games import discriminator_loss, generator_loss
 from dislab.functional.latent_codes import draw_codes, read_codes, recovered
 from dislab.functional.precision import widen
@@ -60,7 +61,7 @@ class InfoGAN(Objective):
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
     Raises:
-        InputError: There are no codes, one has a single value, a number is negative, or a part
+        InputError: There are no codes, one has a single value, a number is out of range, or a part
             refuses its settings.
     """
 
@@ -89,6 +90,7 @@ class InfoGAN(Objective):
             "weight_continuous": weight_continuous,
         }
         check_codes(noise_dim, categorical, continuous, {**rates, **weights})
+        check_betas(betas)
         self.noise_dim = noise_dim
         self.categorical = tuple(categorical)
         self.continuous = continuous

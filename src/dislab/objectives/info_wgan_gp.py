@@ -19,7 +19,7 @@ from dislab.base import (
     Objective,
     Terms,
 )
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_at_least, check_betas
 from dislab.functional.games import gradient_penalty
 from dislab.functional.latent_codes import draw_codes, read_codes, recovered
 from dislab.functional.precision import widen
@@ -60,7 +60,7 @@ class InfoWGANGP(Objective):
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
     Raises:
-        InputError: There are no codes, one has a single value, a number is negative, or a part
+        InputError: There are no codes, one has a single value, a number is out of range, or a part
             refuses its settings.
     """
 
@@ -87,6 +87,7 @@ class InfoWGANGP(Objective):
             noise_dim, categorical, continuous, {"weight": weight, "penalty": penalty, "lr": lr}
         )
         check_at_least("critic_steps", critic_steps, 1)
+        check_betas(betas)
         self.noise_dim = noise_dim
         self.categorical = tuple(categorical)
         self.continuous = continuous

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_at_least, check_betas
 from dislab.functional.collectives import gather_rows, world
 from dislab.functional.total_correlation import permute_latents
 
@@ -41,7 +41,7 @@ class TotalCorrelation(Regularizer):
             left out.
 
     Raises:
-        InputError: A setting is negative, or there is a single latent.
+        InputError: A setting is out of range, or there is a single latent.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class TotalCorrelation(Regularizer):
         check_at_least("width", width, 1)
         check_at_least("depth", depth, 1)
         check_at_least("lr", lr, 0)
+        check_betas(betas)
         if latent_dim < 2:
             raise InputError("one latent has no total correlation; latent_dim must be at least 2")
         self.latent_dim = latent_dim
