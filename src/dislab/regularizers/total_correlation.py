@@ -5,13 +5,12 @@ from typing import Any, Literal, final
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.func import functional_call
-from torch.nn import functional as F
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least, check_betas
 from dislab.functional.collectives import gather_rows, world
+from dislab.functional.density_ratio import SLOPE, judge
 from dislab.functional.total_correlation import permute_latents
 
 
@@ -71,7 +70,7 @@ class TotalCorrelation(Regularizer):
         layers: list[nn.Module] = []
         features = latent_dim
         for _ in range(depth):
-            layers += [nn.Linear(features, width), nn.LeakyReLU(0.2)]
+            layers += [nn.Linear(features, width), nn.LeakyReLU(SLOPE)]
             features = width
         self.discriminator = nn.Sequential(*layers, nn.Linear(features, 2))
 
@@ -100,15 +99,9 @@ class TotalCorrelation(Regularizer):
         even = len(z) // 2 * 2  # the last batch of a split may have an odd row
         codes, others = (z, z) if self.batches == "one" else (z[0:even:2], z[1:even:2])
         permuted = permute_latents(gather_rows(others.detach()), draws["permutation"])
-        frozen = {
-            name: parameter.detach() for name, parameter in self.discriminator.named_parameters()
-        }
-        logits = functional_call(self.discriminator, frozen, (codes,)).float()
-        tc = (logits[:, 0] - logits[:, 1]).mean()
-        count = len(codes)
-        judged = self.discriminator(torch.cat([codes.detach(), permuted.to(codes.dtype)])).float()
-        truth = (torch.arange(2 * count, device=z.device) >= count).long()
-        auxiliary = F.cross_entropy(judged, truth)
-        accuracy = (judged.argmax(1) == truth).float().mean()
+        parameters = list(self.discriminator.parameters())
+        tc, auxiliary, log_ratio = judge(codes, permuted, parameters)
+        right = torch.cat([log_ratio[: len(codes)] >= 0, log_ratio[len(codes) :] < 0])
+        accuracy = right.to(tc.dtype).mean()
         terms = {"tc": tc, "discriminator_loss": auxiliary, "discriminator_accuracy": accuracy}
         return Penalty(self.gamma * tc, auxiliary, terms)
