@@ -4,10 +4,12 @@ python benchmarks/train_throughput.py [--rounds 7] [--only PART]
 
 Every variant runs in a fresh process on one thread; the variants of a part alternate. Times are CPU
 time of the process, which other work on the machine lengthens less than the time on the clock.
-Writes benchmarks/results/train_throughput.json.
+`pip install pythae` puts that toolkit's trainer beside them. Writes
+benchmarks/results/train_throughput.json.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -18,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -38,6 +41,7 @@ from dislab.regularizers import KL
 from dislab.runs import versions
 
 RESULT: Final = Path(__file__).parent / "results" / "train_throughput.json"
+HAS_PYTHAE: Final = importlib.util.find_spec("pythae") is not None
 CONFIGS: Final = Path(__file__).parent.parent / "configs"
 
 TINY: Final = (
@@ -55,7 +59,7 @@ class Variant(NamedTuple):
 
     Attributes:
         kind: A loop of this file (`naive` and `bare` over a β-VAE of its own, `lone` and
-            `lightning` over dislab's model and data), or a file of `configs`.
+            `lightning` over dislab's model and data), `pythae`, or a file of `configs`.
         steps: Steps that are timed, and as many again before.
         tiny: Whether the network is the one without work.
         bf16: Whether networks compute in bfloat16.
@@ -77,6 +81,7 @@ PARTS: Final[dict[str, dict[str, Variant]]] = {
         "dislab, 50 inner steps": Variant("betavae", 50, options=("--inner_steps.steps=50",)),
         "bare loop, dislab's settings, bf16": Variant("bare", 30, bf16=True),
         "dislab, bf16-mixed": Variant("betavae", 30, bf16=True),
+        "pythae": Variant("pythae", 30),
     },
     "settings": {
         "none": Variant(
@@ -93,6 +98,7 @@ PARTS: Final[dict[str, dict[str, Variant]]] = {
         "dislab, 50 inner steps": Variant(
             "betavae", 1000, tiny=True, options=("--inner_steps.steps=50",)
         ),
+        "pythae": Variant("pythae", 1000, tiny=True),
     },
     "methods": {
         "β-VAE": Variant("betavae", 20),
@@ -218,7 +224,9 @@ def main() -> None:
 def measured(part: str, rounds: int) -> dict[str, list[float]]:
     """Milliseconds a step of every variant of a part, one number a round."""
     settings = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-    times: dict[str, list[float]] = {name: [] for name in PARTS[part]}
+    times: dict[str, list[float]] = {
+        name: [] for name, variant in PARTS[part].items() if HAS_PYTHAE or variant.kind != "pythae"
+    }
     for _ in range(rounds):
         for name, seen in times.items():
             command = [sys.executable, __file__, "--measure", part, name]
@@ -256,7 +264,7 @@ def record(part: str, times: dict[str, list[float]], rounds: int) -> dict[str, A
             "instructions": torch.backends.cpu.get_cpu_capability(),
             "bf16": "avx512_bf16" in Path("/proc/cpuinfo").read_text(),
         },
-        "versions": versions(),
+        "versions": versions() | ({"pythae": version("pythae")} if HAS_PYTHAE else {}),
     }
 
 
@@ -266,6 +274,8 @@ def measure(variant: Variant) -> None:
         own_model(variant)
     elif variant.kind in ("lone", "lightning"):
         dislab_model(variant)
+    elif variant.kind == "pythae":
+        under_pythae(variant)
     else:
         arguments = ["fit", f"--config={CONFIGS / variant.kind}.yaml", *variant.options]
         arguments += ["--trainer.callbacks+=train_throughput.Clock"]
@@ -277,12 +287,25 @@ def measure(variant: Variant) -> None:
         sys.exit(dislab(arguments))
 
 
+def under_pythae(variant: Variant) -> None:
+    """The same networks and images under pythae's model and trainer."""
+    from pythae_trainer import train  # where it is installed
+
+    plain = Plain(variant.tiny)
+    train(some_images(), plain.encoder, plain.decoder, 4 if variant.tiny else 64, variant.steps)
+
+
+def some_images() -> Tensor:
+    """Images of dSprites, bytes."""
+    dataset = DSprites()
+    return dataset.images(torch.randint(len(dataset.factors), (20_000,)))
+
+
 def own_model(variant: Variant) -> None:
     """The loop that somebody would write, plain or with dislab's settings."""
     tuned = variant.kind == "bare"
     torch.manual_seed(0)
-    dataset = DSprites()
-    images = dataset.images(torch.randint(len(dataset.factors), (20_000,)))
+    images = some_images()
     batch_size = 4 if variant.tiny else 64
     batches = iter(DataLoader(Images(images), batch_size, shuffle=True, drop_last=True))
     model = Plain(variant.tiny)
