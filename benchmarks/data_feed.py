@@ -15,6 +15,8 @@ data modules deliver what a training step under a trainer gets. The references a
   which is dSprites' memory map of packed bits, or an array of RGB bytes;
 * `gather float32`: the same, and what a training step needs of it, without factors or labels:
   `torch.from_numpy(np.unpackbits(rows)).float()` or `torch.from_numpy(rows).float().div_(255)`;
+* `memory map float32`: the last of both from a memory map of an .npy file that holds a byte for
+  each pixel and channel, of the first 100,000 states at most;
 * `one by one`: PyTorch's own way, one image at a time and its default collate.
 """
 
@@ -26,6 +28,8 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import lightning.pytorch as pl
@@ -71,6 +75,8 @@ def noise() -> ArrayDataset:
     return ArrayDataset(images, positions, list(sizes), {"shape": "categorical"})
 
 
+MAPPED = 100_000
+"""States at most in the file with a byte a pixel."""
 SETS: dict[str, Callable[[], Dataset]] = {"bits, 512 bytes": DSprites, "RGB, 12,288 bytes": noise}
 """Data sets by what a row of theirs is."""
 
@@ -111,20 +117,42 @@ def deliver(data: DataModule, device: torch.device) -> Feed:
     return run
 
 
-def gather(data: SingleData, floats: bool) -> Feed:
-    """Rows of random states, as they are or as float32 images."""
+def gather(data: SingleData, floats: bool, images: int = 1) -> Feed:
+    """Rows of random states, as they are or as float32 images, so many an example."""
     generator = np.random.default_rng(0)
     (table,) = data.dataset.tables().values()
     bank, packed = table.numpy(), isinstance(data.dataset, DSprites)
 
     def run(batches: int) -> None:
-        states = generator.choice(data.indices("train"), size=(batches, data.batch_size))
+        states = generator.choice(data.indices("train"), size=(batches, images * data.batch_size))
         for index in states:
             rows = bank.take(index, axis=0)
             if floats and packed:
                 _batch = torch.from_numpy(np.unpackbits(rows)).float()
             elif floats:
                 _batch = torch.from_numpy(rows).float().div_(255)
+
+    return run
+
+
+def bytes_of(data: SingleData, folder: Path) -> Any:
+    """A memory map of a file with a byte a pixel."""
+    count = min(len(data.factors), MAPPED)
+    (table,) = data.dataset.tables().values()
+    rows = table.numpy()[:count]
+    packed = isinstance(data.dataset, DSprites)
+    np.save(folder / "bytes.npy", np.unpackbits(rows, axis=1) * 255 if packed else rows)
+    return np.load(folder / "bytes.npy", mmap_mode="r")
+
+
+def gather_mapped(data: SingleData, mapped: Any, images: int) -> Feed:
+    """Rows of random states of such a map as float32 images, so many an example."""
+    generator = np.random.default_rng(0)
+
+    def run(batches: int) -> None:
+        states = generator.integers(len(mapped), size=(batches, images * data.batch_size))
+        for index in states:
+            _batch = torch.from_numpy(mapped.take(index, axis=0)).float().div_(255)
 
     return run
 
@@ -165,7 +193,7 @@ def prepared(
 
 
 def measure(
-    dataset: Dataset, batch_size: int, rounds: int, batches: int, num_workers: int
+    dataset: Dataset, batch_size: int, rounds: int, batches: int, num_workers: int, folder: Path
 ) -> dict[str, dict[str, int]]:
     """Median and quartiles of the images a second of each way."""
     torch.set_num_threads(1)
@@ -173,9 +201,12 @@ def measure(
     single = prepared(SingleData, dataset, batch_size, "host", cpu)
     ways: dict[str, tuple[int, Feed]] = {
         "gather bytes": (1, gather(single, floats=False)),
-        "gather float32": (1, gather(single, floats=True)),
         "one by one": (1, one_by_one(single)),
     }
+    mapped = bytes_of(single, folder)
+    for images in (1, 2, 3):
+        ways[named("gather float32", images)] = (images, gather(single, floats=True, images=images))
+        ways[named("memory map float32", images)] = (images, gather_mapped(single, mapped, images))
     # on a CPU, images are gathered from the mapped file with either residency
     places = [("host", cpu)]
     if torch.cuda.is_available():
@@ -211,7 +242,7 @@ def summary(values: list[float]) -> dict[str, int]:
 
 
 def table(rates: dict[str, dict[str, dict[str, dict[str, int]]]]) -> dict[str, Any]:
-    """Thousand images a second, and the share of the gather with conversion, for the pages."""
+    """Thousand images a second, and their shares of both gathers with conversion, for the pages."""
     columns = {
         f"{name.partition(',')[0]}, batches of {size}": ways
         for name, sizes in rates.items()
@@ -221,11 +252,23 @@ def table(rates: dict[str, dict[str, dict[str, dict[str, int]]]]) -> dict[str, A
     for way in next(iter(columns.values())):
         cells = [
             f"{ways[way]['median'] / 1000:,.0f} "
-            f"({ways[way]['median'] / ways['gather float32']['median']:.2g})"
+            f"({share(ways, way, 'gather float32')}; {share(ways, way, 'memory map float32')})"
             for ways in columns.values()
         ]
         rows.append([way, *cells])
     return {"header": ["way", *columns], "rows": rows}
+
+
+def named(way: str, images: int) -> str:
+    """The name of a reference that gathers so many images an example."""
+    return way if images == 1 else f"{way}, {images} images"
+
+
+def share(ways: dict[str, dict[str, int]], way: str, reference: str) -> str:
+    """The rate of a way in units of that of a reference with as many images in a batch."""
+    images = next((one for one in (2, 3) if way.endswith(f"{one} images")), 1)
+    images = MODULES[way][0] if way in MODULES else images
+    return f"{ways[way]['median'] / ways[named(reference, images)]['median']:.2g}"
 
 
 def main() -> None:
@@ -237,13 +280,14 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=64)
     parser.add_argument("--num-workers", type=int, default=2, help="0 leaves workers out")
     args = parser.parse_args()
-    rates = {
-        name: {
-            str(size): measure(dataset, size, args.rounds, args.batches, args.num_workers)
-            for size in args.batch_sizes
-        }
-        for name, dataset in ((name, make()) for name, make in SETS.items())
-    }
+    rates: dict[str, dict[str, dict[str, dict[str, int]]]] = {name: {} for name in SETS}
+    for name, make in SETS.items():
+        dataset = make()
+        for size in args.batch_sizes:
+            with TemporaryDirectory() as folder:
+                rates[name][str(size)] = measure(
+                    dataset, size, args.rounds, args.batches, args.num_workers, Path(folder)
+                )
     result = {
         "settings": vars(args),
         "images_per_second": rates,
