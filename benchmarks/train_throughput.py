@@ -217,6 +217,7 @@ def main() -> None:
     for part in parts:
         times = measured(part, options.rounds)
         results[part] = record(part, times, options.rounds)
+        results["tables"] = {name: table(results[name]) for name in PARTS if name in results}
         RESULT.write_text(json.dumps(results, indent=2) + "\n")
         print(json.dumps(results[part], indent=2))
 
@@ -266,6 +267,21 @@ def record(part: str, times: dict[str, list[float]], rounds: int) -> dict[str, A
         },
         "versions": versions() | ({"pythae": version("pythae")} if HAS_PYTHAE else {}),
     }
+
+
+def table(part: dict[str, Any]) -> dict[str, Any]:
+    """The rows of a part as the pages show them."""
+    rows = []
+    for name, seen in part["cpu_milliseconds_per_step"].items():
+        spread = f"({digits(seen['lowest'])} – {digits(seen['highest'])})"
+        ratio = f"{seen['median ratio to the first']:.2f}"
+        rows.append([name, f"{digits(seen['median'])} {spread}", ratio])
+    return {"header": ["", "ms a step", "ratio to the first row"], "rows": rows}
+
+
+def digits(milliseconds: float) -> str:
+    """Whole milliseconds, or hundredths of few."""
+    return f"{milliseconds:.2f}" if milliseconds < 10 else f"{milliseconds:.0f}"
 
 
 def measure(variant: Variant) -> None:
