@@ -57,7 +57,7 @@ def test_workers_and_residency_change_nothing(
     whole = parts(batches(build(dataset, **settings)))
     assert parts(batches(build(dataset, num_workers=2, **settings))) == whole
     device = build(dataset, residency="device", **settings)
-    device._late = True  # what setup does under a trainer
+    device._gathering.late = True  # what setup does under a trainer
     assert parts(batches(device)) == whole
 
 
