@@ -219,10 +219,12 @@ class PlannedData(DataModule):
         """
         numbers = cast("Numbers", batch)
         if numbers.image is None:
-            images = self.images(numbers.states.flatten())
+            images = self._gathering.images(numbers.states.flatten())
         else:
             images = self._gathering.received(numbers.image.flatten(0, -4))
-        images = self._in_precision(images).view(*numbers.states.shape, *images.shape[1:])
+        images = self._in_precision(images)
+        if numbers.states.ndim > 1:
+            images = images.view(*numbers.states.shape, *images.shape[1:])
         if not numbers.labels:
             return ImageBatch(images, numbers.positions)
         labels = {name: self._in_precision(label) for name, label in numbers.labels.items()}
