@@ -1,6 +1,6 @@
 """Where images are gathered, and what becomes of them before a network receives them."""
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import torch
 from jaxtyping import Float, Int, UInt8
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datamodules._transforms import Colour, fractions, transform, transformed_shape
+from dislab.functional.checks import check_choice
 
 Residency = Literal["auto", "host", "device"]
 
@@ -27,7 +28,8 @@ class Gathering:
         colour: What becomes of the channels.
 
     Raises:
-        InputError: The size is not positive, or the images are neither grey nor RGB.
+        InputError: There is no such residency or colour, the size is not positive, or the images
+            are neither grey nor RGB.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Gathering:
         resize: int | None,
         colour: Colour,
     ) -> None:
+        check_choice("residency", residency, get_args(Residency))
         self.late = False
         self._dataset = dataset
         self._residency = residency

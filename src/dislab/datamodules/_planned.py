@@ -26,7 +26,7 @@ from dislab.datamodules._plans import (
 from dislab.datamodules._splits import split_states
 from dislab.datamodules._transforms import Colour
 from dislab.errors import InputError
-from dislab.factors import Correlation, Indices, Selection
+from dislab.factors import UNLABELLED, Correlation, Indices, Selection
 from dislab.functional.collectives import world
 from dislab.functional.draws import host_generator
 
@@ -321,6 +321,11 @@ class PlannedData(DataModule):
             raise InputError(
                 f"validation {self.validation} and test {self.test} are fractions of the states; "
                 "neither may be negative, and together they must leave some for training"
+            )
+        if self.batch_type is not ImageBatch and self.factors.names == (UNLABELLED,):
+            raise InputError(
+                f"{type(self).__name__} needs images with factors, and these have none; use "
+                "SingleData, or give their factors"
             )
         if self.correlation is not None:
             check_correlation(self.factors, self.correlation)

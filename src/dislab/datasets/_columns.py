@@ -100,8 +100,5 @@ def _factor(name: str, values: npt.NDArray[Any], traits: Traits) -> Factor:
     if values.dtype.kind == "U":
         kind = traits.kinds.get(name, "categorical")
         return Factor(name, tuple(values.tolist()), kind, unit, period)
-    values = values.astype(np.float64)
-    if not np.isfinite(values).all():
-        raise InputError(f"factor {name} has a value that is infinite or no number")
     kind = traits.kinds.get(name, "ordinal" if period is None else "circular")
-    return Factor(name, tuple(values.tolist()), kind, unit, period)
+    return Factor(name, tuple(values.astype(np.float64).tolist()), kind, unit, period)

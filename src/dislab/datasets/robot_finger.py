@@ -39,7 +39,8 @@ class RobotFinger(BankedDataset):
             differ from it in exactly one factor, as weak supervision needs; `states` counts them.
 
     Raises:
-        InputError: `states` is not from 1 to 10,000,000, or `partners` not from 0 to 10.
+        InputError: `states` is not from 1 to 10,000,000, `partners` not from 0 to 10, or `seed`
+            below 0.
     """
 
     licence: ClassVar[str] = "Apache-2.0 (drawn here)"
@@ -62,7 +63,7 @@ class RobotFinger(BankedDataset):
         seed: int = 0,
         partners: int = 0,
     ) -> None:
-        check_states(states, partners)
+        check_states(states, hues, seed, partners)
         self.side = side
         self.states = states
         self.hues = hues

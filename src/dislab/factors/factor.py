@@ -1,9 +1,10 @@
 """One factor of variation: its name, values, unit and kind."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +35,9 @@ class Factor:
             of a collection they belong to; scores leave it out.
 
     Raises:
-        InputError: No values, a repeated one, names for a factor that is not categorical, or a
-            circular factor without a period.
+        InputError: No values, a repeated one, one that is infinite or no number, names beside
+            numbers or for a factor that is not categorical, no such kind, or a circular factor
+            without a positive period.
     """
 
     name: str
@@ -51,10 +53,22 @@ class Factor:
             raise InputError(f"factor {self.name} has no values")
         if len(set(self.values)) < len(self.values):
             raise InputError(f"factor {self.name} repeats a value: {self.values}")
-        if self.kind != "categorical" and any(isinstance(value, str) for value in self.values):
+        if self.kind not in get_args(Kind):
+            hint, kinds = suggestion(str(self.kind), get_args(Kind)), ", ".join(get_args(Kind))
+            raise InputError(
+                f"factor {self.name} is of no kind {self.kind!r}{hint}; there are {kinds}"
+            )
+        named = [isinstance(value, str) for value in self.values]
+        if any(named) and not all(named):
+            raise InputError(f"factor {self.name} mixes names and numbers: {self.values}")
+        if not np.isfinite(self.numbers).all():
+            raise InputError(f"factor {self.name} has a value that is infinite or no number")
+        if self.kind != "categorical" and any(named):
             raise InputError(f"factor {self.name} has names for values, but is {self.kind}")
         if (self.kind == "circular") != (self.period is not None):
             raise InputError(f"factor {self.name}: a circular factor, and no other, has a period")
+        if self.period is not None and not 0 < self.period < math.inf:
+            raise InputError(f"factor {self.name} has the period {self.period}; it must be above 0")
 
     def __len__(self) -> int:
         """Number of values."""
