@@ -57,19 +57,19 @@ def _version(package: str) -> str:
         return "(not installed)"
 
 
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name most like a misspelt one, or None when nothing comes close.
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """` (did you mean …?)` with the name most like a misspelt one; empty when nothing comes close.
 
     Args:
         name: What was written.
         names: What exists.
 
-    >>> nearest("TotalCorelation", ["KL", "TotalCorrelation"])
-    'TotalCorrelation'
+    >>> suggestion("TotalCorelation", ["KL", "TotalCorrelation"])
+    ' (did you mean TotalCorrelation?)'
     """
     by_lower = {candidate.lower(): candidate for candidate in names}
     matches = get_close_matches(name.lower(), list(by_lower), n=1)
-    return by_lower[matches[0]] if matches else None
+    return f" (did you mean {by_lower[matches[0]]}?)" if matches else ""
 
 
 def cannot_write(error: BaseException | None) -> bool:

@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
-from dislab.errors import InputError, nearest
+from dislab.errors import InputError, suggestion
 
 GROUPS: Final = (
     "encoders",
@@ -96,8 +96,7 @@ def available(group: str) -> list[Plugin]:
         InputError: The group does not exist, or two distributions declare one name.
     """
     if group not in GROUPS:
-        close = nearest(group, GROUPS)
-        hint = f" (did you mean {close}?)" if close else ""
+        hint = suggestion(group, GROUPS)
         raise InputError(
             f"there is no plugin group {group!r}{hint}; the groups are {', '.join(GROUPS)}"
         )
@@ -141,8 +140,7 @@ def load(group: str, name: str) -> type:
     """
     found = {plugin.name: plugin for plugin in available(group)}
     if name not in found:
-        close = nearest(name, found)
-        hint = f" (did you mean {close}?)" if close else ""
+        hint = suggestion(name, found)
         listing = ", ".join(found) or "none"
         raise InputError(f"there is no {name!r} among the {group}{hint}; available: {listing}")
     try:

@@ -26,6 +26,7 @@ from dislab.datamodules import (
 )
 from dislab.datamodules._runs import Lottery, Runs, groups, places
 from dislab.datamodules._transforms import fractions, transform, transformed_shape
+from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
 from dislab.plugins import available, load_all
 
@@ -57,7 +58,7 @@ def test_workers_and_residency_change_nothing(
     whole = parts(batches(build(dataset, **settings)))
     assert parts(batches(build(dataset, num_workers=2, **settings))) == whole
     device = build(dataset, residency="device", **settings)
-    device._late = True  # what setup does under a trainer
+    device._gathering.late = True  # what setup does under a trainer
     assert parts(batches(device)) == whole
 
 
@@ -242,8 +243,12 @@ def test_correlated_draws_follow_the_density(tiny: Dataset) -> None:
         ({"factors": ["place", "place"], "strength": 0.1}, "two different factors, not of"),
         ({"factors": ["place"], "strength": 0.1}, "two different factors"),
         ({"factors": ["place", "size"], "strength": 0.1}, "no factor 'size'"),
-        ({"factors": ["place", "angle"], "strength": 0.0}, "must be above 0, not 0.0"),
-        ({"factors": ["place", "angle"], "strength": float("nan")}, "must be above 0, not nan"),
+        ({"factors": ["place", "angle"], "strength": 0.0}, "must be at least 1e-06, not 0.0"),
+        ({"factors": ["place", "angle"]}, "has factors and a strength, not"),
+        (
+            {"factors": ["place", "angle"], "strength": float("nan")},
+            "at least 1e-06, not nan",
+        ),
     ],
 )
 @pytest.mark.parametrize("build", [SingleData, PairedData])
@@ -252,6 +257,27 @@ def test_correlations_that_cannot_be(
 ) -> None:
     with pytest.raises(InputError, match=message):
         build(tiny, correlation=correlation)
+
+
+def test_a_band_that_misses_all_states_is_refused(tiny: Dataset) -> None:
+    """Their weights would all round to 0, and nothing could be drawn in proportion to them."""
+    data = SingleData(
+        tiny,
+        batch_size=2,
+        include={"angle": 0.0, "place": {"min": 15}},
+        validation=0.0,
+        test=0.0,
+        correlation={"factors": ["place", "angle"], "strength": 0.01},
+    )
+    with pytest.raises(InputError, match="none of the 15 training states lies near the band"):
+        data.plan("train")
+
+
+@pytest.mark.parametrize("build", [PairedData, CompositionData, SymbolData, TransitionData])
+def test_images_without_factors_are_for_single_data(build: Any) -> None:
+    images = np.zeros((40, 8, 8), dtype=np.uint8)
+    with pytest.raises(InputError, match="needs images with factors, and these have none"):
+        build(ArrayDataset(images), batch_size=4)
 
 
 def test_places_are_those_of_sorting() -> None:

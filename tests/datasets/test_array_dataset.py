@@ -72,6 +72,7 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
     ("arguments", "message"),
     [
         ({"images": IMAGES / 255}, r"images are float64; give uint8.*\(255 \* images\)"),
+        ({"images": [[1, 2], [3]]}, "images are no array: .*; give rows of one length"),
         ({"images": IMAGES[0, 0]}, r"shape \(5, 4\); it must have three or four axes"),
         ({"images": IMAGES[:0]}, "must have three or four"),
         ({"images": IMAGES[:, :2]}, r"\(6, 2, 5, 4\) have neither one nor three channels as auto"),

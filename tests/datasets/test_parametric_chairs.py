@@ -95,5 +95,5 @@ def test_the_whole_set() -> None:
     expected = draw(index.numpy())
     assert np.array_equal(dataset.images(index).flatten(1).numpy(), expected)
     assert len(pickle.dumps(dataset)) < 1000
-    rows = dataset.tables()["images"].numpy()
+    rows = dataset.tables()["pixels"].numpy()
     assert len(np.unique(rows.view("V12288"))) == len(FACTORS)

@@ -141,6 +141,11 @@ def test_refuses_impossible_numbers_of_partners(partners: int) -> None:
         RobotFinger(partners=partners)
 
 
+def test_refuses_a_seed_below_0() -> None:
+    with pytest.raises(InputError, match="seed is -1; it must be"):
+        RobotFinger(seed=-1)
+
+
 @pytest.mark.parametrize("states", [0, -1, 10_000_001])
 def test_refuses_impossible_numbers_of_states(states: int) -> None:
     with pytest.raises(InputError, match=f"states is {states}; .* 1 to 10000000 states"):

@@ -147,6 +147,10 @@ def test_a_large_picture_is_made_smaller(dsprites: DSprites, tmp_path: Path) -> 
 
 
 def test_backgrounds_that_cannot_be_used(tmp_path: Path) -> None:
+    # a header that says more pixels than any picture has
+    (tmp_path / "vast.ppm").write_text("P6 60000 60000 255\n")
+    with pytest.raises(InputError, match=r"vast\.ppm cannot be read as an image: Image size"):
+        ScreamDSprites(str(tmp_path / "vast.ppm")).prepare()
     with pytest.raises(InputError, match=r"background .*none\.jpg cannot be read as an image"):
         ScreamDSprites(str(tmp_path / "none.jpg")).prepare()
     (tmp_path / "text.jpg").write_text("no image")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
 
-from dislab.errors import InputError, TrainingError, cannot_write, explained, nearest
+from dislab.errors import InputError, TrainingError, cannot_write, explained, suggestion
 
 COMMANDS: Final = {
     "fit": "train a model, then score it on the test split",
@@ -77,8 +77,7 @@ def _dispatch(command: str, args: list[str]) -> int:
         print(f"dislab {version('dislab')}")
         return 0
     if command not in COMMANDS:
-        close = nearest(command, COMMANDS)
-        hint = f" (did you mean {close}?)" if close else ""
+        hint = suggestion(command, COMMANDS)
         raise InputError(f"there is no command {command!r}{hint}; there are {', '.join(COMMANDS)}")
     if command == "plugins":
         from dislab.cli import plugins

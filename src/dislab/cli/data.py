@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dislab.cli.catalogue import as_json, as_table, catalogue, in_words
-from dislab.errors import InputError, nearest
+from dislab.errors import InputError, suggestion
 from dislab.plugins import available, load_all
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(args: list[str]) -> int:
         return 0
     if action not in _ACTIONS:
         raise InputError(
-            f"dislab data has no action {action!r}{_hint(action, _ACTIONS)}; it has "
+            f"dislab data has no action {action!r}{suggestion(action, _ACTIONS)}; it has "
             f"{', '.join(_ACTIONS)}"
         )
     if action == "list":
@@ -97,7 +97,7 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[s
     names = [plugin.name for plugin in available("datasets")]
     if name not in names:
         raise InputError(
-            f"there is no data set {name!r}{_hint(name, names)}; there are {', '.join(names)}"
+            f"there is no data set {name!r}{suggestion(name, names)}; there are {', '.join(names)}"
         )
     import jsonargparse  # with the data sets torch is imported, which listing them must not do
 
@@ -127,15 +127,10 @@ def _said(message: str, name: str, own: list[str], explain: Any) -> str:
     if found := re.search(r"unrecognized arguments: (\S+)", message):
         written = found[1].partition("=")[0].lstrip("-")
         listing = f"it has {', '.join(own)}" if own else "it has none"
-        return f"{name} has no setting {written!r}{_hint(written, own)}; {listing}"
+        return f"{name} has no setting {written!r}{suggestion(written, own)}; {listing}"
     if found := re.search(r'(?:Key "|are required: )(\w+)', message):
         return f"{name} needs a {found[1]}: give --{found[1]}"
     return f"{name}: {explain(message, own)}"
-
-
-def _hint(name: str, names: "tuple[str, ...] | list[str]") -> str:
-    close = nearest(name, names)
-    return f" (did you mean {close}?)" if close else ""
 
 
 class _Plain(argparse.ArgumentParser):

@@ -2,11 +2,11 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
-from dislab.errors import nearest
+from dislab.errors import suggestion
 from dislab.plugins import GROUPS, available
 
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
@@ -94,7 +94,7 @@ def _unknown_class(name: str, place: str) -> str:
     groups = [group] if group else list(GROUPS)
     names = [plugin.name for one in groups for plugin in available(one)]
     listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
-    return f"there is no {name}{_hint(name, names)}; {listing}"
+    return f"there is no {name}{suggestion(name, names)}; {listing}"
 
 
 def _unknown_option(name: str, class_path: str, place: str) -> str:
@@ -105,18 +105,22 @@ def _unknown_option(name: str, class_path: str, place: str) -> str:
         return f"there is no setting {name!r}"
     given = _GIVEN.get(_group_of(place) or "", 0)  # leading arguments that the owner fills in
     names = [one for one in list(parameters)[given:] if one not in ("image_shape", "train_size")]
-    return f"{attribute} has no setting {name!r}{_hint(name, names)}; it has {', '.join(names)}"
+    return (
+        f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
+    )
 
 
 def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     section, _, setting = written.partition("=")[0].partition(".")
     inside = [key.partition(".")[2] for key in top_level if key.startswith(f"{section}.")]
     if inside and setting:
-        hint = _hint(setting, inside) or f"; it has {', '.join(inside)}"
+        hint = suggestion(setting, inside) or f"; it has {', '.join(inside)}"
         return f"{section} has no setting {setting!r}{hint}"
     known = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
     listing = ", ".join(known)
-    return f"there is no {section!r} at the top level{_hint(section, known)}; there are {listing}"
+    return (
+        f"there is no {section!r} at the top level{suggestion(section, known)}; there are {listing}"
+    )
 
 
 def _required(names: str, prefix: str) -> str:
@@ -141,8 +145,3 @@ def _group_of(place: str) -> str | None:
             if key in (group, group.removesuffix("s")):
                 return group
     return None
-
-
-def _hint(name: str, names: Iterable[str]) -> str:
-    close = nearest(name, names)
-    return f" (did you mean {close}?)" if close else ""

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dislab.errors import InputError, nearest
+from dislab.errors import InputError, suggestion
 from dislab.factors import Factor, FactorSpace, Indices, Selection
 
 _PARTS: Final = {1: ("any",), 2: ("low", "high"), 3: ("low", "middle", "high")}
@@ -88,8 +88,7 @@ class Attributes:
         for concept, names in zip(concepts, given, strict=True):
             for name in names:
                 if name not in self.names:
-                    close = nearest(name, self.names)
-                    hint = f" (did you mean {close}?)" if close else ""
+                    hint = suggestion(name, self.names)
                     raise InputError(
                         f"there is no attribute {name!r}{hint}; they are {', '.join(self.names)}"
                     )

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.errors import InputError
-from dislab.factors import Correlation, FactorSpace, Indices
+from dislab.factors import TOLERANCE, Correlation, FactorSpace, Indices
 
 
 def check_correlation(space: FactorSpace, correlation: Correlation) -> None:
@@ -15,10 +15,12 @@ def check_correlation(space: FactorSpace, correlation: Correlation) -> None:
         correlation: Which two, and how strongly.
 
     Raises:
-        InputError: It does not name two different factors that vary, or the strength is not
-            positive.
+        InputError: It does not name two different factors that vary, or the strength is no
+            positive number.
     """
-    names = correlation["factors"]
+    if set(correlation) != {"factors", "strength"}:
+        raise InputError(f"a correlation has factors and a strength, not {dict(correlation)!r}")
+    names, strength = correlation["factors"], correlation["strength"]
     if len(names) != 2 or names[0] == names[1]:
         raise InputError(
             f"a correlation is one of two different factors, not of {names}; give two of "
@@ -27,10 +29,10 @@ def check_correlation(space: FactorSpace, correlation: Correlation) -> None:
     for name in names:
         if len(space[name]) < 2:
             raise InputError(f"factor {name} has one value alone and correlates with nothing")
-    if not correlation["strength"] > 0:
+    if not strength >= TOLERANCE:
         raise InputError(
             f"the strength of a correlation is the width of its band, as a fraction of the "
-            f"factor's range, and must be above 0, not {correlation['strength']}"
+            f"factor's range, and must be at least {TOLERANCE:g}, not {strength!r}"
         )
 
 
@@ -46,6 +48,9 @@ def likelihoods(
         space: The factors.
         states: State numbers.
         correlation: Which two factors, and how strongly.
+
+    Raises:
+        InputError: No state is anywhere near the band.
     """
     if correlation is None:
         return None
@@ -55,4 +60,10 @@ def likelihoods(
     weights: npt.NDArray[np.float64] = np.exp(
         -((first - second) ** 2) / (2 * correlation["strength"] ** 2)
     )
+    if not weights.any():
+        raise InputError(
+            f"none of the {len(states)} training states lies near the band of a correlation of "
+            f"{' and '.join(correlation['factors'])} with strength {correlation['strength']}; "
+            "raise the strength, or include other states"
+        )
     return weights

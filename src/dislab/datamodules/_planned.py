@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy.typing as npt
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 from dislab.base import DataModule, Dataset, ImageBatch, ImageShape, Split
 from dislab.datamodules._batches import EvalLoader, Numbers, Source, TrainLoader
 from dislab.datamodules._correlation import check_correlation, likelihoods
+from dislab.datamodules._gathering import Gathering, Residency
 from dislab.datamodules._plans import (
     FixedPlan,
     IndexPlan,
@@ -23,15 +24,11 @@ from dislab.datamodules._plans import (
     in_turn,
 )
 from dislab.datamodules._splits import split_states
-from dislab.datamodules._transforms import Colour, fractions, transform, transformed_shape
+from dislab.datamodules._transforms import Colour
 from dislab.errors import InputError
-from dislab.factors import Correlation, Indices, Selection
+from dislab.factors import UNLABELLED, Correlation, Indices, Selection
 from dislab.functional.collectives import world
 from dislab.functional.draws import host_generator
-
-Residency = Literal["auto", "host", "device"]
-
-_MEMORY_SHARE = 0.25
 
 
 class PlannedData(DataModule):
@@ -73,12 +70,11 @@ class PlannedData(DataModule):
         self.correlation = correlation
         self.resize = resize
         self.colour = colour
+        self._gathering = Gathering(dataset, residency, num_workers, resize, colour)
         self._check()
         self._rank, self._world = 0, 1
         self._progress = Progress()
         self._plans: dict[Split, IndexPlan] = {}
-        self._late = False
-        self._tables: dict[torch.device, dict[str, Tensor]] = {}
 
     @abstractmethod
     def plan(self, split: Split) -> IndexPlan:
@@ -106,7 +102,7 @@ class PlannedData(DataModule):
     @property
     def image_shape(self) -> ImageShape:
         """Channels, height and width of the images, as a network receives them."""
-        return transformed_shape(self.dataset.image_shape, self.resize, self.colour)
+        return self._gathering.shape
 
     def indices(self, split: Split) -> Indices:
         """State numbers of a split, ascending.
@@ -127,11 +123,7 @@ class PlannedData(DataModule):
         Args:
             index: State numbers.
         """
-        if self._late or index.device.type == "cpu":
-            scaled = self.dataset.scaled(self._tables_on(index.device), index)
-        else:
-            scaled = fractions(self.dataset.images(index).to(index.device))
-        return transform(scaled, self.resize, self.colour)
+        return self._gathering.images(index)
 
     def prepare_data(self) -> None:
         """Makes sure that the data are on disk."""
@@ -156,7 +148,7 @@ class PlannedData(DataModule):
             self._rank, self._world = rank, size
             self._progress = Progress(seed & (2**63 - 1))
         if self.trainer is not None:
-            self._late = self._gathers_on(self.trainer.strategy.root_device)
+            self._gathering.settle(self.trainer.strategy.root_device)
 
     def train_dataloader(self) -> TrainLoader:
         """Random batches of the training split."""
@@ -169,8 +161,9 @@ class PlannedData(DataModule):
             self._progress,
             self.factors,
         )
-        source = Source(self.dataset, plan.draw, not self._late)
-        return TrainLoader(source, self._progress, steps, self.num_workers, self._unfinished)
+        return TrainLoader(
+            self._source(plan), self._progress, steps, self.num_workers, self._unfinished
+        )
 
     def val_dataloader(self) -> EvalLoader:
         """Batches of the validation split, the same every time."""
@@ -203,8 +196,7 @@ class PlannedData(DataModule):
             plan = OrderedPlan(chosen, size)
         else:
             plan = FixedPlan(self._plan_of(split), size, seed)
-        source = Source(self.dataset, plan.draw, not self._late)
-        return EvalLoader(source, range(-(-count // size)), self.num_workers)
+        return EvalLoader(self._source(plan), range(-(-count // size)), self.num_workers)
 
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
@@ -227,11 +219,12 @@ class PlannedData(DataModule):
         """
         numbers = cast("Numbers", batch)
         if numbers.image is None:
-            images = self.images(numbers.states.flatten())
+            images = self._gathering.images(numbers.states.flatten())
         else:
-            scaled = fractions(numbers.image.flatten(0, -4))
-            images = transform(scaled, self.resize, self.colour)
-        images = self._in_precision(images).view(*numbers.states.shape, *images.shape[1:])
+            images = self._gathering.received(numbers.image.flatten(0, -4))
+        images = self._in_precision(images)
+        if numbers.states.ndim > 1:
+            images = images.view(*numbers.states.shape, *images.shape[1:])
         if not numbers.labels:
             return ImageBatch(images, numbers.positions)
         labels = {name: self._in_precision(label) for name, label in numbers.labels.items()}
@@ -286,8 +279,8 @@ class PlannedData(DataModule):
         rank, size = world()
         examples = min(self.eval_batch_size, states)
         plan = FixedPlan(self._plan_of(split), examples, self.split_seed)
-        source = Source(self.dataset, plan.draw, not self._late)
-        return EvalLoader(source, in_turn(self.fixed_batches(split), rank, size), self.num_workers)
+        numbers = in_turn(self.fixed_batches(split), rank, size)
+        return EvalLoader(self._source(plan), numbers, self.num_workers)
 
     def _ordered_loader(self, split: Split, repeat: bool) -> EvalLoader:
         states = self.indices(split)
@@ -295,9 +288,11 @@ class PlannedData(DataModule):
         if 0 < len(states) < size:
             raise InputError(f"the {split} split has {len(states)} states for {size} processes")
         plan = OrderedPlan(in_order(states, rank, size, repeat), self.eval_batch_size)
-        source = Source(self.dataset, plan.draw, not self._late)
         batches = range(-(-len(plan.states) // self.eval_batch_size))
-        return EvalLoader(source, batches, self.num_workers)
+        return EvalLoader(self._source(plan), batches, self.num_workers)
+
+    def _source(self, plan: TrainPlan | FixedPlan | OrderedPlan) -> Source:
+        return Source(self.dataset, plan.draw, not self._gathering.late)
 
     def _unfinished(self) -> int:
         """Batches that were handed out and not trained on, as after an exception in a step."""
@@ -313,24 +308,6 @@ class PlannedData(DataModule):
         # one tensor at a time: the plugin's walk through a batch costs as much as its images
         return cast("Tensor", self.trainer.precision_plugin.convert_input(numbers))
 
-    def _gathers_on(self, device: torch.device) -> bool:
-        """Whether images are gathered when the numbers of a batch have arrived on the device."""
-        if device.type == "cpu" and not self.num_workers:
-            return True
-        if self.residency != "auto" or device.type != "cuda":
-            return self.residency == "device"
-        size = sum(table.nbytes for table in self.dataset.tables().values())
-        free, _ = torch.cuda.mem_get_info(device)
-        return size <= _MEMORY_SHARE * free
-
-    def _tables_on(self, device: torch.device) -> dict[str, Tensor]:
-        if device.type == "cpu":
-            return self.dataset.tables()
-        if device not in self._tables:
-            tables = self.dataset.tables()
-            self._tables[device] = {name: table.to(device) for name, table in tables.items()}
-        return self._tables[device]
-
     def _check(self) -> None:
         counts = {"batch_size": self.batch_size, "eval_batch_size": self.eval_batch_size}
         if self.steps_per_epoch is not None:
@@ -345,7 +322,11 @@ class PlannedData(DataModule):
                 f"validation {self.validation} and test {self.test} are fractions of the states; "
                 "neither may be negative, and together they must leave some for training"
             )
-        transformed_shape(self.dataset.image_shape, self.resize, self.colour)
+        if self.batch_type is not ImageBatch and self.factors.names == (UNLABELLED,):
+            raise InputError(
+                f"{type(self).__name__} needs images with factors, and these have none; use "
+                "SingleData, or give their factors"
+            )
         if self.correlation is not None:
             check_correlation(self.factors, self.correlation)
         if self.batch_size > self.train_size:

@@ -1,6 +1,6 @@
 """From bytes to what a network receives, on the device that holds them."""
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import torch
 from jaxtyping import Float, UInt8
@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from dislab.base import ImageShape
 from dislab.errors import InputError
+from dislab.functional.checks import check_choice
 
 Colour = Literal["keep", "grey", "rgb"]
 
@@ -25,8 +26,10 @@ def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> 
         colour: What becomes of the channels.
 
     Raises:
-        InputError: The size is not positive, or the images are neither grey nor RGB.
+        InputError: There is no such colour, the size is not positive, or the images are neither
+            grey nor RGB.
     """
+    check_choice("colour", colour, get_args(Colour))
     channels, height, width = shape
     if resize is not None and resize < 1:
         raise InputError(f"resize must be at least 1 pixel, not {resize}")

@@ -1,7 +1,7 @@
 """Pairs of images that share some factors: weak supervision."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Final, Literal, final
+from typing import ClassVar, Final, Literal, final, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,6 +14,7 @@ from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import looks
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
+from dislab.functional.checks import check_choice
 from dislab.functional.draws import host_generator
 
 Scheme = Literal["changed", "shared", "uniform", "reference"]
@@ -253,6 +254,7 @@ class PairPlan:
 
 def _changes(scheme: Scheme, k: int | None, count: int) -> tuple[int, ...]:
     """How many factors change, each as likely."""
+    check_choice("scheme", scheme, get_args(Scheme))
     if scheme == "uniform":
         if k is not None:
             raise InputError(f"scheme uniform draws how many factors change; leave k {k} out")

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.datasets._instances import INSTANCE, instance_factor, occurrences
-from dislab.errors import InputError, nearest
+from dislab.errors import InputError, suggestion
 from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices, Kind
 
 Column = Sequence[float] | Sequence[str]
@@ -89,8 +89,7 @@ def unlabelled(count: int) -> FactorSpace:
 
 def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None:
     if name not in columns:
-        close = nearest(name, columns)
-        hint = f" (did you mean {close}?)" if close else ""
+        hint = suggestion(name, columns)
         raise InputError(
             f"{setting} names {name!r}{hint}, which is no factor; they are {', '.join(columns)}"
         )
@@ -101,8 +100,5 @@ def _factor(name: str, values: npt.NDArray[Any], traits: Traits) -> Factor:
     if values.dtype.kind == "U":
         kind = traits.kinds.get(name, "categorical")
         return Factor(name, tuple(values.tolist()), kind, unit, period)
-    values = values.astype(np.float64)
-    if not np.isfinite(values).all():
-        raise InputError(f"factor {name} has a value that is infinite or no number")
     kind = traits.kinds.get(name, "ordinal" if period is None else "circular")
-    return Factor(name, tuple(values.tolist()), kind, unit, period)
+    return Factor(name, tuple(values.astype(np.float64).tolist()), kind, unit, period)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.datasets._columns import Column
-from dislab.errors import InputError, nearest
+from dislab.errors import InputError, suggestion
 from dislab.factors import Kind
 
 FILE: Final = "file"
@@ -105,8 +105,7 @@ def chosen(rows: Sequence[Row], factors: Sequence[str] | None) -> list[str]:
     known = [name for name in rows[0].cells if name != FILE]
     for name in factors or ():
         if name not in known:
-            close = nearest(name, known)
-            hint = f" (did you mean {close}?)" if close else ""
+            hint = suggestion(name, known)
             raise InputError(
                 f"the table has no column {name!r}{hint}; besides {FILE} it has {', '.join(known)}"
             )

@@ -6,13 +6,14 @@ https://github.com/open-dynamic-robot-initiative/robot_properties_fingers.
 """
 
 import math
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.checks import check_at_least, check_choice
 
 Hues = Literal["train", "heldout", "all"]
 """Which of the twelve hues a cube has: the eight to train on, the four held out, or any."""
@@ -74,16 +75,21 @@ FACTORS: Final = (
 _SIZES: Final = tuple(len(factor) for factor in FACTORS)
 
 
-def check_states(states: int, partners: int = 0) -> None:
-    """Refuses a number of states or partners that cannot be drawn.
+def check_states(states: int, hues: Hues, seed: int, partners: int = 0) -> None:
+    """Refuses what no states can be drawn from.
 
     Args:
         states: How many are wanted.
+        hues: Which hues the cube may have.
+        seed: Decides the draw.
         partners: How many of them follow each state that is drawn evenly.
 
     Raises:
-        InputError: No states or more than ten million, or fewer than no partners or more than ten.
+        InputError: No states or more than ten million, no such hues, a seed below 0, or fewer than
+            no partners or more than ten.
     """
+    check_choice("hues", hues, get_args(Hues))
+    check_at_least("seed", seed, 0)
     if not 0 < states <= MOST:
         raise InputError(f"states is {states}; the finger is drawn in 1 to {MOST} states")
     if not 0 <= partners <= MOST_PARTNERS:
@@ -100,9 +106,9 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
         partners: How many states that differ in exactly one factor follow each one that is drawn.
 
     Raises:
-        InputError: None, or more than ten million states.
+        InputError: The states cannot be drawn, as `check_states` says.
     """
-    check_states(states, partners)
+    check_states(states, hues, seed, partners)
     generator = np.random.default_rng(seed)
     allowed = [hue_numbers(hues), *(np.arange(size) for size in _SIZES[1:])]
     drawn, keys = np.empty((0, 1 + partners, len(_SIZES)), dtype=np.uint8), np.empty(0, np.int64)

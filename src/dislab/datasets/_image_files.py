@@ -20,6 +20,9 @@ SUFFIXES: Final = frozenset(
 )
 """What names of image files end in."""
 
+UNREADABLE: Final = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+"""What Pillow raises for a file that is no image, cut, or larger than any picture."""
+
 _KEPT: Final = {"1": "L", "L": "L", "RGB": "RGB"}
 _CONVERTED: Final = frozenset(("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "HSV"))
 _AT_A_TIME: Final = 256
@@ -81,7 +84,7 @@ def read_image(path: Path, side: int | None, colour: Colour) -> npt.NDArray[np.u
             pixels = np.asarray(converted, dtype=np.uint8)
     except UnidentifiedImageError as error:
         raise InputError(f"{path} is no image that can be read; remove it from the set") from error
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except UNREADABLE as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} cannot be read as an image: {error}; it may be cut") from error

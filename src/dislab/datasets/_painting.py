@@ -11,6 +11,7 @@ from jaxtyping import UInt8
 from PIL import Image
 from torch import Tensor
 
+from dislab.datasets._image_files import UNREADABLE
 from dislab.errors import InputError
 from dislab.functional.draws import host_generator
 
@@ -36,7 +37,7 @@ def painting(path: str | None, least: int) -> UInt8[Tensor, "3 height width"]:
     try:
         with Image.open(given) as image:
             small = image.convert("RGB")
-    except OSError as error:
+    except UNREADABLE as error:
         raise InputError(f"the background {given} cannot be read as an image: {error}") from error
     small.thumbnail(LARGEST)
     if min(small.size) < least:

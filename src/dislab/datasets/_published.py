@@ -6,9 +6,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from dislab.errors import InputError
+from dislab.functional.checks import check_choice
 from dislab.storage import cache_folder, download
 
 Source = Literal["rendered", "official", "auto"]
@@ -51,8 +52,10 @@ def check_source(source: Source, path: str | None, download: bool) -> None:
         download: Whether it may be fetched.
 
     Raises:
-        InputError: `path` or `download` is given for images that are drawn.
+        InputError: There is no such source, or `path` or `download` is given for images that are
+            drawn.
     """
+    check_choice("source", source, get_args(Source))
     if source == "rendered" and path is not None:
         raise InputError(
             f"path {path!r} is not read with source rendered; set source to official or auto"

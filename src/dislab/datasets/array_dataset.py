@@ -55,13 +55,13 @@ class ArrayDataset(Dataset):
         periods: Mapping[str, float] | None = None,
         layout: Layout = "auto",
     ) -> None:
-        pixels = _pixels(np.asarray(images), layout)
+        pixels = _pixels(_array("images", images), layout)
         if factors is None:
             if names or kinds or units or periods:
                 raise InputError("names, kinds, units and periods describe factors; give these too")
             labels = Labels(unlabelled(len(pixels)), np.arange(len(pixels)))
         else:
-            columns = _columns(np.asarray(factors), names, len(pixels))
+            columns = _columns(_array("factors", factors), names, len(pixels))
             labels = labelled(columns, Traits(kinds or {}, units or {}, periods or {}))
         self._space = labels.space
         self._images = torch.from_numpy(np.ascontiguousarray(pixels[labels.order]))
@@ -100,6 +100,13 @@ class ArrayDataset(Dataset):
         """Checksum of the pixels in the order of their states."""
         checksum = hashlib.sha256(self._images.numpy().tobytes()).hexdigest()
         return {"source": "array", "sha256": checksum}
+
+
+def _array(name: str, given: npt.ArrayLike) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        raise InputError(f"{name} are no array: {error}; give rows of one length") from error
 
 
 def _pixels(images: npt.NDArray[Any], layout: Layout) -> npt.NDArray[np.uint8]:

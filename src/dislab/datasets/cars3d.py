@@ -8,13 +8,11 @@ from typing import ClassVar, Final, final
 
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets._bank import Rows
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._decode import check_side, shrink
-from dislab.datasets._image_bank import ImageBank, Pictures
 from dislab.datasets._published import Published, find, reading, refusal
 from dislab.datasets._tree import open_tree
 from dislab.factors import Factor, FactorSpace
@@ -42,7 +40,7 @@ FACTORS: Final = FactorSpace(
 
 
 @final
-class Cars3D(Dataset):
+class Cars3D(BankedDataset):
     """Cars3D: 17,568 images in colour of 183 car models from 4 elevations and 24 azimuths.
 
     The elevations are numbered, since their angles are not published. The models are numbered in
@@ -80,7 +78,6 @@ class Cars3D(Dataset):
         self.side = side
         self.path = path
         self.download = download
-        self._bank = ImageBank(self._pictures)
 
     @property
     def factors(self) -> FactorSpace:
@@ -92,46 +89,10 @@ class Cars3D(Dataset):
         """Three channels, `side` rows and columns."""
         return (3, self.side, self.side)
 
-    def prepare(self) -> None:
-        """Makes sure that the images are in the cache folder.
-
-        Raises:
-            InputError: The published files are not found, cannot be fetched or are not the
-                published ones, or the cache folder cannot be written to.
-        """
-        self._bank.prepare()
-
-    def tables(self) -> dict[str, Tensor]:
-        """The images as `pixels`, a row of bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        return self._bank.tables()
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return self._bank.gather(tables, index)
-
-    def provenance(self) -> dict[str, str]:
-        """The published archive and the checksum of the converted images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return self._bank.provenance()
-
     def _pictures(self) -> Pictures:
         origin = {"source": "published", "file": SOURCE.names[0], "filter": "bilinear"}
         name = f"cars3d/{self.side}"
-        return Pictures(name, len(FACTORS), self.image_shape, origin, self._rows)
+        return Pictures(name, len(FACTORS), origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         path = find(SOURCE, self.path, self.download)

@@ -1,16 +1,14 @@
 """The CelebA data set."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final, final
+from functools import cached_property
+from typing import ClassVar, Final, final
 
-from jaxtyping import Int, UInt8
-from torch import Tensor
-
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets import _celeb_a_lists as lists
 from dislab.datasets._bank import Rows
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._decode import Frame, check_side, pictures
-from dislab.datasets._image_bank import ImageBank, Pictures
 from dislab.datasets._instances import with_instances
 from dislab.datasets._labels import Labels, keep_labels, kept_labels
 from dislab.datasets._published import Published, find, reading, refusal
@@ -33,7 +31,7 @@ FACTORS: Final = (
 
 
 @final
-class CelebA(Dataset):
+class CelebA(BankedDataset):
     """CelebA: 202,599 portraits in colour with 40 attributes, each present (1) or absent (0).
 
     After the attributes come two factors that no score counts: `part`, the published partition, so
@@ -78,20 +76,16 @@ class CelebA(Dataset):
         self.crop = crop
         self.side = side
         self.path = path
-        self._bank = ImageBank(self._pictures)
-        self._space: FactorSpace | None = None
 
-    @property
+    @cached_property
     def factors(self) -> FactorSpace:
         """The attributes, part and instance; read from the lists when first asked for.
 
         Raises:
             InputError: The lists are not found, or are not the published ones.
         """
-        if self._space is None:
-            labels = kept_labels(_LABELS) or self._read_labels()
-            self._space = with_instances(FACTORS, labels["table"])
-        return self._space
+        labels = kept_labels(_LABELS) or self._read_labels()
+        return with_instances(FACTORS, labels["table"])
 
     @property
     def image_shape(self) -> ImageShape:
@@ -107,43 +101,12 @@ class CelebA(Dataset):
         """
         if kept_labels(_LABELS) is None:
             keep_labels(_LABELS, self._read_labels())
-        self._bank.prepare()
-
-    def tables(self) -> dict[str, Tensor]:
-        """The images as `pixels`, a row of bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        return self._bank.tables()
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return self._bank.gather(tables, index)
-
-    def provenance(self) -> dict[str, str]:
-        """The published files and the checksum of the converted images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return self._bank.provenance()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the states: another process reads them itself."""
-        return {**self.__dict__, "_space": None}
+        super().prepare()
 
     def _pictures(self) -> Pictures:
         origin = {"source": "published", "file": PICTURES.names[0], "filter": "bilinear"}
         name = f"celeba/{self.crop}-{self.side}"
-        return Pictures(name, lists.IMAGES, self.image_shape, origin, self._rows)
+        return Pictures(name, lists.IMAGES, origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         path = find(PICTURES, self.path, fetch=False)

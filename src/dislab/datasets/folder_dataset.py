@@ -4,25 +4,20 @@ import hashlib
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, final
+from typing import ClassVar, Literal, NamedTuple, final
 
-import numpy as np
-from jaxtyping import Int, UInt8
-from torch import Tensor
-
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets import _factor_table as table_files
-from dislab.datasets._bank import Plan, bank_record, bank_rows, open_bank, prepare_bank
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._columns import Traits, labelled, unlabelled
 from dislab.datasets._image_files import files_below, fingerprint, read_image, read_rows
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
 from dislab.functional.checks import check_at_least
-from dislab.storage import cache_folder
 
 
 @final
-class FolderDataset(Dataset):
+class FolderDataset(BankedDataset):
     """Images of your own: a folder of them, and a table of factor values if you have one.
 
     The table has one row an image. The column `file` names it, relative to the folder; the others
@@ -79,7 +74,6 @@ class FolderDataset(Dataset):
         self.gaps = gaps
         self.side = side
         self.colour: Literal["keep", "grey", "rgb"] = colour
-        self._tables: dict[str, Tensor] = {}
 
     @property
     def factors(self) -> FactorSpace:
@@ -101,47 +95,13 @@ class FolderDataset(Dataset):
         channels, height, width = read_image(first, self.side, self.colour).shape
         return (channels, height, width)
 
-    def prepare(self) -> None:
-        """Converts the images, unless they have been converted and did not change since.
-
-        Raises:
-            InputError: An image cannot be read or differs from the others, or the cache folder
-                cannot be written to.
-        """
-        prepare_bank(self._plan())
-
-    def tables(self) -> dict[str, Tensor]:
-        """The images as `rows`, one a state.
-
-        Raises:
-            InputError: The images have not been prepared, or changed since.
-        """
-        if not self._tables:
-            self._tables = {"rows": open_bank(self._plan())}
-        return self._tables
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return bank_rows(tables["rows"], index).view(len(index), *self.image_shape)
-
     def provenance(self) -> dict[str, str]:
         """Folder and table, fingerprint of the files, checksum of the images.
 
         Raises:
             InputError: The images have not been prepared, or changed since.
         """
-        return {**bank_record(self._plan()), "folder": self.folder, "table": self.table or "none"}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the mapped images: another process maps them itself."""
-        return {**self.__dict__, "_tables": {}}
+        return {**super().provenance(), "folder": self.folder, "table": self.table or "none"}
 
     @cached_property
     def _layout(self) -> "_Layout":
@@ -186,11 +146,11 @@ class FolderDataset(Dataset):
         if found and self.gaps == "refuse":
             raise InputError(f"{complaint}; mend that, or set gaps to drop to go without them")
 
-    def _plan(self) -> Plan:
+    def _pictures(self) -> Pictures:
         folder, files = Path(self.folder).expanduser(), self._layout.files
         settings = f"{folder.resolve()}\0{self.table}\0{self.side}\0{self.colour}"
         key = hashlib.sha256(settings.encode()).hexdigest()[:12]
-        path = cache_folder() / self.cache / f"{folder.resolve().name}-{key}.npy"
+        name = f"folder_dataset/{folder.resolve().name}-{key}"
         origin = {
             "source": "folder",
             "files": fingerprint(folder, files),
@@ -198,7 +158,7 @@ class FolderDataset(Dataset):
             "colour": self.colour,
         }
         rows = partial(read_rows, folder, files, self.image_shape, self.side, self.colour)
-        return Plan(path, (len(files), int(np.prod(self.image_shape))), origin, rows, packed=False)
+        return Pictures(name, len(files), origin, rows)
 
 
 class _Layout(NamedTuple):

@@ -5,12 +5,10 @@ from functools import cache
 from typing import ClassVar, Final, Literal, final
 
 import numpy as np
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets._bank import Rows
-from dislab.datasets._image_bank import ImageBank, Pictures
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._instances import with_instances
 from dislab.datasets._mnist_file import COUNTS, SIDE, SOURCES, Part, read_part
 from dislab.datasets._published import find
@@ -21,7 +19,7 @@ PART: Final = Factor("part", ("training", "test"), "categorical", nuisance=True)
 
 
 @final
-class MNIST(Dataset):
+class MNIST(BankedDataset):
     """MNIST: 70,000 grey images of 28×28 pixels of handwritten digits; the digit is the factor.
 
     Images of one digit are told apart by the factor `instance`, their number in the order of the
@@ -59,7 +57,6 @@ class MNIST(Dataset):
         self.side = side
         self.path = path
         self.download = download
-        self._bank = ImageBank(self._pictures)
 
     @property
     def factors(self) -> FactorSpace:
@@ -71,42 +68,6 @@ class MNIST(Dataset):
         """One channel, `side` rows and columns."""
         return (1, self.side, self.side)
 
-    def prepare(self) -> None:
-        """Makes sure that the images are in the cache folder.
-
-        Raises:
-            InputError: A published file is not found, cannot be fetched or is not the published
-                one, or the cache folder cannot be written to.
-        """
-        self._bank.prepare()
-
-    def tables(self) -> dict[str, Tensor]:
-        """The images as `pixels`, a row of bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        return self._bank.tables()
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return self._bank.gather(tables, index)
-
-    def provenance(self) -> dict[str, str]:
-        """The published files and the checksum of the converted images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return self._bank.provenance()
-
     @property
     def _parts(self) -> tuple[Part, ...]:
         return ("training", "test") if self.part == "both" else (self.part,)
@@ -116,7 +77,7 @@ class MNIST(Dataset):
         images = sum(sum(COUNTS[part]) for part in self._parts)
         name = f"mnist/{self.part}-{self.side}"
         origin = {"source": "published", "file": files}
-        return Pictures(name, images, self.image_shape, origin, self._rows)
+        return Pictures(name, images, origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         margin = (self.side - SIDE) // 2

@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from typing import ClassVar, Final, Literal, final
 
 import numpy as np
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets._bank import Rows
-from dislab.datasets._image_bank import ImageBank, Pictures
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._npz import array_blocks, open_array
 from dislab.datasets._published import Published, find, reading, refusal
 from dislab.factors import Factor, FactorSpace
@@ -74,7 +72,7 @@ COMPLEX: Final = FactorSpace(
 
 
 @final
-class MPI3D(Dataset):
+class MPI3D(BankedDataset):
     """MPI3D: an object at the end of a robot arm, rendered or photographed, from seven factors.
 
     1,036,800 images of 64×64 pixels in colour, or 460,800 of `real_complex`, every combination of
@@ -113,7 +111,6 @@ class MPI3D(Dataset):
         self.variant: Variant = variant
         self.path = path
         self.download = download
-        self._bank = ImageBank(self._pictures)
 
     @property
     def factors(self) -> FactorSpace:
@@ -125,46 +122,10 @@ class MPI3D(Dataset):
         """Three channels, 64 rows, 64 columns."""
         return _SHAPE
 
-    def prepare(self) -> None:
-        """Makes sure that the images are in the cache folder.
-
-        Raises:
-            InputError: The published file is not found, cannot be fetched or is not the published
-                one, or the cache folder cannot be written to.
-        """
-        self._bank.prepare()
-
-    def tables(self) -> dict[str, Tensor]:
-        """The images as `pixels`, 12,288 bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        return self._bank.tables()
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return self._bank.gather(tables, index)
-
-    def provenance(self) -> dict[str, str]:
-        """The published file and the checksum of the converted images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return self._bank.provenance()
-
     def _pictures(self) -> Pictures:
         origin = {"source": "published", "file": SOURCES[self.variant].names[0]}
         name = f"mpi3d/{self.variant}"
-        return Pictures(name, len(self.factors), _SHAPE, origin, self._rows)
+        return Pictures(name, len(self.factors), origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         path = find(SOURCES[self.variant], self.path, self.download)

@@ -1,26 +1,16 @@
 """A data set of chairs out of boxes."""
 
 import math
-from typing import Any, ClassVar, Final, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 import torch
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets import _chairs_render as renderer
-from dislab.datasets._bank import (
-    Blocks,
-    Plan,
-    Rows,
-    bank_record,
-    bank_rows,
-    open_bank,
-    prepare_bank,
-)
+from dislab.datasets._bank import Blocks, Rows
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.factors import Factor, FactorSpace, Indices
-from dislab.storage import cache_folder
 
 FACTORS: Final = FactorSpace(
     (
@@ -40,7 +30,7 @@ _VIEWS: Final = 62
 
 
 @final
-class ParametricChairs(Dataset):
+class ParametricChairs(BankedDataset):
     """26,784 views of 432 chairs made of boxes, 64×64 RGB on white, from eight factors.
 
     Six factors say which chair it is, and two from where it is seen: 31 azimuths and two
@@ -59,9 +49,6 @@ class ParametricChairs(Dataset):
     )
     cache: ClassVar[str] = "parametric_chairs"
 
-    def __init__(self) -> None:
-        self._tables: dict[str, Tensor] = {}
-
     @property
     def factors(self) -> FactorSpace:
         """Seat, back, legs, arms, colour, azimuth and elevation; the last counts fastest."""
@@ -72,52 +59,10 @@ class ParametricChairs(Dataset):
         """Three channels, 64 rows, 64 columns."""
         return (3, renderer.SIDE, renderer.SIDE)
 
-    def prepare(self) -> None:
-        """Makes sure that the images are in the cache folder.
-
-        Raises:
-            InputError: The cache folder cannot be written to.
-        """
-        prepare_bank(self._plan())
-
-    def tables(self) -> dict[str, Tensor]:
-        """The `images`, one row of bytes each.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        if not self._tables:
-            self._tables = {"images": open_bank(self._plan())}
-        return self._tables
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return bank_rows(tables["images"], index).view(len(index), *self.image_shape)
-
-    def provenance(self) -> dict[str, str]:
-        """Source, renderer version and checksum of the images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return bank_record(self._plan())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the mapped images: another process maps them itself."""
-        return {**self.__dict__, "_tables": {}}
-
-    def _plan(self) -> Plan:
-        path = cache_folder() / "parametric_chairs" / f"rendered-{renderer.VERSION}.npy"
-        shape = (len(FACTORS), int(np.prod(self.image_shape)))
+    def _pictures(self) -> Pictures:
         origin = {"source": "rendered", "renderer": str(renderer.VERSION)}
-        return Plan(path, shape, origin, Blocks(_VIEWS, _drawn), packed=False)
+        name = f"parametric_chairs/rendered-{renderer.VERSION}"
+        return Pictures(name, len(FACTORS), origin, Blocks(_VIEWS, _drawn))
 
 
 def draw(index: Indices) -> Rows:

@@ -2,32 +2,22 @@
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets import _heads_render as renderer
-from dislab.datasets._bank import (
-    Blocks,
-    Plan,
-    Rows,
-    bank_record,
-    bank_rows,
-    open_bank,
-    prepare_bank,
-)
+from dislab.datasets._bank import Blocks, Rows
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._heads_surface import NUMBERS, surface
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_at_least
 from dislab.functional.draws import host_generator
-from dislab.storage import cache_folder
 
 
 @final
-class ParametricHeads(Dataset):
+class ParametricHeads(BankedDataset):
     """Heads of invented people, 64×64 in grey, from identity, azimuth, elevation and light.
 
     A head is a smooth surface with nose, brows, eye sockets, cheeks, ears, mouth and chin, painted
@@ -74,7 +64,6 @@ class ParametricHeads(Dataset):
         for name, size in zip(names, self.sizes, strict=True):
             check_at_least(name, size, 1)
         self.seed = seed
-        self._tables: dict[str, Tensor] = {}
 
     @cached_property
     def factors(self) -> FactorSpace:
@@ -94,50 +83,9 @@ class ParametricHeads(Dataset):
         """One channel, 64 rows, 64 columns."""
         return (1, renderer.SIDE, renderer.SIDE)
 
-    def prepare(self) -> None:
-        """Renders what the cache folder does not hold.
-
-        Raises:
-            InputError: The cache folder cannot be written to.
-        """
-        prepare_bank(self._plan())
-
-    def tables(self) -> dict[str, Tensor]:
-        """The images as `rows`, 4,096 bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        if not self._tables:
-            self._tables = {"rows": open_bank(self._plan())}
-        return self._tables
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return bank_rows(tables["rows"], index).view(len(index), *self.image_shape)
-
-    def provenance(self) -> dict[str, str]:
-        """Renderer version, settings and checksum of the images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return bank_record(self._plan())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the mapped images: another process maps them itself."""
-        return {**self.__dict__, "_tables": {}}
-
-    def _plan(self) -> Plan:
+    def _pictures(self) -> Pictures:
         sizes = "x".join(map(str, self.sizes))
-        path = cache_folder() / self.cache / f"{sizes}-{self.seed}-{renderer.VERSION}.npy"
+        name = f"parametric_heads/{sizes}-{self.seed}-{renderer.VERSION}"
         origin = {
             "source": "rendered",
             "renderer": str(renderer.VERSION),
@@ -146,8 +94,7 @@ class ParametricHeads(Dataset):
         }
         # one identity a block
         blocks = Blocks(math.prod(self.sizes[1:]), self._block)
-        shape = (len(self.factors), renderer.SIDE**2)
-        return Plan(path, shape, origin, blocks, packed=False)
+        return Pictures(name, len(self.factors), origin, blocks)
 
     def _block(self, start: int, stop: int) -> Rows:
         """All images of one identity."""

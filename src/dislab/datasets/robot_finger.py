@@ -1,27 +1,17 @@
 """The robot-finger data set, simulated."""
 
 from functools import cached_property, partial
-from typing import Any, ClassVar, Final, Literal, final
+from typing import ClassVar, Final, Literal, final
 
 import numpy as np
 import torch
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets import _finger_render as renderer
-from dislab.datasets._bank import (
-    Blocks,
-    Plan,
-    Rows,
-    bank_record,
-    bank_rows,
-    open_bank,
-    prepare_bank,
-)
+from dislab.datasets._bank import Blocks, Rows
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._finger_states import Hues, check_states, sample, values
 from dislab.factors import FactorSpace
-from dislab.storage import cache_folder
 
 _BLOCK: Final = 512
 _TOGETHER: Final = 16
@@ -29,7 +19,7 @@ _TOGETHER: Final = 16
 
 
 @final
-class RobotFinger(Dataset):
+class RobotFinger(BankedDataset):
     """A robot finger beside a coloured cube on a round stage, RGB, from seven factors.
 
     The factors are the cube's hue, three joint angles and the cube's place and angle, with the
@@ -49,7 +39,8 @@ class RobotFinger(Dataset):
             differ from it in exactly one factor, as weak supervision needs; `states` counts them.
 
     Raises:
-        InputError: `states` is not from 1 to 10,000,000, or `partners` not from 0 to 10.
+        InputError: `states` is not from 1 to 10,000,000, `partners` not from 0 to 10, or `seed`
+            below 0.
     """
 
     licence: ClassVar[str] = "Apache-2.0 (drawn here)"
@@ -72,13 +63,12 @@ class RobotFinger(Dataset):
         seed: int = 0,
         partners: int = 0,
     ) -> None:
-        check_states(states, partners)
+        check_states(states, hues, seed, partners)
         self.side = side
         self.states = states
         self.hues = hues
         self.seed = seed
         self.partners = partners
-        self._tables: dict[str, Tensor] = {}
 
     @cached_property
     def factors(self) -> FactorSpace:
@@ -90,53 +80,11 @@ class RobotFinger(Dataset):
         """Three channels, `side` rows, `side` columns."""
         return (3, self.side, self.side)
 
-    def prepare(self) -> None:
-        """Makes sure that the images are in the cache folder.
-
-        Raises:
-            InputError: The cache folder cannot be written to.
-        """
-        prepare_bank(self._plan())
-
-    def tables(self) -> dict[str, Tensor]:
-        """The `images`, one row of bytes each.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        if not self._tables:
-            self._tables = {"images": open_bank(self._plan())}
-        return self._tables
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return bank_rows(tables["images"], index).view(len(index), *self.image_shape)
-
-    def provenance(self) -> dict[str, str]:
-        """Source, renderer version, settings and checksum of the images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return bank_record(self._plan())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The settings; another process draws the states again and maps the images itself."""
-        kept = {key: value for key, value in self.__dict__.items() if key != "factors"}
-        return {**kept, "_tables": {}}
-
-    def _plan(self) -> Plan:
+    def _pictures(self) -> Pictures:
         settings = f"{self.side}-{self.states}-{self.hues}-{self.seed}"
         if self.partners:
             settings += f"-{self.partners}"
-        path = cache_folder() / "robot_finger" / f"simulated-{renderer.VERSION}-{settings}.npy"
+        name = f"robot_finger/simulated-{renderer.VERSION}-{settings}"
         origin = {
             "source": "simulated",
             "renderer": str(renderer.VERSION),
@@ -144,13 +92,7 @@ class RobotFinger(Dataset):
             "seed": str(self.seed),
             **({"partners": str(self.partners)} if self.partners else {}),
         }
-        return Plan(
-            path,
-            (self.states, int(np.prod(self.image_shape))),
-            origin,
-            Blocks(_BLOCK, partial(_drawn, self)),
-            packed=False,
-        )
+        return Pictures(name, self.states, origin, Blocks(_BLOCK, partial(_drawn, self)))
 
 
 def _drawn(dataset: RobotFinger, start: int, stop: int) -> Rows:

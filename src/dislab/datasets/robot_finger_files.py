@@ -1,18 +1,17 @@
 """The published robot-finger data sets."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, final
+from typing import ClassVar, Final, Literal, final
 
 import numpy as np
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets import _finger_file as finger
 from dislab.datasets._bank import Rows
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._decode import check_side
-from dislab.datasets._image_bank import ImageBank, Pictures
 from dislab.datasets._instances import with_instances
 from dislab.datasets._labels import Labels, keep_labels, kept_labels
 from dislab.datasets._published import Published, find
@@ -27,7 +26,7 @@ Subset = Literal["finger", "finger_heldout_colors", "finger_real"]
 
 
 @final
-class RobotFingerFiles(Dataset):
+class RobotFingerFiles(BankedDataset):
     """The robot-finger images of Dittadi et al. as they were published, simulated or real.
 
     A robot finger of three joints above a cube on a stage, 128×128 pixels in colour. The factors
@@ -73,19 +72,15 @@ class RobotFingerFiles(Dataset):
         self.subset: Subset = subset
         self.side = side
         self.path = path
-        self._bank = ImageBank(self._pictures)
-        self._space: FactorSpace | None = None
 
-    @property
+    @cached_property
     def factors(self) -> FactorSpace:
         """Colour, joints, place, angle and instance; read from the files when first asked for.
 
         Raises:
             InputError: The files are not found, or are not the published ones.
         """
-        if self._space is None:
-            self._space = _space(kept_labels(self._name("labels")) or self._read_labels())
-        return self._space
+        return _space(kept_labels(self._name("labels")) or self._read_labels())
 
     @property
     def image_shape(self) -> ImageShape:
@@ -101,38 +96,7 @@ class RobotFingerFiles(Dataset):
         """
         if kept_labels(self._name("labels")) is None:
             keep_labels(self._name("labels"), self._read_labels())
-        self._bank.prepare()
-
-    def tables(self) -> dict[str, Tensor]:
-        """The images as `pixels`, a row of bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        return self._bank.tables()
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return self._bank.gather(tables, index)
-
-    def provenance(self) -> dict[str, str]:
-        """The published set and the checksum of the converted images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return self._bank.provenance()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the states: another process reads them itself."""
-        return {**self.__dict__, "_space": None}
+        super().prepare()
 
     def _name(self, what: str) -> str:
         return f"robot_finger_files/{self.subset}-{what}"
@@ -150,7 +114,7 @@ class RobotFingerFiles(Dataset):
     def _pictures(self) -> Pictures:
         origin = {"source": "published", "file": self.subset, "filter": "bilinear"}
         name = self._name(str(self.side))
-        return Pictures(name, len(self.factors), self.image_shape, origin, self._rows)
+        return Pictures(name, len(self.factors), origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         count = len(self.factors)

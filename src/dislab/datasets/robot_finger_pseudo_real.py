@@ -1,27 +1,17 @@
 """A frozen second domain of the robot finger."""
 
 from functools import cached_property, partial
-from typing import Any, ClassVar, Final, Literal, final
+from typing import ClassVar, Final, Literal, final
 
 import numpy as np
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets import _finger_render as renderer
 from dislab.datasets import _finger_sensor as sensor
-from dislab.datasets._bank import (
-    Blocks,
-    Plan,
-    Rows,
-    bank_record,
-    bank_rows,
-    open_bank,
-    prepare_bank,
-)
+from dislab.datasets._bank import Blocks, Rows
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._finger_states import Reals, feasible, sample, values
 from dislab.factors import FactorSpace, Indices
-from dislab.storage import cache_folder
 
 STATES: Final = 1800
 _SEED: Final = 1_000_003
@@ -30,7 +20,7 @@ _JITTER: Final = np.array([0, 0.01, 0.01, 0.01, 0.002, 0.002, 0])
 
 
 @final
-class RobotFingerPseudoReal(Dataset):
+class RobotFingerPseudoReal(BankedDataset):
     """1,800 frozen images of the robot finger in another look, to test transfer out of domain.
 
     They stand in for the photographs that Dittadi et al. test on, and are drawn, not real: other
@@ -58,7 +48,6 @@ class RobotFingerPseudoReal(Dataset):
 
     def __init__(self, side: Literal[64, 128] = 64) -> None:
         self.side = side
-        self._tables: dict[str, Tensor] = {}
 
     @cached_property
     def factors(self) -> FactorSpace:
@@ -97,56 +86,12 @@ class RobotFingerPseudoReal(Dataset):
             open_ = open_[~feasible(strayed)]
         return exact
 
-    def prepare(self) -> None:
-        """Makes sure that the images are in the cache folder.
-
-        Raises:
-            InputError: The cache folder cannot be written to.
-        """
-        prepare_bank(self._plan())
-
-    def tables(self) -> dict[str, Tensor]:
-        """The `images`, one row of bytes each.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        if not self._tables:
-            self._tables = {"images": open_bank(self._plan())}
-        return self._tables
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return bank_rows(tables["images"], index).view(len(index), *self.image_shape)
-
-    def provenance(self) -> dict[str, str]:
-        """Source, renderer versions and checksum of the images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return bank_record(self._plan())
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The settings; another process draws the states again and maps the images itself."""
-        derived = ("factors", "_exact")
-        kept = {key: value for key, value in self.__dict__.items() if key not in derived}
-        return {**kept, "_tables": {}}
-
-    def _plan(self) -> Plan:
+    def _pictures(self) -> Pictures:
         version = f"{renderer.VERSION}.{sensor.VERSION}"
-        path = cache_folder() / "robot_finger" / f"pseudo-real-{version}-{self.side}.npy"
-        shape = (STATES, int(np.prod(self.image_shape)))
+        name = f"robot_finger/pseudo-real-{version}-{self.side}"
         origin = {"source": "pseudo-real", "renderer": version}
         blocks = Blocks(sensor.SESSION, partial(_drawn, self))
-        return Plan(path, shape, origin, blocks, packed=False)
+        return Pictures(name, STATES, origin, blocks)
 
 
 def _drawn(dataset: RobotFingerPseudoReal, start: int, stop: int) -> Rows:

@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from typing import ClassVar, Final, Literal, final
 
 import numpy as np
-from jaxtyping import Int, UInt8
-from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
+from dislab.base import ImageShape
 from dislab.datasets import _small_norb_labels as norb
 from dislab.datasets._bank import Rows
+from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._decode import check_side, shrink
-from dislab.datasets._image_bank import ImageBank, Pictures
 from dislab.datasets._norb_file import read_blocks
 from dislab.datasets._published import find
 from dislab.factors import FactorSpace
@@ -20,7 +18,7 @@ _ROWS_AT_A_TIME: Final = 1024
 
 
 @final
-class SmallNORB(Dataset):
+class SmallNORB(BankedDataset):
     """SmallNORB: 48,600 grey photographs of 50 toys, from five factors, by one of two cameras.
 
     Both published halves are taken together: they are every combination of category, instance,
@@ -69,7 +67,6 @@ class SmallNORB(Dataset):
         self.side = side
         self.path = path
         self.download = download
-        self._bank = ImageBank(self._pictures)
 
     @property
     def factors(self) -> FactorSpace:
@@ -81,46 +78,10 @@ class SmallNORB(Dataset):
         """One channel, `side` rows and columns."""
         return (1, self.side, self.side)
 
-    def prepare(self) -> None:
-        """Makes sure that the images are in the cache folder.
-
-        Raises:
-            InputError: A published file is not found, cannot be fetched or is not the published
-                one, or the cache folder cannot be written to.
-        """
-        self._bank.prepare()
-
-    def tables(self) -> dict[str, Tensor]:
-        """The images as `pixels`, a row of bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        return self._bank.tables()
-
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: What `tables` returned, moved to the device of `index`.
-            index: State numbers.
-        """
-        return self._bank.gather(tables, index)
-
-    def provenance(self) -> dict[str, str]:
-        """The published files and the checksum of the converted images.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return self._bank.provenance()
-
     def _pictures(self) -> Pictures:
         origin = {"source": "published", "file": norb.TRAINING + ", testing", "filter": "bilinear"}
         name = f"smallnorb/{self.camera}-{self.side}"
-        return Pictures(name, len(self.factors), self.image_shape, origin, self._rows)
+        return Pictures(name, len(self.factors), origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         cameras = [0, 1] if self.camera == "both" else [norb.CAMERAS.index(self.camera)]

@@ -1,6 +1,8 @@
 """Checks of constructor arguments, with messages that say what is allowed."""
 
-from dislab.errors import InputError
+from collections.abc import Sequence
+
+from dislab.errors import InputError, suggestion
 
 
 def check_at_least(name: str, value: int | float, least: int | float) -> None:
@@ -32,6 +34,22 @@ def check_betas(betas: tuple[float, float]) -> None:
             raise InputError(
                 f"betas has {value}; each of Adam's coefficients is at least 0 and less than 1"
             )
+
+
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Refuses a word that is none of those allowed.
+
+    Args:
+        name: The argument's name.
+        value: What was given.
+        allowed: The words.
+
+    Raises:
+        InputError: The word is another one.
+    """
+    if value not in allowed:
+        hint = suggestion(str(value), allowed)
+        raise InputError(f"{name} is {value!r}{hint}; choose one of {', '.join(allowed)}")
 
 
 def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> None:

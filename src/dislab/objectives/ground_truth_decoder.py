@@ -8,7 +8,7 @@ from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
 
 from dislab.base import DecoderBuilder, Draws, ImageBatch, ImageShape, Objective, Terms
-from dislab.errors import InputError, nearest
+from dislab.errors import InputError, suggestion
 from dislab.functional.factor_inputs import factor_inputs
 from dislab.functional.likelihoods import Likelihood
 from dislab.objectives._variational import Pixels
@@ -99,7 +99,6 @@ class GroundTruthDecoder(Objective):
 
 def _number(name: str, names: tuple[str, ...]) -> int:
     if name not in names:
-        close = nearest(name, names)
-        hint = f" (did you mean {close}?)" if close else ""
+        hint = suggestion(name, names)
         raise InputError(f"one_hot names no factor: {name!r}{hint}; there are {', '.join(names)}")
     return names.index(name)

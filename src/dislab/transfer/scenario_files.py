@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from dislab.errors import InputError, nearest
+from dislab.errors import InputError, suggestion
 from dislab.transfer.scenario import Scenario
 
 KEYS: Final = (
@@ -78,8 +78,7 @@ def load_scenario(name: str) -> Scenario:
             raise InputError(f"the scenario {name} cannot be read: {error}") from error
         return _parsed(path.stem, text, name)
     if name not in shipped():
-        close = nearest(name, shipped())
-        hint = f" (did you mean {close}?)" if close else ""
+        hint = suggestion(name, shipped())
         raise InputError(f"there is no scenario {name!r}{hint}; {_listing()}")
     return _parsed(name, (_SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
 
@@ -97,8 +96,7 @@ def _parsed(name: str, text: str, origin: str) -> Scenario:
         )
     for key in content:
         if key not in KEYS:
-            close = nearest(str(key), KEYS)
-            hint = f" (did you mean {close}?)" if close else ""
+            hint = suggestion(str(key), KEYS)
             raise InputError(
                 f"the scenario {origin} has no setting {key!r}{hint}; it has {', '.join(KEYS)}"
             )

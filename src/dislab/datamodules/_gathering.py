@@ -1,0 +1,100 @@
+"""Where images are gathered, and what becomes of them before a network receives them."""
+
+from typing import Final, Literal, get_args
+
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datamodules._transforms import Colour, fractions, transform, transformed_shape
+from dislab.functional.checks import check_choice
+
+Residency = Literal["auto", "host", "device"]
+
+_MEMORY_SHARE: Final = 0.25
+
+
+class Gathering:
+    """The images of a data module as a network receives them.
+
+    Images are gathered by a loader, on the host, or late: where the numbers of a batch arrive.
+
+    Args:
+        dataset: The images.
+        residency: Where they are gathered; `auto` decides by the memory of a CUDA device.
+        num_workers: Processes that gather images ahead.
+        resize: Height and width in pixels to come out; None keeps them.
+        colour: What becomes of the channels.
+
+    Raises:
+        InputError: There is no such residency or colour, the size is not positive, or the images
+            are neither grey nor RGB.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        residency: Residency,
+        num_workers: int,
+        resize: int | None,
+        colour: Colour,
+    ) -> None:
+        check_choice("residency", residency, get_args(Residency))
+        self.late = False
+        self._dataset = dataset
+        self._residency = residency
+        self._num_workers = num_workers
+        self._resize = resize
+        self._colour: Colour = colour
+        self._tables: dict[torch.device, dict[str, Tensor]] = {}
+        transformed_shape(dataset.image_shape, resize, colour)
+
+    @property
+    def shape(self) -> ImageShape:
+        """Channels, height and width."""
+        return transformed_shape(self._dataset.image_shape, self._resize, self._colour)
+
+    def settle(self, device: torch.device) -> None:
+        """Decides whether images are gathered late.
+
+        Args:
+            device: The device of the run.
+        """
+        if device.type == "cpu" and not self._num_workers:
+            self.late = True
+        elif self._residency != "auto" or device.type != "cuda":
+            self.late = self._residency == "device"
+        else:
+            size = sum(table.nbytes for table in self._dataset.tables().values())
+            free, _ = torch.cuda.mem_get_info(device)
+            self.late = size <= _MEMORY_SHARE * free
+
+    def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
+        """Images by number, on the device of `index`.
+
+        Args:
+            index: State numbers.
+        """
+        if self.late or index.device.type == "cpu":
+            scaled = self._dataset.scaled(self._tables_on(index.device), index)
+            return transform(scaled, self._resize, self._colour)
+        return self.received(self._dataset.images(index).to(index.device))
+
+    def received(
+        self, image: UInt8[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch channels rows columns"]:
+        """Images that a loader has gathered.
+
+        Args:
+            image: Pixels 0 to 255.
+        """
+        return transform(fractions(image), self._resize, self._colour)
+
+    def _tables_on(self, device: torch.device) -> dict[str, Tensor]:
+        if device.type == "cpu":
+            return self._dataset.tables()
+        if device not in self._tables:
+            tables = self._dataset.tables()
+            self._tables[device] = {name: table.to(device) for name, table in tables.items()}
+        return self._tables[device]

@@ -1,0 +1,20 @@
+"""Factors of variation: their names, values, units and kinds, and predicates over them.
+
+Numpy and the standard library only. An *index* counts the images of a data set, a *position* is
+the row of value numbers behind an image, one column a factor.
+"""
+
+from dislab.factors.factor import TOLERANCE, Factor, Kind
+from dislab.factors.factor_space import UNLABELLED, FactorSpace, Indices
+from dislab.factors.requests import Correlation, Selection
+
+__all__ = [
+    "TOLERANCE",
+    "UNLABELLED",
+    "Correlation",
+    "Factor",
+    "FactorSpace",
+    "Indices",
+    "Kind",
+    "Selection",
+]

@@ -1,0 +1,161 @@
+"""One factor of variation: its name, values, unit and kind."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.errors import InputError, suggestion
+
+Kind = Literal["ordinal", "categorical", "circular"]
+"""How a factor's values relate: by order, not at all, or around a circle."""
+
+TOLERANCE: Final = 1e-6
+"""Slack of every comparison with a factor's value, as a fraction of the factor's range."""
+
+_VALUES_SHOWN: Final = 50
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of variation and the values it takes.
+
+    Args:
+        name: The published name.
+        values: The values in their order; numbers in `unit`, or names when the kind is
+            categorical.
+        kind: How the values relate.
+        unit: What a numeric value counts, such as `rad`; empty for plain numbers.
+        period: After how much a circular factor returns to itself, in its unit.
+        nuisance: Whether it only tells apart images whose other factors agree, or says which part
+            of a collection they belong to; scores leave it out.
+
+    Raises:
+        InputError: No values, a repeated one, one that is infinite or no number, names beside
+            numbers or for a factor that is not categorical, no such kind, or a circular factor
+            without a positive period.
+    """
+
+    name: str
+    values: tuple[float, ...] | tuple[str, ...]
+    kind: Kind = "ordinal"
+    unit: str = ""
+    period: float | None = None
+    nuisance: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks the values against the kind."""
+        if not self.values:
+            raise InputError(f"factor {self.name} has no values")
+        if len(set(self.values)) < len(self.values):
+            raise InputError(f"factor {self.name} repeats a value: {self.values}")
+        if self.kind not in get_args(Kind):
+            hint, kinds = suggestion(str(self.kind), get_args(Kind)), ", ".join(get_args(Kind))
+            raise InputError(
+                f"factor {self.name} is of no kind {self.kind!r}{hint}; there are {kinds}"
+            )
+        named = [isinstance(value, str) for value in self.values]
+        if any(named) and not all(named):
+            raise InputError(f"factor {self.name} mixes names and numbers: {self.values}")
+        if not np.isfinite(self.numbers).all():
+            raise InputError(f"factor {self.name} has a value that is infinite or no number")
+        if self.kind != "categorical" and any(named):
+            raise InputError(f"factor {self.name} has names for values, but is {self.kind}")
+        if (self.kind == "circular") != (self.period is not None):
+            raise InputError(f"factor {self.name}: a circular factor, and no other, has a period")
+        if self.period is not None and not 0 < self.period < math.inf:
+            raise InputError(f"factor {self.name} has the period {self.period}; it must be above 0")
+
+    def __len__(self) -> int:
+        """Number of values."""
+        return len(self.values)
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """The values as numbers; names count 0, 1, 2, …."""
+        if isinstance(self.values[0], str):
+            return np.arange(len(self), dtype=np.float64)
+        return np.asarray(self.values, dtype=np.float64)
+
+    def allowed(self, condition: object) -> npt.NDArray[np.bool_]:
+        """Which values a condition admits, shape (values,).
+
+        Args:
+            condition: A value, a list of values, or a range `{min: …, max: …}`.
+
+        Raises:
+            InputError: The condition names a value that the factor does not have, or is of
+                another form, or admits nothing.
+        """
+        if isinstance(condition, Mapping):
+            admitted = self._in_range(condition)
+        else:
+            single = isinstance(condition, str | int | float)
+            wanted: object = [condition] if single else condition
+            if not isinstance(wanted, Sequence):
+                raise InputError(
+                    f"factor {self.name}: {condition!r} is no condition; give a value, a list of "
+                    "values or a range {min: …, max: …}"
+                )
+            admitted = np.zeros(len(self), dtype=np.bool_)
+            for value in wanted:
+                admitted |= self._equal_to(value)
+        if not admitted.any():
+            raise InputError(
+                f"factor {self.name}: {condition!r} matches none of its values; {self.describe()}"
+            )
+        return admitted
+
+    def describe(self) -> str:
+        """One phrase that lists the values, for messages and tables."""
+        if self.kind == "categorical":
+            shown = ", ".join(_plain(value) for value in self.values[:_VALUES_SHOWN])
+            rest = len(self) - _VALUES_SHOWN
+            return f"they are {shown}" + (f" and {rest} more" if rest > 0 else "")
+        unit = f" {self.unit}" if self.unit else ""
+        shown = ", ".join(f"{value:.6g}" for value in self.numbers)
+        if len(self) > 8:
+            ends = self.numbers
+            shown = f"{ends[0]:.6g}, {ends[1]:.6g}, … {ends[-1]:.6g} ({len(self)} of them)"
+        return f"they are {shown}{unit}"
+
+    def _equal_to(self, value: object) -> npt.NDArray[np.bool_]:
+        if isinstance(self.values[0], str):
+            if value not in self.values:
+                hint = suggestion(str(value), [str(one) for one in self.values])
+                raise InputError(
+                    f"factor {self.name} has no value {value!r}{hint}; {self.describe()}"
+                )
+            return np.asarray([one == value for one in self.values])
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"factor {self.name} has numbers for values, not {value!r}")
+        match = np.abs(self.numbers - value) <= self._slack
+        if not match.any():
+            raise InputError(f"factor {self.name} has no value {value!r}; {self.describe()}")
+        return match
+
+    def _in_range(self, bounds: Mapping[Any, Any]) -> npt.NDArray[np.bool_]:
+        unknown = set(bounds) - {"min", "max"}
+        if unknown or not bounds or self.kind == "categorical":
+            raise InputError(
+                f"factor {self.name}: {dict(bounds)!r} is no range; a range has min, max or both, "
+                "and holds for numeric factors only"
+            )
+        for end in bounds.values():
+            if isinstance(end, bool) or not isinstance(end, int | float):
+                raise InputError(f"factor {self.name}: {end!r} is no number")
+        low: float = bounds.get("min", -np.inf)
+        high: float = bounds.get("max", np.inf)
+        return (self.numbers >= low - self._slack) & (self.numbers <= high + self._slack)
+
+    @property
+    def _slack(self) -> float:
+        return TOLERANCE * float(np.ptp(self.numbers))
+
+
+def _plain(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"

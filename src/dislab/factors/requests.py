@@ -1,0 +1,24 @@
+"""What a user may ask of factors: which states take part, and which factors go together."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+Selection = Mapping[
+    str, int | float | str | Sequence[int | float | str] | Mapping[str, int | float]
+]
+"""A predicate over factors: for each named factor one value, a list of values, or a range
+`{min: …, max: …}` in the factor's unit, ends included. All named factors must agree; the empty
+selection matches every state."""
+
+
+class Correlation(TypedDict):
+    """Two factors that are drawn together rather than independently.
+
+    Attributes:
+        factors: Names of the two.
+        strength: Standard deviation of the band around the diagonal, as a fraction of a factor's
+            range; the smaller, the stronger is the correlation.
+    """
+
+    factors: list[str]
+    strength: float
