@@ -18,6 +18,21 @@ def check_at_least(name: str, value: int | float, least: int | float) -> None:
         raise InputError(f"{name} is {value}; it must be a finite number of at least {least}")
 
 
+def check_above(name: str, value: int | float, bound: int | float) -> None:
+    """Refuses a number that is not above a bound, or one that is not finite.
+
+    Args:
+        name: The argument's name.
+        value: What was given.
+        bound: What the value must exceed.
+
+    Raises:
+        InputError: The number is too small, infinite or NaN.
+    """
+    if not bound < value < float("inf"):
+        raise InputError(f"{name} is {value}; it must be a finite number above {bound}")
+
+
 def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> None:
     """Refuses images whose sides cannot be halved so often.
 

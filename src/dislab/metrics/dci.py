@@ -11,6 +11,7 @@ from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
+from dislab.functional.draws import short_seed
 from dislab.functional.importance import check_enough, importance_scores
 from dislab.functional.learning_split import (
     check_fraction,
@@ -151,10 +152,11 @@ class DCI(Metric):
         return torch.stack([right[:cut].mean(), right[cut:].mean(), error])
 
     def _learner(self) -> ExactBoosting | LassoRegression | RandomForest:
+        seed = short_seed(self.seed)
         if self.learner == "gbt":
-            return ExactBoosting(seed=self.seed)
+            return ExactBoosting(seed=seed)
         if self.learner == "rf":
-            return RandomForest(seed=self.seed)
+            return RandomForest(seed=seed)
         if self.learner == "lasso":
             return LassoRegression(self.alpha)
-        return LassoRegression(self.alpha, scale=False, selection="random", seed=self.seed)
+        return LassoRegression(self.alpha, scale=False, selection="random", seed=seed)
