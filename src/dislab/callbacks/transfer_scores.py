@@ -53,7 +53,8 @@ class TransferScores(pl.Callback):
         labels: How many images predictors learn from; fewer where there are fewer.
         tested: How many images of each distribution they are tested on, likewise.
         batch_size: Images encoded at a time.
-        seed: Decides which states are drawn, and seeds predictors that were not given a seed.
+        seed: Decides which states are drawn, and seeds predictors that have no seed of their own,
+            which those in a configuration have.
         reconstructions: How many images of each distribution are drawn with their reconstructions;
             0 for none.
 
