@@ -23,7 +23,7 @@ from dislab.callbacks._trainer import (
 )
 from dislab.factors import Indices
 from dislab.functional.checks import check_at_least
-from dislab.transfer.choices import builders
+from dislab.transfer.choices import builders, made
 from dislab.transfer.plan import Plan, Sizes, check_sizes
 from dislab.transfer.scenario import Scenario
 from dislab.transfer.scenario_files import load_scenarios
@@ -41,8 +41,9 @@ class TransferScores(pl.Callback):
     `validate_transfer` or `test_transfer`, with those of each factor; the loggers get them as
     `transfer/<scenario>/<predictor>`. Of a method with posterior and decoder some images of both
     distributions are drawn above their reconstructions, as `images/transfer_<scenario>.png`. A
-    scenario that contradicts what the encoder was trained on ends the command before it trains.
-    Several processes: the first one scores, the others wait.
+    scenario that contradicts what the encoder was trained on ends the command before it trains, and
+    so does a predictor that cannot be made. Several processes: the first one scores, the others
+    wait.
 
     Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4.
 
@@ -84,10 +85,10 @@ class TransferScores(pl.Callback):
         """What was scored last."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Looks whether data and encoder suit the scenarios, and makes sure of other data sets.
+        """Looks whether data and encoder suit the scenarios, and makes sure of all that is needed.
 
         Raises:
-            InputError: They do not, or another data set cannot be had.
+            InputError: They do not, or another data set or a predictor cannot be had.
         """
         if not self.scenarios or stage not in ("fit", "validate", "test"):
             return
@@ -96,6 +97,8 @@ class TransferScores(pl.Callback):
             owner = type(module).__name__
             rank_zero_info(f"TransferScores: nothing to score, as {owner} has no codes")
             return
+        for name, build in self.predictors.items():
+            made(name, build, latents=1, classes=(0,))  # refuses settings that make no sense
         data = data_of(trainer, "TransferScores")
         rehearsed = getattr(trainer, "fast_dev_run", False)
         chosen = [one for one in self.scenarios if not (rehearsed and one.dataset)]
