@@ -17,7 +17,7 @@ from dislab.functional.code_bank import CodeBank
 from dislab.functional.code_checks import check_images
 from dislab.metrics._intervals import Bootstrap, intervals
 
-__all__ = ["Bootstrap", "Evaluation", "score_bank", "versions"]
+__all__ = ["Bootstrap", "Evaluation", "built", "score_bank", "versions"]
 
 DISTRIBUTIONS: Final = ("dislab", "torch", "torchmetrics", "numpy", "scipy", "scikit-learn")
 """What any score may depend on."""
@@ -75,9 +75,9 @@ def score_bank(
     if 0 < len(kept) < len(space.factors):
         space = space.without_nuisance()
         bank = CodeBank(bank.codes, bank.factors[:, kept], bank.varied[kept])
-    built = {key: _built(key, build, space) for key, build in builders.items()}
+    metrics = {key: built(key, build, space) for key, build in builders.items()}
     results: dict[str, dict[str, Tensor]] = {}
-    bar = tqdm(built.items(), desc="scores", unit=" scores", leave=False, disable=None)
+    bar = tqdm(metrics.items(), desc="scores", unit=" scores", leave=False, disable=None)
     for key, metric in bar:
         bar.set_description(key)
         check_images(len(bank), metric.least)
@@ -91,11 +91,11 @@ def score_bank(
     tensors = {named[key, name]: one for key, own in results.items() for name, one in own.items()}
     return Evaluation(
         {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},
-        intervals(built, results, named, bank, bootstrap),
+        intervals(metrics, results, named, bank, bootstrap),
         {name: tensor.tolist() for name, tensor in tensors.items() if tensor.ndim},
         {
             key: _settings(builders[key], metric, named[key, primary(results[key])])
-            for key, metric in built.items()
+            for key, metric in metrics.items()
         },
         {
             "images": len(bank),
@@ -112,7 +112,17 @@ def versions() -> dict[str, str]:
     return {name: version_of(name) for name in DISTRIBUTIONS} | {"python": python_version()}
 
 
-def _built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
+def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
+    """A score that has seen no codes yet.
+
+    Args:
+        key: The user's name for it, for the message.
+        build: Makes it.
+        space: The factors behind the images.
+
+    Raises:
+        InputError: What is made is no score, or a setting makes no sense.
+    """
     metric = build(space)
     if not isinstance(metric, Metric):
         raise InputError(f"{key} makes a {type(metric).__name__}, which is no dislab.base.Metric")
