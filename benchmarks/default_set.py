@@ -18,7 +18,8 @@ import torch
 
 from dislab.metrics import evaluate_fully
 from dislab.metrics._selection import builders
-from metrics import IMAGES, LATENTS, SIZES, SPACE, TRAIN, draw_codes, processor, seconds
+from hardware import processor
+from metrics import IMAGES, LATENTS, SIZES, SPACE, TRAIN, draw_codes, seconds
 from published_scores import PUBLISHED
 
 

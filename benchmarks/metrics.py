@@ -32,6 +32,7 @@ from dislab.functional.draws import host_generator
 from dislab.functional.factor_vae_votes import draw_ballot
 from dislab.functional.importance import importance_scores
 from dislab.metrics import DCI, MIG, FactorVAEScore
+from hardware import processor
 
 SIZES = (3, 6, 40, 32, 32)
 LATENTS, TRAIN, IMAGES = 10, 10_000, 15_000
@@ -190,17 +191,6 @@ def main() -> None:
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(report, indent=2) + "\n")
         print(json.dumps({kind: report[kind]}, indent=2), flush=True)
-
-
-def processor() -> str:
-    """The processor's name, where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    names = [
-        line.partition(":")[2].strip()
-        for line in (info.read_text().splitlines() if info.exists() else [])
-        if line.startswith("model name")
-    ]
-    return f"{names[0]} × {len(names)}" if names else platform.processor()
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from sklearn.neural_network import MLPRegressor
 import dislab
 from dislab.base import PredictorBuilder
 from dislab.predictors import MLP, GradientBoosting, NearestNeighbors, RandomForest, Ridge
+from hardware import processor
 
 FACTORS, LATENTS, TRAIN, IMAGES = 7, 10, 10_000, 15_000
 SCENARIOS = 5
@@ -205,17 +206,6 @@ def main() -> None:
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(result, indent=2) + "\n")
         print(json.dumps({part: result["tables"]}, indent=2), flush=True)
-
-
-def processor() -> str:
-    """The processor's name, where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    names = [
-        line.partition(":")[2].strip()
-        for line in (info.read_text().splitlines() if info.exists() else [])
-        if line.startswith("model name")
-    ]
-    return f"{names[0]} × {len(names)}" if names else platform.processor()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import os
 import platform
-from pathlib import Path
 
 import numpy as np
 import sklearn
@@ -10,6 +9,7 @@ import torch
 
 import dislab
 from dislab.factors import Factor, FactorSpace
+from hardware import processor
 
 
 def space_of(sizes: tuple[int, ...]) -> FactorSpace:
@@ -57,9 +57,6 @@ def standard_codes(factors: np.ndarray, latents: int, seed: int) -> dict[str, to
 
 
 def provenance() -> dict[str, object]:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {
         "versions": {
             "dislab": dislab.__version__,
@@ -69,7 +66,7 @@ def provenance() -> dict[str, object]:
             "python": platform.python_version(),
         },
         "hardware": {
-            "processor": f"{names[0]} × {len(names)}" if names else platform.processor(),
+            "processor": processor(),
             "threads": os.environ.get("OMP_NUM_THREADS", ""),
         },
     }

@@ -10,11 +10,12 @@ Predictors that a call leaves out keep their former results in the file.
 import argparse
 import json
 import os
-import platform
 import statistics
 import sys
 import time
 from pathlib import Path
+
+from hardware import processor
 
 LATENTS, BANK = 10, 100_000
 SCENARIOS = tuple(f"finger_{kind}" for kind in ("ood1_a", "ood1_b", "ood1_c", "ood2_a", "ood2_b"))
@@ -28,7 +29,8 @@ def main() -> None:
     parser.add_argument("--tested", type=int, default=5_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/transfer.json"))
+    default = Path(__file__).parent / "results" / "transfer.json"
+    parser.add_argument("--out", type=Path, default=default)
     arguments = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)  # before torch is imported
     report = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
@@ -54,7 +56,7 @@ def measured(name: str, arguments: argparse.Namespace) -> dict[str, object]:
     }
     domains = {key: Domain(*mixed(space), space) for key, space in spaces.items()}
     bank = domains.pop("")
-    wall, processor = [], []
+    wall, busy = [], []
     for _ in range(arguments.rounds):
         start, used = time.perf_counter(), time.process_time()
         found = transfer_scores(
@@ -66,10 +68,10 @@ def measured(name: str, arguments: argparse.Namespace) -> dict[str, object]:
             others=domains,
         )
         wall.append(time.perf_counter() - start)
-        processor.append(time.process_time() - used)
+        busy.append(time.process_time() - used)
     return {
         "seconds": statistics.median(wall),
-        "processor_seconds": statistics.median(processor),
+        "processor_seconds": statistics.median(busy),
         "rounds": arguments.rounds,
         "threads": arguments.threads,
         "labels": arguments.labels,
@@ -77,7 +79,7 @@ def measured(name: str, arguments: argparse.Namespace) -> dict[str, object]:
         "errors": found.values,
         "notes": found.notes,
         "versions": found.provenance["versions"],
-        "hardware": hardware(),
+        "hardware": processor(),
     }
 
 
@@ -90,17 +92,6 @@ def mixed(space):
     mixing = np.random.default_rng(0).normal(size=(len(space.sizes), LATENTS))
     noise = np.random.default_rng(1).normal(size=(len(space), LATENTS))
     return np.tanh(scaled @ mixing) + 0.05 * noise, positions
-
-
-def hardware() -> str:
-    """The processor's name, where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    names = [
-        line.partition(":")[2].strip()
-        for line in (info.read_text().splitlines() if info.exists() else [])
-        if line.startswith("model name")
-    ]
-    return f"{names[0]} × {len(names)}" if names else platform.processor()
 
 
 if __name__ == "__main__":

@@ -189,6 +189,20 @@ def test_a_method_without_symbols_is_refused(trainer: MakeTrainer, data: DataMod
         runner.test(Wordless(), datamodule=data, verbose=False)
 
 
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_a_split_without_images_is_named(
+    split: str, trainer: MakeTrainer, described: DataModule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = {"validation": "val", "test": "test"}[split]
+    asked = trainer(callbacks=[ConceptScores(images=5)])
+    loaded = getattr(described, f"{part}_dataloader")()
+    # Lightning has its loader by then, and the callback asks for one of its own
+    loaders = iter([loaded, []]) if split == "test" else iter([[]])
+    monkeypatch.setattr(type(described), f"{part}_dataloader", lambda self: next(loaders))
+    with pytest.raises(InputError, match=f"images of the {split} split, .*; raise {split} in"):
+        asked.test(Drawer(True), datamodule=described, verbose=False)
+
+
 @pytest.mark.parametrize("name", ["concepts", "images", "references"])
 def test_numbers_that_make_no_sense_are_refused(name: str) -> None:
     settings: dict[str, Any] = {name: 0}

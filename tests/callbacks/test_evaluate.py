@@ -21,6 +21,7 @@ from dislab.errors import InputError
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.gaussians import kl_per_latent
+from dislab.metrics import MIG
 
 MakeTrainer = Callable[..., pl.Trainer]
 MakeMetric = Callable[..., Metric]
@@ -307,6 +308,15 @@ def test_a_score_that_fits_a_model_has_gradients(
 def test_numbers_that_make_no_sense_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} is -1"):
         Evaluate(**{name: -1})  # type: ignore[arg-type]
+
+
+def test_a_score_that_cannot_be_made_ends_before_training(
+    trainer: MakeTrainer, data: DataModule, objective: Objective
+) -> None:
+    runner = trainer(callbacks=[Evaluate({"coarse": functools.partial(MIG, bins=1)})])
+    with pytest.raises(InputError, match="bins is 1"):
+        runner.fit(objective, datamodule=data)
+    assert runner.global_step == 0
 
 
 def test_data_loaders_are_refused(

@@ -280,6 +280,16 @@ def test_what_does_not_suit_ends_before_training(
     assert steps.global_step == 0
 
 
+def test_a_predictor_that_cannot_be_made_ends_before_training(
+    trainer: MakeTrainer, data: DataModule, objective: Objective, write: Write
+) -> None:
+    predictors = {"r": functools.partial(Ridge, penalty=-1.0)}
+    steps = trainer(callbacks=[scored([write("near", INSIDE)], predictors=predictors)])
+    with pytest.raises(InputError, match="penalty is -1"):
+        steps.fit(objective, datamodule=data)
+    assert steps.global_step == 0
+
+
 def test_an_encoder_of_the_other_data_set_is_refused(
     trainer: MakeTrainer,
     data: DataModule,

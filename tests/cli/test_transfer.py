@@ -172,7 +172,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_file_of_any_program(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = draw(90) | {"codes": draw(90)["codes"] + 0.5}
+    # what else there is in a file is not read
+    other = draw(90) | {"codes": draw(90)["codes"] + 0.5, "notes": np.array([{}])}
     np.savez("other.npz", **other)
     args = ["transfer", "--codes", str(file), "--scenarios", "hue.yaml", "far.yaml", *SETTINGS]
     assert main([*args, "--other", "far=other.npz", "--json", "out.json"]) == 0
@@ -216,6 +217,7 @@ def test_a_file_of_any_program(file: Path, capsys: pytest.CaptureFixture[str]) -
         ({"factors": draw()["codes"]}, [], "factors are integers of shape (images, factors)"),
         ({"factors": draw()["factors"] - 1}, [], "factors hold -1; they number the values from 0"),
         ({"names": np.array(["a"])}, [], "1 names for 3 factors: a"),
+        ({"names": np.array("a")}, [], "1 names for 3 factors: a"),
         ({"values_hew": np.zeros(3)}, [], "has values of hew, and no such factor; the factors are"),
         ({"values_hue": np.zeros(2)}, [], "values_hue is float64 of shape (2,); it holds the 4 va"),
         ({"values_hue": np.zeros(4)}, [], "factor hue repeats a value"),
@@ -256,7 +258,10 @@ def test_files_that_are_damaged_or_hold_objects(
     with file.open("wb") as stream:
         np.save(stream, draw()["codes"])
     assert main(args) == 2
-    assert "has no codes and no factors; it has a single array" in capsys.readouterr().err
+    assert "codes.npz holds a single array; numpy.savez(FILE, codes=" in capsys.readouterr().err
+    file.write_text("codes: 1")
+    assert main(args) == 2
+    assert "numpy.savez did not write it" in capsys.readouterr().err
 
 
 def test_help_needs_no_torch_and_files_no_lightning(file: Path) -> None:

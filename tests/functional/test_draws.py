@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from dislab.functional.draws import device_generator, host_generator, mix
+from dislab.functional.draws import device_generator, host_generator, mix, short_seed
 
 
 def test_draws_depend_on_seed_and_every_counter_alone() -> None:
@@ -12,6 +12,13 @@ def test_draws_depend_on_seed_and_every_counter_alone() -> None:
     assert mix(1, 2) != mix(2, 1)
     assert mix(3, 4) == mix(3, 4)
     assert 0 <= mix(2**63 - 1, 2**40) < 2**63
+
+
+def test_short_seeds_are_seeds_that_fit_into_32_bits() -> None:
+    assert [short_seed(seed) for seed in (0, 7, 2**32 - 1)] == [0, 7, 2**32 - 1]
+    others = [short_seed(seed) for seed in (-1, -2, 2**32, 2**40, 2**63)]
+    assert len(set(others)) == 5
+    assert all(0 <= seed < 2**32 for seed in others)
 
 
 def test_equal_counters_give_equal_numbers_and_others_do_not() -> None:

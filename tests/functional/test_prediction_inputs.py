@@ -27,6 +27,7 @@ def test_sound_ones_pass() -> None:
         (CODES[0], TARGETS, (3, 0), r"shape \(5, 3\).* 3 latents"),
         (CODES[..., :2], TARGETS, (3, 0), r"shape \(2, 5, 2\).* 3 latents"),
         (CODES[:, :0], TARGETS[:0], (3, 0), "codes of no image"),
+        (CODES[:0], TARGETS, (3, 0), "codes of no run"),
         (CODES[:, :4], TARGETS, (3, 0), r"targets have shape \(5, 2\).*4 images.*\(4, 2\)"),
         (CODES, TARGETS, (3,), r"1 factors they have \(5, 1\)"),
         (CODES, TARGETS[:, :0], (), "no factor to predict"),

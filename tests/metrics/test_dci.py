@@ -247,6 +247,14 @@ def test_idle_codes_score_zero_with_every_learner(learner: Learner) -> None:
         assert result[name].item() == 0.0
 
 
+@pytest.mark.parametrize("learner", ["gbt", "rf", "lassocv"])
+def test_any_whole_number_is_a_seed(learner: Learner) -> None:
+    factors = draw_factors(60)
+    metric = DCI(SPACE, learner, seed=-1)
+    metric.update((factors + noise(60, 3)).double(), factors)
+    assert metric.compute()[f"dci_{learner}_importance"].sum() > 0
+
+
 def test_the_penalty_is_a_setting() -> None:
     factors = draw_factors(300)
     codes = (factors + noise(300, 3)).double()

@@ -61,8 +61,9 @@ def test_mistakes_are_named() -> None:
         GradientBoosting(3, (0,), rounds=0)
     with pytest.raises(InputError, match="depth is 0"):
         GradientBoosting(3, (0,), depth=0)
-    with pytest.raises(InputError, match="rate is -"):
-        GradientBoosting(3, (0,), rate=-0.1)
+    for rate in (-0.1, 0.0):
+        with pytest.raises(InputError, match=f"rate is {rate}; it must be a finite number above"):
+            GradientBoosting(3, (0,), rate=rate)
     with pytest.raises(InputError, match="call fit"):
         GradientBoosting(3, (0,)).predict(CODES)
 

@@ -140,6 +140,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("- 1", "mine.yaml needs train and test"),
         ("train: {x: 1}\ntest: [", "mine.yaml is no YAML: "),
         ("train: {x: 1}\ntest: 5", "mine.yaml: test is 5; it holds conditions on factors"),
+        ("train: {3: 1}\ntest: {}", "mine.yaml: train is {3: 1}; it holds conditions on factors"),
         ("train: {}\ntest: {}\nshift: [x]", "has no setting 'shift' (did you mean shifted?)"),
         ("train: {}\ntest: {}\nshifted: 3", "shifted is 3; it lists names of factors"),
         ("train: {}\ntest: {}\ndataset: 3", "dataset is 3; it is a class name, or class_path"),

@@ -241,6 +241,16 @@ def test_bad_arrays_and_settings_are_a_message(images: Any, means: Any) -> None:
         score(*images, [SHIFT, SHIFT])
 
 
+def test_codes_that_no_scenario_tests_on_are_refused(images: Any) -> None:
+    others = {"shift": Domain(*images), "o": Domain(*images)}
+    with pytest.raises(
+        InputError, match=r"another data set for shift; .* another one are o; leave"
+    ):
+        score(*images, [SHIFT, OTHER], "Ridge", others=others)
+    with pytest.raises(InputError, match=r"for shift, o; .* another one are none; "):
+        score(*images, [SHIFT], "Ridge", others=others)
+
+
 def test_tensors_are_taken_as_arrays_are(images: Any) -> None:
     found = score(
         torch.from_numpy(images.codes), torch.from_numpy(images.factors), images.space, [SHIFT]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
 import lightning.pytorch as pl
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dislab import runs
-from dislab.base import DataModule, Objective, SymbolBatch
+from dislab.base import DataModule, Objective, Split, SymbolBatch
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
 from dislab.callbacks._trials import Trial, can_draw, trials
 from dislab.errors import InputError
@@ -18,6 +18,8 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.concepts import concept_accuracy, concept_diversity, read_attributes
 from dislab.functional.draws import device_generator, host_generator
 from dislab.functional.symbols import factor_of_each
+
+_NAMES: Final = ("accuracy", "diversity")
 
 
 class _Described(NamedTuple):
@@ -108,10 +110,10 @@ class ConceptScores(pl.Callback):
         self, trainer: pl.Trainer, module: Objective, data: DataModule, stage: str
     ) -> dict[str, Any]:
         factor = torch.tensor(factor_of_each(data.symbol_names))
-        known = _described(data, module, data.val_dataloader(), self.references)
+        known = _described(data, module, data.val_dataloader(), self.references, "validation")
         shown = known
         if stage == "test":
-            shown = _described(data, module, data.test_dataloader(), self.references)
+            shown = _described(data, module, data.test_dataloader(), self.references, "test")
         concepts = torch.unique(shown.symbol, dim=0)
         chosen = host_generator(self.seed).permutation(len(concepts))[: self.concepts]
         parts: dict[str, dict[str, dict[str, float]]] = {}
@@ -141,11 +143,8 @@ class ConceptScores(pl.Callback):
             return trial.draw(self.images, draws).float().cpu()
 
 
-_NAMES = ("accuracy", "diversity")
-
-
 def _described(
-    data: DataModule, module: Objective, loader: Iterable[Any], count: int
+    data: DataModule, module: Objective, loader: Iterable[Any], count: int, split: Split
 ) -> _Described:
     """The first images of a loader with their descriptions, on the CPU."""
     images, symbols, found = [], [], 0
@@ -159,8 +158,8 @@ def _described(
             break
     if not images:
         raise InputError(
-            "ConceptScores reads attributes from images of the validation split, and there are "
-            "none; raise validation in the data module"
+            f"ConceptScores needs images of the {split} split, and there are none; raise {split} "
+            "in the data module"
         )
     return _Described(torch.cat(images)[:count], torch.cat(symbols)[:count])
 

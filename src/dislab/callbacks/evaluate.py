@@ -15,7 +15,7 @@ from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_f
 from dislab.factors import Indices
 from dislab.functional.checks import check_at_least
 from dislab.functional.draws import mix
-from dislab.metrics.evaluation import Bootstrap, Evaluation
+from dislab.metrics.evaluation import Bootstrap, Evaluation, built
 from dislab.metrics.score_table import score_table
 from dislab.metrics.sheet import sheet
 
@@ -77,10 +77,19 @@ class Evaluate(pl.Callback):
         self.sheet = sheet
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Says once when the method has nothing to score."""
+        """Says once when the method has nothing to score.
+
+        Raises:
+            InputError: A score cannot be made; better said before training than after it.
+        """
         module = objective_of(pl_module, "Evaluate")
-        if self.metrics and not module.has_codes and stage in ("fit", "validate", "test"):
+        if not self.metrics or stage not in ("fit", "validate", "test"):
+            return
+        if not module.has_codes:
             rank_zero_info(f"Evaluate: nothing to score, as {type(module).__name__} has no codes")
+        elif isinstance(data := getattr(trainer, "datamodule", None), DataModule):
+            for name, build in self.metrics.items():
+                built(name, build, data.factors)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Scores, unless the validation is a part of training."""

@@ -1,5 +1,6 @@
 """The loss on the states of training beside that on the states that were held out."""
 
+import math
 from pathlib import Path
 from typing import Final, final
 
@@ -87,7 +88,8 @@ class Generalisation(pl.Callback):
         terms: dict[Split, dict[str, float]],
     ) -> None:
         train, test = terms["train"][NAME], terms["test"][NAME]
-        scores = {"train": train, "test": test, "ratio": test / train, "excess": test - train}
+        ratio = test / train if train else math.nan
+        scores = {"train": train, "test": test, "ratio": ratio, "excess": test - train}
         record = {
             "scores": scores,
             "losses": terms,
@@ -104,5 +106,5 @@ class Generalisation(pl.Callback):
             logger.save()
         print(
             f"\nreconstruction: {train:.2f} nats on training states, {test:.2f} on test states "
-            f"(ratio {test / train:.2f})\n{path}"
+            f"(ratio {ratio:.2f})\n{path}"
         )

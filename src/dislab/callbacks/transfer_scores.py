@@ -23,7 +23,7 @@ from dislab.callbacks._trainer import (
 )
 from dislab.factors import Indices
 from dislab.functional.checks import check_at_least
-from dislab.transfer.choices import builders
+from dislab.transfer.choices import builders, made
 from dislab.transfer.plan import Plan, Sizes, check_sizes
 from dislab.transfer.scenario import Scenario
 from dislab.transfer.scenario_files import load_scenarios
@@ -41,8 +41,9 @@ class TransferScores(pl.Callback):
     `validate_transfer` or `test_transfer`, with those of each factor; the loggers get them as
     `transfer/<scenario>/<predictor>`. Of a method with posterior and decoder some images of both
     distributions are drawn above their reconstructions, as `images/transfer_<scenario>.png`. A
-    scenario that contradicts what the encoder was trained on ends the command before it trains.
-    Several processes: the first one scores, the others wait.
+    scenario that contradicts what the encoder was trained on ends the command before it trains, and
+    so does a predictor that cannot be made. Several processes: the first one scores, the others
+    wait.
 
     Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4.
 
@@ -53,7 +54,8 @@ class TransferScores(pl.Callback):
         labels: How many images predictors learn from; fewer where there are fewer.
         tested: How many images of each distribution they are tested on, likewise.
         batch_size: Images encoded at a time.
-        seed: Decides which states are drawn, and seeds predictors that were not given a seed.
+        seed: Decides which states are drawn, and seeds predictors that have no seed of their own,
+            which those in a configuration have.
         reconstructions: How many images of each distribution are drawn with their reconstructions;
             0 for none.
 
@@ -83,10 +85,10 @@ class TransferScores(pl.Callback):
         """What was scored last."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Looks whether data and encoder suit the scenarios, and makes sure of other data sets.
+        """Looks whether data and encoder suit the scenarios, and makes sure of all that is needed.
 
         Raises:
-            InputError: They do not, or another data set cannot be had.
+            InputError: They do not, or another data set or a predictor cannot be had.
         """
         if not self.scenarios or stage not in ("fit", "validate", "test"):
             return
@@ -95,6 +97,8 @@ class TransferScores(pl.Callback):
             owner = type(module).__name__
             rank_zero_info(f"TransferScores: nothing to score, as {owner} has no codes")
             return
+        for name, build in self.predictors.items():
+            made(name, build, latents=1, classes=(0,))  # refuses settings that make no sense
         data = data_of(trainer, "TransferScores")
         rehearsed = getattr(trainer, "fast_dev_run", False)
         chosen = [one for one in self.scenarios if not (rehearsed and one.dataset)]

@@ -9,36 +9,51 @@ import numpy as np
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 
+_NAMES: Final = ("names", "factor_names")
 _VALUES: Final = "values_"
 
 
 def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
-    """The arrays of an .npz file by their names.
+    """The arrays of an .npz file by their names: those needed, and what describes factors.
 
     Args:
         path: The file.
         needed: Names of arrays that it must have.
 
     Raises:
-        InputError: It does not exist, is damaged, holds Python objects, or lacks an array.
+        InputError: It does not exist, is no such file, is damaged, holds Python objects or a
+            single array, or lacks an array.
     """
     if not path.is_file():
         raise InputError(f"{path} does not exist; give an .npz file")
     try:
         with path.open("rb") as stream:
             stored = np.load(stream, allow_pickle=False)
-            found = dict(stored) if isinstance(stored, np.lib.npyio.NpzFile) else {}
+            if isinstance(stored, np.ndarray):
+                listed = ", ".join(f"{name}={name}" for name in needed)
+                raise InputError(
+                    f"{path} holds a single array; numpy.savez(FILE, {listed}) writes all of them"
+                )
+            if missing := [name for name in needed if name not in stored]:
+                there = ", ".join(stored) or "nothing"
+                raise InputError(f"{path} has no {' and no '.join(missing)}; it has {there}")
+            # what else there is may be large, such as the images
+            read = [key for key in stored if key in (*needed, *_NAMES) or key.startswith(_VALUES)]
+            return {key: stored[key] for key in read}
+    except InputError:
+        raise
     except Exception as error:  # numpy, zipfile and zlib raise half a dozen types
-        said = " ".join(str(error).split())
-        if "pickle" in said:
-            said = "it holds Python objects, which are not read; save arrays of numbers"
-        raise InputError(
-            f"{path} cannot be read as .npz: {said or type(error).__name__}"
-        ) from error
-    if missing := [name for name in needed if name not in found]:
-        there = ", ".join(found) or "a single array"
-        raise InputError(f"{path} has no {' and no '.join(missing)}; it has {there}")
-    return found
+        raise InputError(f"{path} cannot be read as .npz: {_said(error)}") from error
+
+
+def names_of(arrays: Mapping[str, Any]) -> list[str] | None:
+    """The names of the factors as a file gives them, if it does.
+
+    Args:
+        arrays: Its arrays: perhaps `names` or `factor_names`.
+    """
+    given = next((arrays[key] for key in _NAMES if key in arrays), None)
+    return None if given is None else list(map(str, given.ravel()))
 
 
 def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
@@ -60,9 +75,8 @@ def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
         )
     if positions.min() < 0:
         raise InputError(f"{path}: factors hold {positions.min()}; they number the values from 0")
-    given = next((arrays[key] for key in ("names", "factor_names") if key in arrays), None)
     count = positions.shape[1]
-    names = [f"factor_{k}" for k in range(count)] if given is None else list(map(str, given))
+    names = names_of(arrays) or [f"factor_{k}" for k in range(count)]
     if len(names) != count:
         raise InputError(f"{path}: {len(names)} names for {count} factors: {', '.join(names)}")
     unknown = {key.removeprefix(_VALUES) for key in arrays if key.startswith(_VALUES)} - {*names}
@@ -76,6 +90,15 @@ def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
         for name, last in zip(names, positions.max(0), strict=True)
     )
     return FactorSpace(factors, np.unique(positions, axis=0))
+
+
+def _said(error: Exception) -> str:
+    said = " ".join(str(error).split())
+    if "Object arrays" in said:
+        return "it holds Python objects, which are not read; save arrays of numbers"
+    if "pickle" in said:  # numpy takes whatever it does not know for one
+        return "numpy.savez did not write it; Python objects are not read"
+    return said or type(error).__name__
 
 
 def _factor(path: Path, name: str, values: Any, last: int) -> Factor:

@@ -1,12 +1,12 @@
 """`dislab data list | prepare | show`: the data sets, their files and their pictures."""
 
-import argparse
 import re
 import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from dislab.cli.arguments import Parser
 from dislab.cli.catalogue import as_json, as_table, catalogue, in_words
 from dislab.errors import InputError, suggestion
 from dislab.plugins import available, load_all
@@ -55,7 +55,7 @@ def run(args: list[str]) -> int:
 
 
 def _list(args: list[str]) -> int:
-    parser = _Plain("dislab data list", description="List the data sets.")
+    parser = Parser("dislab data list", description="List the data sets.")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     entries = catalogue()
     print(as_json(entries) if parser.parse_args(args).json else as_table(entries))
@@ -107,11 +107,11 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[s
     if cls is None:
         raise InputError(f"{name} cannot be imported; the warning above says why")
 
-    class Parser(jsonargparse.ArgumentParser):
+    class SettingsParser(jsonargparse.ArgumentParser):
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:
             raise InputError(_said(message, name, own, explain)) from ex
 
-    parser = Parser(prog=f"dislab data {action} {name}", allow_abbrev=False)
+    parser = SettingsParser(prog=f"dislab data {action} {name}", allow_abbrev=False)
     own = parser.add_class_arguments(cls, None)
     if action == "show":
         parser.add_argument("--out", type=str, default=".", help="folder of the pictures")
@@ -131,8 +131,3 @@ def _said(message: str, name: str, own: list[str], explain: Any) -> str:
     if found := re.search(r'(?:Key "|are required: )(\w+)', message):
         return f"{name} needs a {found[1]}: give --{found[1]}"
     return f"{name}: {explain(message, own)}"
-
-
-class _Plain(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; see {self.prog} --help")

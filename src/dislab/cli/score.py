@@ -1,12 +1,10 @@
 """`dislab score`: scores of the codes in a file, of any program."""
 
 import argparse
-import hashlib
 import sys
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
@@ -33,12 +31,12 @@ def run(args: list[str]) -> int:
         InputError: An option makes no sense, or the file or what it holds cannot be scored.
     """
     options = _parser().parse_args(args)
+    from dislab.cli.arrays import names_of, read_arrays
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
     path = _file(Path(options.codes))
-    arrays = _arrays(path)
-    names = options.names or (list(map(str, arrays["names"])) if "names" in arrays else None)
+    arrays = read_arrays(path, ("codes", "factors"))
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show
@@ -46,7 +44,7 @@ def run(args: list[str]) -> int:
             arrays["codes"],
             arrays["factors"],
             options.metrics,
-            names,
+            options.names or names_of(arrays),
             bootstrap=options.bootstrap,
             confidence=options.confidence,
             seed=options.seed,
@@ -113,43 +111,10 @@ def _file(path: Path) -> Path:
     return path
 
 
-def _arrays(path: Path) -> dict[str, Any]:
-    import numpy as np
-
-    try:
-        with path.open("rb") as stream:
-            stored = np.load(stream, allow_pickle=False)
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise InputError(
-                    f"{path} holds a single array; numpy.savez(FILE, codes=codes, "
-                    "factors=factors) writes both"
-                )
-            return _found(path, stored)
-    except InputError:
-        raise
-    except Exception as error:  # numpy, zipfile and zlib raise half a dozen types
-        said = " ".join(str(error).split())
-        if "pickle" in said:
-            said = "it holds Python objects, which are not read; save arrays of numbers"
-        raise InputError(
-            f"{path} cannot be read as .npz: {said or type(error).__name__}"
-        ) from error
-
-
-def _found(path: Path, stored: Mapping[str, Any]) -> dict[str, Any]:
-    missing = [key for key in ("codes", "factors") if key not in stored]
-    if missing:
-        raise InputError(f"{path} has no {' and no '.join(missing)}; it has {', '.join(stored)}")
-    found = {key: stored[key] for key in ("codes", "factors")}
-    names = [stored[key].ravel() for key in ("names", "factor_names") if key in stored]
-    return found | ({"names": names[0]} if names else {})
-
-
 def _write(out: Path, source: Path, found: "Evaluation") -> None:
-    from dislab.storage import atomic, json_text
+    from dislab.storage import atomic, json_text, sha256
 
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()
-    record = {"source": {"path": str(source), "sha256": digest}, **found.record()}
+    record = {"source": {"path": str(source), "sha256": sha256(source)}, **found.record()}
     with atomic(out) as temporary:
         temporary.write_text(json_text(record), encoding="utf-8")
     print(out)

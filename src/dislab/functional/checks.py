@@ -20,6 +20,21 @@ def check_at_least(name: str, value: int | float, least: int | float) -> None:
         raise InputError(f"{name} is {value}; it must be a finite number of at least {least}")
 
 
+def check_above(name: str, value: int | float, bound: int | float) -> None:
+    """Refuses a number that is not above a bound, or one that is not finite.
+
+    Args:
+        name: The argument's name.
+        value: What was given.
+        bound: What the value must exceed.
+
+    Raises:
+        InputError: The number is too small, infinite or NaN.
+    """
+    if not bound < value < float("inf"):
+        raise InputError(f"{name} is {value}; it must be a finite number above {bound}")
+
+
 def check_betas(betas: tuple[float, float]) -> None:
     """Refuses coefficients that Adam does not take, which torch does not check in a group's own.
 

@@ -31,6 +31,15 @@ def mix(seed: int, *counters: int) -> int:
     return state >> 1
 
 
+def short_seed(seed: int) -> int:
+    """The seed itself where 32 bits hold it, all that scikit-learn takes, else 32 bits of its mix.
+
+    Args:
+        seed: Any seed.
+    """
+    return seed if 0 <= seed < 2**32 else mix(seed) >> 31
+
+
 def host_generator(seed: int, *counters: int) -> np.random.Generator:
     """A numpy generator for one draw.
 

@@ -18,7 +18,7 @@ def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence
         classes: Number of classes of each factor that it was made for; 0 for a number.
 
     Raises:
-        InputError: Shapes do not fit, there is no image or no factor, something is NaN or
+        InputError: Shapes do not fit, there is no run, image, latent or factor, something is NaN or
             infinite, or a factor with classes has a target that is none of their numbers.
     """
     check_codes(codes, latents)
@@ -54,16 +54,17 @@ def check_codes(codes: Tensor, latents: int, runs: int | None = None) -> None:
         runs: Number of runs that it learnt from, 0 before it learnt; None for any.
 
     Raises:
-        InputError: Nothing has been learnt, shapes do not fit, there is no image, or something is
-            NaN or infinite.
+        InputError: Nothing has been learnt, shapes do not fit, there is no run, image or latent, or
+            something is NaN or infinite.
     """
     if codes.ndim != 3 or codes.shape[2] != latents:
         raise InputError(
             f"codes have shape {tuple(codes.shape)}; the predictor was made for (run, image, "
             f"latent) with {latents} latents"
         )
-    if not codes.shape[1]:
-        raise InputError("there are codes of no image; give those of at least one")
+    for size, part in zip(codes.shape, ("run", "image", "latent"), strict=True):
+        if not size:
+            raise InputError(f"there are codes of no {part}; give those of at least one")
     if runs == 0:
         raise InputError("nothing has been learnt; call fit(codes, targets) first")
     if runs is not None and len(codes) != runs:

@@ -1,19 +1,17 @@
 """Learners on codes: what scores and predictors fit."""
 
-from dislab.learners.exact_boosting import ExactBoosting
 from dislab.learners.histogram_boosting import HistogramBoosting
 from dislab.learners.lasso_regression import LassoRegression
 from dislab.learners.latent_svc import LatentSVC
 from dislab.learners.logistic_classifier import LogisticClassifier
 from dislab.learners.one_vs_rest_logistic import OneVsRestLogistic
-from dislab.learners.random_forest import RandomForest
+from dislab.learners.tree_ensemble import TreeEnsemble
 
 __all__ = [
-    "ExactBoosting",
     "HistogramBoosting",
     "LassoRegression",
     "LatentSVC",
     "LogisticClassifier",
     "OneVsRestLogistic",
-    "RandomForest",
+    "TreeEnsemble",
 ]

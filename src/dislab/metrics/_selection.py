@@ -1,12 +1,12 @@
 """Which scores are meant by names, classes, builders, or nothing at all."""
 
 import functools
-import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from dislab import plugins
 from dislab.base import MetricBuilder
+from dislab.builders import builder, name_of, seeded
 from dislab.errors import InputError
 
 DEFAULT: Final[dict[str, tuple[str, dict[str, Any]]]] = {
@@ -53,7 +53,7 @@ def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:
             named[_free(_name(choice), named)] = _builder(choice)
     if not named:
         raise InputError("no score was chosen; name at least one, or give None for the default set")
-    return {name: _seeded(build, seed) for name, build in named.items()}
+    return {name: seeded(build, seed) for name, build in named.items()}
 
 
 def _default() -> dict[str, MetricBuilder]:
@@ -67,19 +67,11 @@ def _default() -> dict[str, MetricBuilder]:
 
 
 def _builder(choice: object) -> MetricBuilder:
-    if isinstance(choice, str):
-        return cast(MetricBuilder, plugins.load("metrics", choice))
-    if not callable(choice):
-        raise InputError(
-            f"{choice!r} is no score; give a class name such as 'MIG', a class, or a "
-            "functools.partial of a class"
-        )
-    return choice
+    return builder("metrics", choice, "score", "MIG")
 
 
 def _name(choice: object) -> str:
-    function = choice.func if isinstance(choice, functools.partial) else choice
-    return function if isinstance(function, str) else getattr(function, "__name__", "score")
+    return name_of(choice, "score")
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
@@ -88,12 +80,3 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
     while free in taken:
         free, number = f"{name}_{number}", number + 1
     return free
-
-
-def _seeded(build: MetricBuilder, seed: int) -> MetricBuilder:
-    given = build.keywords if isinstance(build, functools.partial) else {}
-    cls = build.func if isinstance(build, functools.partial) else build
-    takes = isinstance(cls, type) and "seed" in inspect.signature(cls).parameters
-    if not takes or "seed" in given:
-        return build
-    return cast(MetricBuilder, functools.partial(cast(Any, build), seed=seed))

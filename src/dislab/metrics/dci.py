@@ -11,6 +11,7 @@ from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
+from dislab.functional.draws import short_seed
 from dislab.functional.importance import check_enough, importance_scores
 from dislab.functional.learning_split import (
     check_fraction,
@@ -18,9 +19,9 @@ from dislab.functional.learning_split import (
     spread_columns,
     train_count,
 )
-from dislab.learners import ExactBoosting, HistogramBoosting, LassoRegression, RandomForest
+from dislab.learners import HistogramBoosting, LassoRegression, TreeEnsemble
 
-Model = ExactBoosting | HistogramBoosting | LassoRegression | RandomForest
+Model = HistogramBoosting | LassoRegression | TreeEnsemble
 Learner = Literal["hgbt", "gbt", "rf", "lasso", "lassocv"]
 """What predicts the factors, see `DCI`."""
 
@@ -35,9 +36,10 @@ class DCI(Metric):
     The learner is part of every result's name, since other learners give other numbers: `hgbt`,
     boosted trees of depth 3 on histograms, 100 rounds, the fast default; `gbt`, scikit-learn's
     exact gradient boosting, the published learner, 10 to 25 times slower; `rf`, a random forest
-    of 100 trees; `lasso`, absolute weights of a lasso on standardised codes; `lassocv`, the same
-    on codes that are only centred, as in the authors' code of Montero et al. (2021),
-    https://openreview.net/forum?id=qbH974jKUVy, whose text speaks of a cross-validated penalty.
+    of 100 trees with leaves of five images or more; `lasso`, absolute weights of a lasso on
+    standardised codes; `lassocv`, the same on codes that are only centred, as in the authors' code
+    of Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, whose text speaks of a
+    cross-validated penalty.
 
     Eastwood & Williams (2018), https://openreview.net/forum?id=By-7dz-AZ, with boosted trees,
     weighted completeness and accuracy as in Locatello et al. (2019),
@@ -150,11 +152,12 @@ class DCI(Metric):
         error = (predicted - labels)[cut:].square().mean().sqrt() / seen.std(correction=0)
         return torch.stack([right[:cut].mean(), right[cut:].mean(), error])
 
-    def _learner(self) -> ExactBoosting | LassoRegression | RandomForest:
+    def _learner(self) -> LassoRegression | TreeEnsemble:
+        seed = short_seed(self.seed)
         if self.learner == "gbt":
-            return ExactBoosting(seed=self.seed)
+            return TreeEnsemble("boosting", seed=seed)
         if self.learner == "rf":
-            return RandomForest(seed=self.seed)
+            return TreeEnsemble("forest", leaf=5, seed=seed)
         if self.learner == "lasso":
             return LassoRegression(self.alpha)
-        return LassoRegression(self.alpha, scale=False, selection="random", seed=self.seed)
+        return LassoRegression(self.alpha, scale=False, selection="random", seed=seed)

@@ -38,7 +38,6 @@ class DownstreamAccuracy(Metric):
         classifier: `logistic` or `hgbt`.
         labels: How many images are learnt from, one number after the other.
         tested: How many images, the last ones, are tested on.
-        seed: Seed of the learner.
 
     Raises:
         InputError: The classifier is unknown, there are no numbers of labels, or one is below 1.
@@ -57,7 +56,6 @@ class DownstreamAccuracy(Metric):
         classifier: Classifier = "logistic",
         labels: tuple[int, ...] = (10, 100, 1000, 10_000),
         tested: int = 5_000,
-        seed: int = 0,
     ) -> None:
         super().__init__(space)
         if classifier not in ("logistic", "hgbt"):
@@ -74,7 +72,6 @@ class DownstreamAccuracy(Metric):
         self.engines = ("numpy",) if classifier == "hgbt" else self.engines
         self.labels = tuple(labels)
         self.tested = tested
-        self.seed = seed
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies `downstream_<classifier>_<labels>`, most labels first, and parts.

@@ -1,26 +1,23 @@
 """Many scores of one bank of codes: values, intervals, parts, and how they came about."""
 
-import functools
-import inspect
 from collections import Counter
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 from typing import Any, Final, NamedTuple
 
 from torch import Tensor
 from tqdm import tqdm
 
-from dislab import plugins
 from dislab.base import Metric, MetricBuilder
 from dislab.base.metric import primary
+from dislab.builders import origins, settings, version_of
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.code_checks import check_images
 from dislab.metrics._intervals import Bootstrap, intervals
 
-__all__ = ["Bootstrap", "Evaluation", "score_bank", "versions"]
+__all__ = ["Bootstrap", "Evaluation", "built", "score_bank", "versions"]
 
 DISTRIBUTIONS: Final = ("dislab", "torch", "torchmetrics", "numpy", "scipy", "scikit-learn")
 """What any score may depend on."""
@@ -78,9 +75,9 @@ def score_bank(
     if 0 < len(kept) < len(space.factors):
         space = space.without_nuisance()
         bank = CodeBank(bank.codes, bank.factors[:, kept], bank.varied[kept])
-    built = {key: _built(key, build, space) for key, build in builders.items()}
+    metrics = {key: built(key, build, space) for key, build in builders.items()}
     results: dict[str, dict[str, Tensor]] = {}
-    bar = tqdm(built.items(), desc="scores", unit=" scores", leave=False, disable=None)
+    bar = tqdm(metrics.items(), desc="scores", unit=" scores", leave=False, disable=None)
     for key, metric in bar:
         bar.set_description(key)
         check_images(len(bank), metric.least)
@@ -94,11 +91,11 @@ def score_bank(
     tensors = {named[key, name]: one for key, own in results.items() for name, one in own.items()}
     return Evaluation(
         {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},
-        intervals(built, results, named, bank, bootstrap),
+        intervals(metrics, results, named, bank, bootstrap),
         {name: tensor.tolist() for name, tensor in tensors.items() if tensor.ndim},
         {
             key: _settings(builders[key], metric, named[key, primary(results[key])])
-            for key, metric in built.items()
+            for key, metric in metrics.items()
         },
         {
             "images": len(bank),
@@ -112,10 +109,20 @@ def score_bank(
 
 def versions() -> dict[str, str]:
     """Versions of what any score may depend on, by distribution."""
-    return {name: _version(name) for name in DISTRIBUTIONS} | {"python": python_version()}
+    return {name: version_of(name) for name in DISTRIBUTIONS} | {"python": python_version()}
 
 
-def _built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
+def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
+    """A score that has seen no codes yet.
+
+    Args:
+        key: The user's name for it, for the message.
+        build: Makes it.
+        space: The factors behind the images.
+
+    Raises:
+        InputError: What is made is no score, or a setting makes no sense.
+    """
     metric = build(space)
     if not isinstance(metric, Metric):
         raise InputError(f"{key} makes a {type(metric).__name__}, which is no dislab.base.Metric")
@@ -123,40 +130,11 @@ def _built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
 
 
 def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]:
-    """The class of a score and all its settings, given and default, and what its number means."""
-    cls = type(metric)
-    own = list(inspect.signature(cls.__init__).parameters.values())[2:]
-    defaults = {one.name: one.default for one in own if one.default is not one.empty}
-    given = build.keywords if isinstance(build, functools.partial) else {}
-    merged = defaults | {key: value for key, value in given.items() if key != "space"}
-    plain = {
-        key: value if isinstance(value, str | int | float | list | tuple | None) else repr(value)
-        for key, value in merged.items()
-    }
+    """The class of a score and all its settings, and what its number means."""
     return {
-        "class_path": f"{cls.__module__}.{cls.__qualname__}",
-        "init_args": plain,
+        **settings(build, metric, filled_in=1),
         "primary": name,
         "higher_is_better": metric.higher_is_better,
         "bounds": [metric.plot_lower_bound, metric.plot_upper_bound],
-        "versions": _origin(cls) | {engine: _version(engine) for engine in metric.engines},
+        "versions": origins("metrics", metric, metric.engines),
     }
-
-
-def _origin(cls: type) -> dict[str, str]:
-    """The distribution that declares a class, with its version."""
-    return dict(_declared().get(f"{cls.__module__}:{cls.__qualname__}", {}))
-
-
-# Reading metadata takes longer than most scores, and does not change while a process runs.
-@functools.cache
-def _declared() -> dict[str, dict[str, str]]:
-    return {one.value: {one.distribution: one.version} for one in plugins.available("metrics")}
-
-
-@functools.cache
-def _version(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "unknown"

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from dislab.base import Predictor
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_above, check_at_least
+from dislab.functional.draws import short_seed
 from dislab.functional.prediction_inputs import check_codes, check_lesson
 from dislab.learners.column_models import ColumnModel, fitted_columns, predicted_columns
 
@@ -59,7 +60,7 @@ class GradientBoosting(Predictor):
             )
         check_at_least("rounds", rounds, 1)
         check_at_least("depth", depth, 1)
-        check_at_least("rate", rate, 0)
+        check_above("rate", rate, 0)
         self.latent_dim = latent_dim
         self.classes = tuple(classes)
         self.engine = engine
@@ -112,7 +113,7 @@ class GradientBoosting(Predictor):
                 n_estimators=self.rounds,
                 max_depth=self.depth,
                 learning_rate=self.rate,
-                random_state=self.seed,
+                random_state=short_seed(self.seed),
             )
         else:
             histogram = (
@@ -127,6 +128,6 @@ class GradientBoosting(Predictor):
                 max_leaf_nodes=None,
                 min_samples_leaf=1,
                 early_stopping=False,
-                random_state=self.seed,
+                random_state=short_seed(self.seed),
             )
         return model

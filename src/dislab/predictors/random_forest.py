@@ -7,6 +7,7 @@ from torch import Tensor
 
 from dislab.base import Predictor
 from dislab.functional.checks import check_at_least
+from dislab.functional.draws import short_seed
 from dislab.functional.prediction_inputs import check_codes, check_lesson
 from dislab.learners.column_models import ColumnModel, fitted_columns, predicted_columns
 
@@ -88,6 +89,8 @@ class RandomForest(Predictor):
 
         forest = RandomForestClassifier if kind else RandomForestRegressor
         model: ColumnModel = forest(
-            n_estimators=self.trees, min_samples_leaf=self.leaf, random_state=self.seed
+            n_estimators=self.trees,
+            min_samples_leaf=self.leaf,
+            random_state=short_seed(self.seed),
         )
         return model

@@ -1,13 +1,11 @@
 """Which predictors are meant by names, classes or builders, and the record of each."""
 
-import functools
-import inspect
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from dislab import plugins
 from dislab.base import Predictor, PredictorBuilder
+from dislab.builders import builder, name_of, origins, seeded, settings
 from dislab.errors import InputError
 
 DEFAULT: Final = ("GradientBoosting", "MLP")
@@ -36,7 +34,7 @@ def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
     if isinstance(choices, str) or callable(choices):
         choices = [choices]
     if not isinstance(choices, Mapping):
-        named = {_name(choice): choice for choice in choices}
+        named = {name_of(choice, "predictor"): choice for choice in choices}
         if len(named) < len(choices):
             raise InputError(
                 "two predictors have one name; give them names of your own: {small: …, large: …}"
@@ -44,7 +42,10 @@ def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
         choices = named
     if not choices:
         raise InputError("no predictor was chosen; `dislab plugins predictors` lists them")
-    return {name: _seeded(_builder(choice), seed) for name, choice in choices.items()}
+    return {
+        name: seeded(builder("predictors", choice, "predictor", "Ridge"), seed)
+        for name, choice in choices.items()
+    }
 
 
 def made(name: str, build: PredictorBuilder, latents: int, classes: tuple[int, ...]) -> Predictor:
@@ -74,54 +75,5 @@ def settings_of(build: PredictorBuilder, predictor: Predictor) -> dict[str, Any]
         build: What made it.
         predictor: What was made.
     """
-    cls = type(predictor)
-    own = list(inspect.signature(cls.__init__).parameters.values())[3:]
-    defaults = {one.name: one.default for one in own if one.default is not one.empty}
-    given = build.keywords if isinstance(build, functools.partial) else {}
-    names = (cls.__module__.partition(".")[0], *cls.engines)
-    return {
-        "class_path": f"{cls.__module__}.{cls.__qualname__}",
-        "init_args": {
-            key: value
-            if isinstance(value, str | int | float | list | tuple | None)
-            else repr(value)
-            for key, value in (defaults | dict(given)).items()
-        },
-        "versions": {name: found for name in names if (found := _version(name))},
-    }
-
-
-def _builder(choice: object) -> PredictorBuilder:
-    if isinstance(choice, str):
-        return cast(PredictorBuilder, plugins.load("predictors", choice))
-    if not callable(choice):
-        raise InputError(
-            f"{choice!r} is no predictor; give a class name such as 'Ridge', a class, or a "
-            "functools.partial of a class"
-        )
-    return cast(PredictorBuilder, choice)
-
-
-def _name(choice: object) -> str:
-    function = choice.func if isinstance(choice, functools.partial) else choice
-    return function if isinstance(function, str) else getattr(function, "__name__", "predictor")
-
-
-def _seeded(build: PredictorBuilder, seed: int) -> PredictorBuilder:
-    given = build.keywords if isinstance(build, functools.partial) else {}
-    cls = build.func if isinstance(build, functools.partial) else build
-    takes = isinstance(cls, type) and "seed" in inspect.signature(cls).parameters
-    if not takes or "seed" in given:
-        return build
-    return cast(PredictorBuilder, functools.partial(cast(Any, build), seed=seed))
-
-
-def _plain(value: object) -> object:
-    return value if isinstance(value, str | int | float | list | tuple | None) else repr(value)
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
+    versions = origins("predictors", predictor, predictor.engines)
+    return settings(build, predictor, filled_in=2) | {"versions": versions}

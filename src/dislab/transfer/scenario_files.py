@@ -117,7 +117,7 @@ def _parsed(name: str, text: str, origin: str) -> Scenario:
 
 def _selection(content: dict[str, Any], key: str, origin: str) -> dict[str, Any]:
     selection = content[key] or {}
-    if not isinstance(selection, dict):
+    if not isinstance(selection, dict) or not all(isinstance(name, str) for name in selection):
         raise InputError(
             f"the scenario {origin}: {key} is {selection!r}; it holds conditions on factors, such "
             "as {color: [0, 120]} or {x: {min: 0.5}}"

@@ -93,6 +93,7 @@ def transfer_scores_of_runs(
     check_sizes(sizes)
     bank = Domain(codes, factors, space).checked()
     chosen = load_scenarios(scenarios)
+    _check_wanted(chosen, others or {})
     domains = {name: other.checked(runs=len(bank.codes)) for name, other in (others or {}).items()}
     plans = []
     for scenario in chosen:
@@ -102,3 +103,14 @@ def transfer_scores_of_runs(
         testable = matching(scenario, tests.space, np.asarray(tests.factors), scenario.test)
         plans.append(plan(scenario, trainable, testable, sizes))
     return score_plans(bank, plans, builders(predictors, seed), domains, sizes)
+
+
+def _check_wanted(chosen: Sequence[Scenario], others: Mapping[str, Domain]) -> None:
+    """Refuses codes of another data set that no scenario would look at."""
+    wanted = [scenario.name for scenario in chosen if scenario.dataset]
+    if unwanted := [name for name in others if name not in wanted]:
+        raise InputError(
+            f"there are codes of another data set for {', '.join(unwanted)}; of the scenarios "
+            f"chosen, those that test on another one are {', '.join(wanted) or 'none'}; leave the "
+            "codes out, or choose the scenario"
+        )

@@ -191,9 +191,11 @@ def _part(columns: Sequence[Column], found: Mapping[str, Tensor]) -> dict[str, d
             distance, equal = table[number].tolist()
             if np.isnan(equal):
                 continue
+            name = column.factor.name
             if column.classes:
-                key = {"error": "accuracy"}.get(key, f"accuracy_{key}")
-            part[key][column.factor.name] = equal if column.classes else distance
+                part["accuracy" if key == "error" else f"accuracy_{key}"][name] = equal
+            else:
+                part[key][name] = distance
     return part
 
 
@@ -217,7 +219,7 @@ def _means(
     return {key: value for key, value in means.items() if value is not None}
 
 
-def _mean(table: Mapping[str, float], names: Sequence[str]) -> Any:
+def _mean(table: Mapping[str, float], names: Sequence[str]) -> float | None:
     """None where there is nothing to average."""
     found = [table[name] for name in names if name in table]
     return sum(found) / len(found) if found else None

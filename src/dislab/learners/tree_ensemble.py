@@ -1,6 +1,6 @@
-"""Exact gradient boosting, the published learner of DCI."""
+"""Scikit-learn's classifiers made of many trees, with their importances."""
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Literal, final
 
 import torch
 from jaxtyping import Float, Int
@@ -9,26 +9,39 @@ from torch import Tensor
 from dislab.errors import InputError
 
 if TYPE_CHECKING:
-    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 
 @final
-class ExactBoosting:
-    """Scikit-learn's `GradientBoostingClassifier` with its own settings.
+class TreeEnsemble:
+    """Scikit-learn's `GradientBoostingClassifier` or `RandomForestClassifier`.
+
+    All settings but those named here are scikit-learn's own.
 
     Args:
-        rounds: Number of boosting rounds, each with one tree a class.
-        seed: Seed of the order in which equally good splits are tried.
+        kind: `boosting`, the published learner of DCI, or `forest`.
+        trees: Number of trees; in boosting of rounds, each with one tree a class.
+        leaf: Fewest images in a leaf.
+        seed: Seed of the bootstrap samples and of the latents tried at each split; in boosting of
+            the order in which equally good splits are tried.
     """
 
-    def __init__(self, rounds: int = 100, seed: int = 0) -> None:
-        self.rounds = rounds
+    def __init__(
+        self,
+        kind: Literal["boosting", "forest"],
+        trees: int = 100,
+        leaf: int = 1,
+        seed: int = 0,
+    ) -> None:
+        self.kind = kind
+        self.trees = trees
+        self.leaf = leaf
         self.seed = seed
-        self._model: GradientBoostingClassifier | None = None
+        self._model: GradientBoostingClassifier | RandomForestClassifier | None = None
 
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
-    ) -> "ExactBoosting":
+    ) -> "TreeEnsemble":
         """Itself, fitted.
 
         Args:
@@ -38,11 +51,12 @@ class ExactBoosting:
         Raises:
             InputError: All labels are equal.
         """
-        from sklearn.ensemble import GradientBoostingClassifier
+        from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
         if (labels == labels[:1]).all():
             raise InputError("a classifier needs labels of at least two kinds to learn from")
-        model = GradientBoostingClassifier(n_estimators=self.rounds, random_state=self.seed)
+        make = GradientBoostingClassifier if self.kind == "boosting" else RandomForestClassifier
+        model = make(n_estimators=self.trees, min_samples_leaf=self.leaf, random_state=self.seed)
         self._model = model.fit(codes.cpu().numpy(), labels.cpu().numpy())
         return self
 
@@ -63,10 +77,10 @@ class ExactBoosting:
         Raises:
             InputError: Nothing has been learnt yet.
         """
-        # rounding leaves some of scikit-learn's a little below zero, such as -1e-18
+        # rounding leaves some of boosting's a little below zero, such as -1e-18
         return torch.from_numpy(self._fitted().feature_importances_).clamp(min=0.0)
 
-    def _fitted(self) -> "GradientBoostingClassifier":
+    def _fitted(self) -> "GradientBoostingClassifier | RandomForestClassifier":
         if self._model is None:
             raise InputError("call fit(codes, labels) first")
         return self._model

@@ -1,0 +1,119 @@
+"""Builders of parts: who is meant by a choice, its seed, and the record of its settings."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeAlias
+
+from dislab import plugins
+from dislab.errors import InputError
+
+Builder: TypeAlias = Callable[..., Any]
+"""Makes a part: a class, a `functools.partial` of one, or a function."""
+
+
+def builder(group: str, choice: object, noun: str, example: str) -> Builder:
+    """What makes the part that is meant.
+
+    Args:
+        group: The plug-in group of class names.
+        choice: A plug-in's class name, or what makes a part.
+        noun: What the part is, for the message.
+        example: A class name, for the message.
+
+    Raises:
+        InputError: The name is no plug-in, or the choice makes nothing.
+    """
+    if isinstance(choice, str):
+        return plugins.load(group, choice)
+    if not callable(choice):
+        raise InputError(
+            f"{choice!r} is no {noun}; give a class name such as {example!r}, a class, or a "
+            "functools.partial of a class"
+        )
+    return choice
+
+
+def name_of(choice: object, unnamed: str) -> str:
+    """The class name of a choice, or the name of its function.
+
+    Args:
+        choice: A plug-in's class name, or what makes a part.
+        unnamed: The name of what has none.
+    """
+    function = choice.func if isinstance(choice, functools.partial) else choice
+    return function if isinstance(function, str) else getattr(function, "__name__", unnamed)
+
+
+def seeded(build: Builder, seed: int) -> Builder:
+    """The builder with a seed, if its class takes one that nobody set.
+
+    Args:
+        build: Makes a part.
+        seed: The seed.
+    """
+    cls = build.func if isinstance(build, functools.partial) else build
+    takes = isinstance(cls, type) and "seed" in inspect.signature(cls).parameters
+    if not takes or "seed" in _given(build):
+        return build
+    return functools.partial(build, seed=seed)
+
+
+def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
+    """The class of a part and all its settings, given and default, as JSON can hold them.
+
+    Args:
+        build: What made the part.
+        part: What was made.
+        filled_in: How many leading arguments are no settings, as their owner fills them in.
+    """
+    cls = type(part)
+    parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
+    leading = {one.name for one in parameters[:filled_in]}
+    defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
+    merged = defaults | _given(build)
+    return {
+        "class_path": f"{cls.__module__}.{cls.__qualname__}",
+        "init_args": {key: _plain(one) for key, one in merged.items() if key not in leading},
+    }
+
+
+def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str]:
+    """Versions of the distribution that declares a part's class, and of what computes in it.
+
+    Args:
+        group: The plug-in group.
+        part: An instance of the class.
+        engines: Distributions that compute for it.
+    """
+    cls = type(part)
+    declared = _declared(group).get(f"{cls.__module__}:{cls.__qualname__}", {})
+    return declared | {engine: version_of(engine) for engine in engines}
+
+
+@functools.cache
+def version_of(distribution: str) -> str:
+    """The installed version of a distribution, or `unknown`.
+
+    Args:
+        distribution: Its name.
+    """
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+# Reading metadata takes longer than most scores, and does not change while a process runs.
+@functools.cache
+def _declared(group: str) -> dict[str, dict[str, str]]:
+    return {one.value: {one.distribution: one.version} for one in plugins.available(group)}
+
+
+def _given(build: Builder) -> dict[str, Any]:
+    return build.keywords if isinstance(build, functools.partial) else {}
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float | list | tuple | None) else repr(value)

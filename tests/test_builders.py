@@ -1,0 +1,55 @@
+"""Builders by name, class or partial, their seeds, and the record of their settings."""
+
+import functools
+from typing import Any
+
+import pytest
+
+import dislab
+from dislab.builders import builder, name_of, origins, seeded, settings, version_of
+from dislab.errors import InputError
+from dislab.predictors import MLP, Ridge
+
+Builder: Any = Ridge
+
+
+def test_names_classes_and_partials_are_builders() -> None:
+    wide = functools.partial(MLP, width=3)
+    assert builder("predictors", "MLP", "predictor", "Ridge") is MLP
+    assert builder("predictors", wide, "predictor", "Ridge") is wide
+    names = [name_of(one, "part") for one in ("MLP", MLP, wide, functools.partial(wide))]
+    assert names == ["MLP"] * 4
+    assert name_of(object(), "part") == "part"
+    with pytest.raises(InputError, match="3 is no part; give a class name such as 'Ridge', a cl"):
+        builder("predictors", 3, "part", "Ridge")
+    with pytest.raises(InputError, match=r"no 'Rigde' among the predictors \(did you mean Ridge"):
+        builder("predictors", "Rigde", "predictor", "Ridge")
+
+
+def test_seeds_go_where_one_is_taken_and_none_was_given() -> None:
+    assert seeded(MLP, 7)(2, (0,)).seed == 7
+    assert seeded(functools.partial(MLP, width=3), 7)(2, (0,)).seed == 7
+    given = functools.partial(MLP, seed=1)
+    assert seeded(given, 7) is given
+    assert seeded(Ridge, 7) is Ridge
+    function = lambda latents, classes, seed=0: Ridge(latents, classes)  # noqa: E731
+    assert seeded(function, 7) is function
+
+
+def test_the_record_has_given_and_default_settings() -> None:
+    build = functools.partial(Ridge, penalty=2.0)
+    assert settings(build, build(3, (0,)), filled_in=2) == {
+        "class_path": "dislab.predictors.ridge.Ridge",
+        "init_args": {"penalty": 2.0},
+    }
+    # a setting that JSON does not know is written as Python shows it, an argument of the owner not
+    odd = functools.partial(Builder, latent_dim=3, penalty=print)
+    assert settings(odd, Ridge(3, (0,)), filled_in=2)["init_args"] == {"penalty": repr(print)}
+
+
+def test_versions_are_those_of_the_declaring_distribution_and_the_engines() -> None:
+    found = origins("predictors", Ridge(3, (0,)), ("numpy", "no-such-engine"))
+    assert found.keys() == {"dislab", "numpy", "no-such-engine"}
+    assert found["dislab"] == dislab.__version__
+    assert found["no-such-engine"] == version_of("no-such-engine") == "unknown"
+    assert origins("predictors", object(), ()) == {}
