@@ -91,10 +91,13 @@ METHODS = {
     "infowgangp": Method(
         (
             *UPRIGHT,
-            "--model.generator.channels=[64, 32, 32]",
-            "--model.critic.channels=[32, 32, 64]",
+            "--model.generator=MLPDecoder",
+            "--model.generator.hidden=[256, 256]",
+            "--model.critic=MLPEncoder",
+            "--model.critic.hidden=[256, 256]",
+            "--model.lr=5e-4",
         ),
-        steps=3,
+        steps=20,
     ),
     "gtdecoder": Method(),
     "bottleneck": Method(
