@@ -1,9 +1,11 @@
-"""Images a second that each data module delivers, against gathering alone; prints JSON.
+"""Images a second that each data module delivers, against gathering alone.
 
 Seconds are those of this process's processor, which others that share it do not lengthen much; of
 the clock where worker processes or a GPU take part.
 
-    python benchmarks/data_feed.py > feed.json
+    python benchmarks/data_feed.py
+
+Writes benchmarks/results/data_feed.json.
 
 Every round times each way of feeding once, in turn, on one thread: many short rounds, whose median
 says little of what else the machine does. The data modules draw batches in blocks of some 4096
@@ -49,8 +51,10 @@ from dislab.datamodules import (
     TransitionData,
 )
 from dislab.datasets import ArrayDataset, DSprites
+from hardware import processor
 
 Feed = Callable[[int], None]
+RESULT = Path(__file__).parent / "results" / "data_feed.json"
 
 GROUPS = {"place": ["posX"], "height": ["posY"], "form": ["shape", "scale", "orientation"]}
 MODULES: dict[str, tuple[int, Any]] = {
@@ -279,6 +283,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--batches", type=int, default=64)
     parser.add_argument("--num-workers", type=int, default=2, help="0 leaves workers out")
+    parser.add_argument("--out", type=Path, default=RESULT)
     args = parser.parse_args()
     rates: dict[str, dict[str, dict[str, dict[str, int]]]] = {name: {} for name in SETS}
     for name, make in SETS.items():
@@ -289,25 +294,14 @@ def main() -> None:
                     dataset, size, args.rounds, args.batches, args.num_workers, Path(folder)
                 )
     result = {
-        "settings": vars(args),
+        "settings": {name: value for name, value in vars(args).items() if name != "out"},
         "images_per_second": rates,
         "tables": {"feed": table(rates)},
         "versions": {name: version(name) for name in ("dislab", "torch", "lightning", "numpy")},
         "python": platform.python_version(),
-        "machine": platform.processor() or platform.machine(),
         "processor": processor(),
     }
-    print(json.dumps(result, indent=1))
-
-
-def processor() -> str:
-    """The processor's name, where the system tells it."""
-    try:
-        with open("/proc/cpuinfo") as lines:
-            names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
-    except OSError:
-        return ""
-    return f"{len(names)} x {names[0]}" if names else ""
+    args.out.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":
