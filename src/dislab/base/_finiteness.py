@@ -16,7 +16,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._steps: list[int] = []
-        self._values: list[Tensor] = []
+        self._values: list[list[Tensor]] = []
         self._names: tuple[str, ...] = ()
 
     def note(self, step: int, terms: dict[str, Tensor]) -> None:
@@ -31,7 +31,7 @@ class Watch:
         """
         self._names = tuple(terms)
         self._steps.append(step)
-        self._values.append(torch.stack([one.detach().float() for one in terms.values()]))
+        self._values.append([one.detach() for one in terms.values()])
         if len(self._steps) >= _MOST:
             self.look()
 
@@ -43,7 +43,8 @@ class Watch:
         """
         if not self._values:
             return
-        wrong = ~torch.stack(self._values).isfinite()
+        values = torch.stack([one.float() for step in self._values for one in step])
+        wrong = ~values.view(len(self._steps), -1).isfinite()
         if not wrong.any():
             self._steps, self._values = [], []
             return
