@@ -60,7 +60,9 @@ METHODS = {
     "vae": Method(),
     "betavae": Method(),
     "annealedvae": Method(CAPACITY),
-    "burgess": Method(CAPACITY),
+    "burgess": Method(  # three fully connected layers in a row take longer to draw anything
+        (*CAPACITY[1:], "--model.regularizers.kl.steps=4000"), steps=4
+    ),
     "factorvae": Method(("--model.regularizers.tc.lr=1e-3",)),
     "betatcvae": Method(),
     "dipvae1": Method(),
@@ -97,7 +99,7 @@ METHODS = {
             "--model.critic.hidden=[256, 256]",
             "--model.lr=5e-4",
         ),
-        steps=20,
+        steps=60,
     ),
     "gtdecoder": Method(),
     "bottleneck": Method(
