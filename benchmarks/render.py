@@ -31,6 +31,7 @@ from dislab.datasets import (
     RobotFinger,
     RobotFingerPseudoReal,
     Shapes3D,
+    robot_finger,
 )
 from dislab.datasets import _dsprites_render as dsprites
 from dislab.datasets import _finger_render as finger
@@ -42,7 +43,7 @@ from hardware import processor
 
 Draw = Callable[[], int]
 RESULT: Final = Path(__file__).parent / "results" / "render.json"
-BANK: Final = 1024
+BANK: Final = 4096
 """States of the banks that several threads make."""
 
 
@@ -88,12 +89,12 @@ def renderers(device: torch.device) -> dict[str, Draw]:
 
 
 def simulated(side: int, count: int, device: torch.device) -> Draw:
-    """Finger images: sixteen at a time on a CPU, all at once on another device."""
+    """Finger images: as many at a time as a bank's on a CPU, all at once on another device."""
     view = finger.camera(side)
     scene = finger.backdrop(finger.SIMULATED, view, device)
     space = RobotFinger(states=count).factors
     values = torch.from_numpy(states.values(space.positions(np.arange(count)))).float()
-    together = 16 if device.type == "cpu" else count
+    together = robot_finger._PIXELS // side**2 if device.type == "cpu" else count
 
     def run() -> int:
         for first in range(0, count, together):

@@ -14,8 +14,9 @@ from dislab.datasets._finger_states import Hues, check_states, sample, values
 from dislab.factors import FactorSpace
 
 _BLOCK: Final = 512
-_TOGETHER: Final = 16
-"""Images drawn in one go: enough to keep the processor busy, few enough for its cache."""
+_PIXELS: Final = 2**19
+"""Drawn in one go: so many that threads seldom wait for each other's turn in Python, and few enough
+for the processor's cache."""
 
 
 @final
@@ -100,7 +101,7 @@ def _drawn(dataset: RobotFinger, start: int, stop: int) -> Rows:
     scene = renderer.backdrop(renderer.SIMULATED, view)
     state = torch.from_numpy(values(dataset.factors.positions(np.arange(start, stop)))).float()
     images = [
-        renderer.render(renderer.SIMULATED, view, scene, state[first : first + _TOGETHER])
-        for first in range(0, len(state), _TOGETHER)
+        renderer.render(renderer.SIMULATED, view, scene, some)
+        for some in torch.split(state, _PIXELS // dataset.side**2)
     ]
     return torch.cat(images).flatten(1).numpy()
