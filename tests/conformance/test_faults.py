@@ -162,7 +162,7 @@ class Careless(Objective):
     [
         ("settings", "save_hyperparameters is called"),
         ("idle", r"the loss trains every parameter, but not idle\.weight"),
-        ("rows", "draw gives noise one row an image, 3, not 6"),
+        ("rows", "draw gives noise at most one row an image, 3, not 6"),
         ("draw", "draw is a function of its generator alone"),
         ("losses", "losses is deterministic"),
         ("reads", "draw and losses leave the global random state alone"),
