@@ -68,6 +68,15 @@ def test_the_log_ratio_is_of_each_row() -> None:
     assert not log_ratio.requires_grad
 
 
+def test_second_derivatives_are_refused() -> None:
+    """The pass knows the first ones only, and must not give others that are wrong."""
+    discriminator, (codes, permuted) = network(), samples()
+    tc = judge(codes, permuted, list(discriminator.parameters())).tc
+    (gradient,) = torch.autograd.grad(tc.square(), codes, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.backward(gradient.sum())
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_autocast_computes_in_half_precision_and_averages_in_float32(dtype: torch.dtype) -> None:
     discriminator, (codes, permuted) = network(torch.float32), samples(torch.float32)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from dislab.functional.precision import widen
@@ -90,6 +91,7 @@ class _Judge(torch.autograd.Function):
         ctx.layers = len(hidden) + 1
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         """The gradient of tc for the rows, that of the loss for the parameters."""
         of_tc, of_loss = gradients[:2]
