@@ -2,6 +2,7 @@ import math
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,10 +90,10 @@ def test_variants_do_not_share_a_bank(tiny: Path) -> None:
     ],
 )
 def test_another_structure_is_refused(
-    arrays: dict[str, np.ndarray], message: str, tiny: Path, tmp_path: Path
+    arrays: dict[str, Any], message: str, tiny: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "mine.npz"
-    np.savez(path, allow_pickle=True, **arrays)
+    np.savez(path, **arrays)
     dataset = MPI3D(path=str(path))
     with pytest.raises(InputError, match=rf"mine\.npz is not the published file: {message}"):
         dataset.prepare()

@@ -69,9 +69,9 @@ def write(root: Path, subset: str = "finger", **changed: Any) -> None:
         "factor_values": values,
         "dataset_size": np.array(changed.get("dataset_size", COUNT)),
     }
-    np.savez(folder / f"{subset}_info.npz", allow_pickle=True, **info)
+    np.savez(folder / f"{subset}_info.npz", **info)
     labels = changed.get("labels", LABELS)
-    np.savez(folder / f"{subset}_labels.npz", allow_pickle=True, labels=labels)
+    np.savez(folder / f"{subset}_labels.npz", labels=labels)
     if subset == "finger_real":
         np.savez(folder / f"{subset}_images.npz", images=changed.get("images", IMAGES))
         return
