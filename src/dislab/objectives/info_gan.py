@@ -18,7 +18,7 @@ from dislab.base import (
     Objective,
     Terms,
 )
-from dislab.functional.checks import check_betas
+from dislab.functional.checks import check_at_least, check_betas
 from dislab.functional.games import discriminator_loss, generator_loss
 from dislab.functional.latent_codes import draw_codes, read_codes, recovered
 from dislab.functional.precision import widen
@@ -29,6 +29,7 @@ from dislab.objectives._games import (
     images_of_draws,
     values_of_codes,
 )
+from dislab.objectives._inputs import checked_images, checked_rows
 
 
 @final
@@ -91,6 +92,7 @@ class InfoGAN(Objective):
         }
         check_codes(noise_dim, categorical, continuous, {**rates, **weights})
         check_betas(betas)
+        self.image_shape = image_shape
         self.noise_dim = noise_dim
         self.categorical = tuple(categorical)
         self.continuous = continuous
@@ -136,19 +138,22 @@ class InfoGAN(Objective):
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
         """What Q reads: value numbers of the categorical codes, then means of the others."""
-        outputs = widen(self.critic(image))
+        outputs = widen(self.critic(checked_images(self, image, self.image_shape)))
         return read_codes(outputs[:, 1:], self.categorical, self.continuous)
 
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of codes, as `codes` returns them, generated without noise."""
+        codes = len(self.categorical) + self.continuous
+        z = checked_rows(self, "z", z, codes, "code")
         return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
 
     def generate(
         self, count: int, generator: torch.Generator
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of noise and codes from their prior, pixels in [0, 1]."""
+        check_at_least("count", count, 0)
         return images_of_draws(self.generator, self.draw(count, generator), self.categorical)
 
     def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
