@@ -101,14 +101,11 @@ def test_images_of_another_rank_or_kind() -> None:
         InputError, match=r"images have shape \(1, 8, 8\); VAE was made for a batch"
     ):
         checked_images(model, images[0], SHAPE)
-    kinds = {"uint8": images.to(torch.uint8), "float64": images.double()}
-    for kind, wrong in kinds.items():
-        message = (
-            rf"images is torch\.{kind}; it holds pixels in \[0, 1\] as torch\.float32, like the "
-            r"weights: pass images\.to\(torch\.float32\)"
-        )
-        with pytest.raises(InputError, match=message):
-            checked_images(model, wrong, SHAPE)
+    allowed = r"it holds pixels in \[0, 1\] as torch\.float32, like the weights"
+    with pytest.raises(InputError, match=rf"images is torch\.uint8; {allowed}$"):
+        checked_images(model, images.to(torch.uint8), SHAPE)
+    with pytest.raises(InputError, match=rf"{allowed}: pass images\.to\(torch\.float32\)$"):
+        checked_images(model, images.double(), SHAPE)
     with pytest.raises(InputError, match=r"z is torch\.int64; it holds real numbers"):
         checked_rows(model, "z", torch.zeros(2, 4, dtype=torch.int64), 4, "latent")
     with pytest.raises(InputError, match=r"z has shape \(4,\); .* 1 number, one for each latent"):

@@ -82,13 +82,13 @@ def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
 
 
 def check_as_many(rows: Mapping[str, Tensor]) -> None:
-    """Refuses tensors that do not have as many rows as the first one.
+    """Refuses tensors that do not all have as many rows.
 
     Args:
         rows: The tensors by their names.
 
     Raises:
-        InputError: One has more or fewer.
+        InputError: One has more than another.
     """
     counts = {name: len(one) for name, one in rows.items()}
     if len(set(counts.values())) > 1:
@@ -181,7 +181,8 @@ def _check_kind(owner: Objective, name: str, given: Tensor, allowed: str) -> Non
     # a module around the method may have changed its weights without telling it
     kind = next((one.dtype for one in owner.parameters()), owner.dtype)
     if given.dtype != kind:
+        # not for whole numbers, which such a change would leave at 0 to 255
+        advice = f": pass {name}.to({kind})" if given.is_floating_point() else ""
         raise InputError(
-            f"{name} is {given.dtype}; it holds {allowed} as {kind}, like the weights: pass "
-            f"{name}.to({kind})"
+            f"{name} is {given.dtype}; it holds {allowed} as {kind}, like the weights{advice}"
         )
