@@ -7,12 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW
+from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau, StepLR
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.base._optimizing import (
     clip_groups,
     groups_of,
     optimizer_of,
+    scheduler_of,
     takes_scaled_gradients,
 )
 from dislab.errors import InputError
@@ -68,6 +70,21 @@ def test_settings_that_torch_refuses_are_a_users_mistake(
 ) -> None:
     with pytest.raises(InputError, match=f"the optimizer refuses its settings: .*{message}"):
         optimizer_of(partial(Adam, **settings), groups())
+
+
+def test_a_schedule_sets_the_rates_of_every_group() -> None:
+    optimizer = Adam(groups(lr=0.5), lr=1.0)
+    scheduler = scheduler_of(partial(StepLR, step_size=1, gamma=0.1), optimizer)
+    optimizer.step()
+    scheduler.step()
+    assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([0.1, 0.05])
+
+
+def test_a_schedule_that_cannot_be_stepped_with_the_optimiser_is_a_users_mistake() -> None:
+    with pytest.raises(InputError, match=r"the scheduler refuses its settings: .*total_steps"):
+        scheduler_of(partial(OneCycleLR, max_lr=1.0, total_steps=-1), Adam(groups()))
+    with pytest.raises(InputError, match="ReduceLROnPlateau waits for a score"):
+        scheduler_of(ReduceLROnPlateau, Adam(groups()))
 
 
 def test_a_state_that_was_not_fused_goes_on_unfused() -> None:

@@ -71,9 +71,15 @@ def dislab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dislab:
         try:
             return main(args)
         except SystemExit as ended:
+            if ended.code == 130:  # a signal to the tests, as of a time limit, which a run takes
+                pytest.exit("the tests were told to stop", returncode=130)
             return int(ended.code or 0)
 
     return run
+
+
+def schedule(name: str) -> list[str]:
+    return [f"--model.scheduler=torch.optim.lr_scheduler.{name}"]
 
 
 def weights(run: str) -> dict[str, Any]:
@@ -279,7 +285,6 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["--config=run.yaml"], "resume is set in a configuration file; give --resume instead"),
         (["--trainer.accelerator=gpu"], "No supported gpu backend found!"),
         (["--trainer.precision=bf16-true"], "use bf16-mixed or 16-mixed"),
-        (["--model.optimizer=torch.optim.SGD"], "SGD has no betas"),
         (
             [
                 "--trainer.val_check_interval=9",
@@ -301,6 +306,39 @@ def test_mistakes_end_with_one_line_and_status_two(
     assert len(errors) == 1
     assert message in errors[0]
     assert not any("Traceback" in line or "usage:" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ["--model.optimizer=Adam", "--model.optimizer.lr=-1"],
+            "the optimizer refuses its settings: Invalid learning rate: -1.0",
+        ),
+        (["--model.optimizer=torch.optim.SGD"], "SGD has no betas"),
+        (
+            [*schedule("OneCycleLR"), "--model.scheduler.max_lr=1"],
+            "the scheduler refuses its settings: You must define either total_steps",
+        ),
+        (
+            [*schedule("StepLR"), "--model.scheduler.step_size=0"],
+            "the scheduler fails at its first step: integer modulo by zero; change its settings",
+        ),
+        (
+            [
+                "--model.scheduler=lightning.pytorch.cli.ReduceLROnPlateau",
+                "--model.scheduler.monitor=validation/loss",
+            ],
+            "ReduceLROnPlateau waits for a score",
+        ),
+    ],
+)
+def test_an_optimiser_without_sense_leaves_no_run_folder(
+    args: list[str], message: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml", *args) == 2
+    assert f"dislab: error: {message}" in capsys.readouterr().err
+    assert not Path("runs").exists()
 
 
 def test_settings_that_a_checkpoint_would_override_are_refused(

@@ -99,6 +99,7 @@ def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFi
         ([run, "--scenarios", "finger"], "there is no scenario 'finger'"),
         ([run, "--scenarios", HEARTS, "--predictors", "Rigde"], "did you mean Ridge?"),
         ([run, "--scenarios", HEARTS, "--labels", "0"], "labels is 0"),
+        ([run, "--scenarios", HEARTS, "--batch_size", "0"], "batch_size is 0"),
         ([run, "--scenarios", HEARTS, "--json", "out.json"], "--other and --json go with --cod"),
         ([run, "--codes", "codes.npz"], "give the folders of runs, or --codes FILE, and not b"),
         ([], "give the folders of runs, or --codes FILE"),
@@ -226,6 +227,8 @@ def test_a_file_of_any_program(file: Path, capsys: pytest.CaptureFixture[str]) -
         ({}, ["--other", "far"], "--other is 'far'; it is SCENARIO=FILE.npz"),
         ({}, ["--other", "far=no.npz"], "no.npz does not exist; give an .npz file"),
         ({}, ["--scenarios", "hwe.yaml"], "the scenario hwe.yaml cannot be read"),
+        ({}, ["--batch_size", "64"], "--batch_size is 64, and goes with runs; the codes in a file"),
+        ({}, ["--reconstructions", "0"], "--reconstructions is 0, and goes with runs"),
     ],
 )
 def test_mistakes_in_files_end_with_one_line(

@@ -10,7 +10,8 @@ from dislab.datamodules import PairedData
 from dislab.datasets import RobotFinger, RobotFingerPseudoReal
 from dislab.datasets import _finger_render as renderer
 from dislab.datasets import _finger_sensor as sensor
-from dislab.datasets._finger_states import FACTORS, feasible, sample, values
+from dislab.datasets._finger_geometry import feasible
+from dislab.datasets._finger_states import FACTORS, sample, values
 from dislab.datasets._raycast import casting
 from dislab.errors import InputError
 from dislab.testing import check_dataset

@@ -3,9 +3,10 @@
 from typing import Any, Final
 
 import torch
-from lightning.pytorch.cli import OptimizerCallable
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import nn
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from dislab.base.parts import Regularizer
 from dislab.errors import InputError
@@ -57,6 +58,28 @@ def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optim
             if group["fused"] is None and not any(chosen):
                 group["fused"] = True
     return optimizer
+
+
+def scheduler_of(make: LRSchedulerCallable, optimizer: Optimizer) -> LRScheduler:
+    """The learning-rate schedule of an optimiser.
+
+    Args:
+        make: Makes it.
+        optimizer: Whose rates it sets.
+
+    Raises:
+        InputError: The schedule refuses its settings, or waits for a score.
+    """
+    try:
+        scheduler = make(optimizer)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise InputError(f"the scheduler refuses its settings: {error}; change them") from error
+    if isinstance(scheduler, ReduceLROnPlateau):
+        raise InputError(
+            f"{type(scheduler).__name__} waits for a score, and a schedule is stepped once an "
+            "optimiser step; choose one that counts steps, such as CosineAnnealingLR"
+        )
+    return scheduler
 
 
 def takes_scaled_gradients(optimizer: Optimizer) -> bool:

@@ -30,7 +30,8 @@ class Representation(ABC):
             image: Pixels in [0, 1].
 
         Raises:
-            InputError: The method makes no codes of images, and its `has_codes` says so.
+            InputError: The method makes no codes of images, and its `has_codes` says so; or it was
+                made for images of another shape or kind of number.
         """
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
@@ -40,7 +41,8 @@ class Representation(ABC):
             image: Pixels in [0, 1].
 
         Raises:
-            InputError: The method has no posterior.
+            InputError: The method has no posterior, or was made for images of another shape or
+                kind of number.
         """
         raise InputError(f"{type(self).__name__} has no posterior over its latents")
 
@@ -53,7 +55,7 @@ class Representation(ABC):
             z: Latent vectors.
 
         Raises:
-            InputError: The method has no decoder.
+            InputError: The method has no decoder, or other latents.
         """
         raise InputError(f"{type(self).__name__} has no decoder")
 
@@ -79,7 +81,7 @@ class Representation(ABC):
             factors: Positions: value numbers.
 
         Raises:
-            InputError: The method does not draw from true factors.
+            InputError: The method does not draw from true factors, or knows no such position.
         """
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
@@ -95,7 +97,7 @@ class Representation(ABC):
             generator: Source of the numbers; they live on its device.
 
         Raises:
-            InputError: The method has no prior of its own.
+            InputError: The method has no prior of its own, or the number is negative.
         """
         raise InputError(f"{type(self).__name__} has no prior of its own")
 
@@ -106,6 +108,6 @@ class Representation(ABC):
             steps: How many values of a code that can take any between its bounds.
 
         Raises:
-            InputError: The codes are not bounded.
+            InputError: The codes are not bounded, or there is no step.
         """
         raise InputError(f"the codes of {type(self).__name__} are not bounded")

@@ -21,6 +21,7 @@ from dislab.base._optimizing import (
     clip_groups,
     groups_of,
     optimizer_of,
+    scheduler_of,
     takes_scaled_gradients,
 )
 from dislab.base._representation import Representation
@@ -185,12 +186,13 @@ class Objective(pl.LightningModule, Representation):
         """One optimiser over the parameter groups.
 
         Raises:
-            InputError: The optimiser refuses its settings, or does not know one of such a group.
+            InputError: The optimiser refuses its settings, or does not know one of such a group;
+                or the scheduler refuses its own, or waits for a score.
         """
         optimizer = optimizer_of(self._make_optimizer, self.parameter_groups())
         if self._make_scheduler is None:
             return optimizer
-        scheduler = self._make_scheduler(optimizer)
+        scheduler = scheduler_of(self._make_scheduler, optimizer)
         return {
             "optimizer": optimizer,
             "lr_scheduler": {"scheduler": scheduler, "interval": "step"},

@@ -40,6 +40,7 @@ from dislab.callbacks import (
 from dislab.cli.allocator import keep_freed_memory
 from dislab.cli.configuration import SaveConfig, flat, header, of_run, written_elsewhere
 from dislab.cli.messages import explain
+from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.cli.resuming import csv_logger, resumed_loggers
 from dislab.errors import InputError, TrainingError, cannot_write
@@ -187,6 +188,8 @@ class TrainingCLI(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """The trainer, with the run folder made and its loggers in place."""
         config = self.config_init[self.subcommand]
+        if self.subcommand == "fit":
+            check_optimizer(cast("Objective", self.model))
         settings = config["trainer"]
         if settings.get("enable_progress_bar") is None:
             kwargs["enable_progress_bar"] = sys.stdout.isatty()

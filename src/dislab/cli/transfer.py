@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
@@ -23,6 +23,9 @@ are those of the factors. An array values_NAME holds the values of factor NAME, 
 conditions of scenarios refer to: numbers in its unit, or texts for a kind; without it they are the
 numbers 0, 1, 2, …."""
 
+_OF_RUNS: Final = {"batch_size": 256, "reconstructions": 8}
+"""What the options that go with runs are unless given; codes in a file need no encoding."""
+
 
 def run(args: list[str]) -> int:
     """Prints transfer scores and returns the exit status.
@@ -38,16 +41,29 @@ def run(args: list[str]) -> int:
     if bool(options.runs) == bool(options.codes):
         raise InputError("give the folders of runs, or --codes FILE, and not both")
     if options.codes:
+        _refuse_settings_of_runs(options)
         return _score_file(options)
     if options.other or options.json:
         raise InputError(
             "--other and --json go with --codes; a run encodes other data sets by itself, and its "
             "scores are written into its scores.json"
         )
+    for name, value in _OF_RUNS.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
     from dislab.cli import transfer_runs
 
     transfer_runs.score_runs(options)
     return 0
+
+
+def _refuse_settings_of_runs(options: argparse.Namespace) -> None:
+    for name in _OF_RUNS:
+        if (value := getattr(options, name)) is not None:
+            raise InputError(
+                f"--{name} is {value}, and goes with runs; the codes in a file are there already, "
+                "so that nothing is encoded or drawn; leave it out"
+            )
 
 
 def _parser() -> Parser:
@@ -80,14 +96,17 @@ def _parser() -> Parser:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of everything that is drawn")
     parser.add_argument(
-        "--batch_size", type=int, default=256, metavar="N", help="images encoded at a time"
+        "--batch_size",
+        type=int,
+        metavar="N",
+        help=f"of runs only: images encoded at a time ({_OF_RUNS['batch_size']})",
     )
     parser.add_argument(
         "--reconstructions",
         type=int,
-        default=8,
         metavar="N",
-        help="images of each distribution that are drawn with their reconstructions; 0 for none",
+        help="of runs only: images of each distribution that are drawn with their "
+        f"reconstructions ({_OF_RUNS['reconstructions']}); 0 for none",
     )
     parser.add_argument(
         "--other",

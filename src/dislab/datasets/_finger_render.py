@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
-from dislab.datasets._finger_states import BASE, CUBE, LINK, LOWER, TIP
+from dislab.datasets._finger_geometry import BASE, CUBE, LINK, LOWER, TIP
 from dislab.datasets._raycast import (
     FAR,
     NOTHING,

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from dislab.datasets._blocks import Rows
+from dislab.datasets._finger_geometry import Reals
 from dislab.datasets._finger_render import Look, backdrop, render
-from dislab.datasets._finger_states import Reals
 from dislab.datasets._raycast import Camera
 
 VERSION: Final = 1

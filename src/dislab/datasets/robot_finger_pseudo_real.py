@@ -10,7 +10,8 @@ from dislab.datasets import _finger_render as renderer
 from dislab.datasets import _finger_sensor as sensor
 from dislab.datasets._bank import Blocks, Rows
 from dislab.datasets._banked import BankedDataset, Pictures
-from dislab.datasets._finger_states import Reals, feasible, sample, values
+from dislab.datasets._finger_geometry import Reals, feasible
+from dislab.datasets._finger_states import sample, values
 from dislab.factors import FactorSpace, Indices
 
 STATES: Final = 1800

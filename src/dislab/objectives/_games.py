@@ -77,7 +77,11 @@ def values_of_codes(
         categorical: Number of values of each categorical code.
         continuous: Number of continuous codes.
         steps: How many steps.
+
+    Raises:
+        InputError: There is no step.
     """
+    check_at_least("steps", steps, 1)
     return [
         *(torch.arange(float(size)) for size in categorical),
         *(torch.linspace(-1.0, 1.0, steps) for _ in range(continuous)),

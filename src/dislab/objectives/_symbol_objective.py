@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from dislab.base import Draws, Objective, Posterior, SymbolBatch
 from dislab.functional.gaussians import sample
+from dislab.objectives._inputs import check_named, checked_noise, checked_rows, listed
 from dislab.objectives._variational import posterior_of
 
 
@@ -18,12 +19,14 @@ class SymbolObjective(Objective, ABC):
     A concrete class sets the attributes below, and implements `losses`, `encode` and `decode`.
 
     Attributes:
+        symbol_names: Names of the attributes.
         latent_dim: Number of latents.
         symbol_encoder: From descriptions to means and log variances of latents.
         symbol_decoder: From latents to the logits of the attributes.
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
+    symbol_names: tuple[str, ...]
     latent_dim: int
     symbol_encoder: nn.Module
     symbol_decoder: nn.Module
@@ -38,7 +41,12 @@ class SymbolObjective(Objective, ABC):
 
         Args:
             symbol: Which attributes are named, 0 or 1.
+
+        Raises:
+            InputError: There is not one column for each attribute.
         """
+        each = f"of {listed(self.symbol_names)}"
+        symbol = checked_rows(self, "symbol", symbol, len(self.symbol_names), each)
         return posterior_of(self.symbol_encoder(symbol))
 
     def sym2img(
@@ -49,8 +57,14 @@ class SymbolObjective(Objective, ABC):
         Args:
             symbol: Which attributes are named, 0 or 1.
             draws: What `draw` returned for as many.
+
+        Raises:
+            InputError: There is not one column for each attribute, a number is neither 0 nor 1, or
+                the draws are of another number.
         """
-        return self.decode(sample(*self.encode_symbol(symbol), draws["noise"]))
+        said = self.encode_symbol(symbol)
+        check_named("symbol", symbol)
+        return self.decode(sample(*said, checked_noise(self, draws, said.mean)))
 
     def img2sym(
         self, image: Float[Tensor, "batch channel height width"]

@@ -1,48 +1,21 @@
 """Ada-ML-VAE: pairs of images, whose shared latents are multiplied."""
 
-from typing import ClassVar, final
+from typing import final
 
-import torch
-from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
-from torch import Tensor
 
-from dislab.base import (
-    DecoderBuilder,
-    Draws,
-    EncoderBuilder,
-    ImageShape,
-    Objective,
-    PairBatch,
-    Posterior,
-    RegularizerBuilder,
-    Terms,
-    TransitionBatch,
-)
-from dislab.functional.adaptive import (
-    PairDivergence,
-    labelled_latents,
-    pair_divergence,
-    product_of_gaussians,
-    shared_latents,
-)
+from dislab.base import DecoderBuilder, EncoderBuilder, ImageShape, Posterior, RegularizerBuilder
+from dislab.functional.adaptive import PairDivergence, product_of_gaussians
 from dislab.functional.checks import check_at_least
-from dislab.functional.input_noise import InputNoise, check_input_noise, draw_input_noise
+from dislab.functional.input_noise import InputNoise, check_input_noise
 from dislab.functional.likelihoods import Likelihood
-from dislab.objectives._pairs import (
-    SIDES,
-    PairLabels,
-    halves,
-    penalize_pair,
-    sample_pair,
-    seen_pair,
-    share,
-)
-from dislab.objectives._variational import Pixels, build_regularizers, draw_codes, posterior_of
+from dislab.objectives._pair_objective import PairObjective
+from dislab.objectives._pairs import PairLabels
+from dislab.objectives._variational import Pixels, build_regularizers
 
 
 @final
-class AdaMLVAE(Objective):
+class AdaMLVAE(PairObjective):
     """Weak supervision by pairs: shared latents get the precision-weighted mean.
 
     A latent is shared by the two images of a pair where its two posteriors are closer than halfway
@@ -76,8 +49,6 @@ class AdaMLVAE(Objective):
             part refuses its settings.
     """
 
-    batch_types: ClassVar[tuple[type, ...]] = (PairBatch, TransitionBatch)
-
     def __init__(
         self,
         image_shape: ImageShape,
@@ -107,50 +78,11 @@ class AdaMLVAE(Objective):
         self.pixels = Pixels(likelihood)
         self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "AdaMLVAE")
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
-        """Noise and the regularisers' draws for each image, under `first.` and `second.`."""
-        draws: Draws = {}
-        for side in SIDES:
-            own = draw_codes(count, self.latent_dim, self.regularizers, generator)
-            if self.training and any(self.input_noise):
-                own |= draw_input_noise(count, self.image_shape, generator)
-            draws |= {f"{side}.{name}": rows for name, rows in own.items()}
-        return draws
+    def common(self, first: Posterior, second: Posterior) -> Posterior:
+        """Means weighted by precision, and harmonic means of the variances.
 
-    def losses(
-        self, batch: PairBatch | TransitionBatch, draws: Draws, step: Int[Tensor, ""]
-    ) -> Terms:
-        """The mean over both images of reconstruction plus penalties, shared latents averaged.
-
-        The log holds the mean number of `shared` latents, and the sum without auxiliary losses as
-        `objective`.
+        Args:
+            first: Posteriors of the first images.
+            second: Posteriors of the second images.
         """
-        first, second = halves(self.encode(seen_pair(batch, draws, self.input_noise)))
-        shared = shared_latents(pair_divergence(*first, *second, self.kl))
-        if self.labels == "known":
-            shared = labelled_latents(shared, batch.changed)
-        common = product_of_gaussians(*first, *second)
-        first, second = share(first, common, shared), share(second, common, shared)
-        z = sample_pair(first, second, draws)
-        images = torch.cat([batch.image, batch.second])
-        reconstruction = self.pixels(self.decoder(torch.cat(z)), images)
-        penalty, own_losses, terms = penalize_pair(self.regularizers, first, second, z, draws, step)
-        objective = reconstruction + penalty
-        log = {"reconstruction": reconstruction, "shared": shared.float().sum(1).mean(), **terms}
-        return Terms(objective + own_losses, log | {"objective": objective})
-
-    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
-        """The posteriors q(z|x) of single images, in float32 or wider."""
-        return posterior_of(self.encoder(image))
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """Means of the posteriors of single images."""
-        return self.encode(image).mean
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(z))
+        return Posterior(*product_of_gaussians(*first, *second))

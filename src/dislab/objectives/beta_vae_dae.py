@@ -23,6 +23,7 @@ from dislab.functional.feature_distance import feature_distance
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import mean_image
 from dislab.objectives._frozen import Frozen
+from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import posterior_of
 
 Output = Literal["bernoulli", "gaussian"]
@@ -74,6 +75,7 @@ class BetaVAEDAE(Objective):
         self.save_hyperparameters()
         check_at_least("latent_dim", latent_dim, 1)
         check_at_least("beta", beta, 0)
+        self.image_shape = image_shape
         self.latent_dim = latent_dim
         self.beta = beta
         self.likelihood: Output = likelihood
@@ -107,7 +109,7 @@ class BetaVAEDAE(Objective):
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""
-        return posterior_of(self.encoder(image))
+        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
 
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
@@ -119,4 +121,5 @@ class BetaVAEDAE(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images, pixels in [0, 1]."""
+        z = checked_rows(self, "z", z, self.latent_dim, "latent")
         return mean_image(self.decoder(z), self.likelihood)

@@ -15,6 +15,7 @@ from dislab.functional.factor_inputs import normalized
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.ramps import linear_ramp
+from dislab.objectives._inputs import check_positions, checked_rows
 from dislab.objectives._variational import Pixels
 
 
@@ -69,6 +70,7 @@ class BottleneckGenerator(Objective):
             check_at_least(name, value, 0)
         check_at_least("capacity", capacity, start)
         self.names = tuple(factor_names)
+        self.sizes = tuple(factor_sizes)
         self.gamma = gamma
         self.ramp = (start, capacity, steps)
         self.pixels = Pixels(likelihood)
@@ -76,7 +78,7 @@ class BottleneckGenerator(Objective):
         self.scale = nn.Parameter(torch.ones(len(self.names)))
         self.shift = nn.Parameter(torch.full((len(self.names),), -0.5))  # inputs around 0
         self.log_var = nn.Parameter(torch.zeros(len(self.names)))
-        self.register_buffer("last", torch.tensor(factor_sizes) - 1.0, persistent=False)
+        self.register_buffer("last", torch.tensor(self.sizes) - 1.0, persistent=False)
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
         """Standard normal noise."""
@@ -119,16 +121,18 @@ class BottleneckGenerator(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of what comes out of the bottleneck, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(z))
+        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, len(self.names), "factor")))
 
     def generate(
         self, count: int, generator: torch.Generator
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of a bottleneck that tells nothing, pixels in [0, 1]."""
+        check_at_least("count", count, 0)
         return self.decode(self.draw(count, generator)["noise"])
 
     def render(
         self, factors: Int[Tensor, "batch factor"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of factors without noise, pixels in [0, 1]."""
+        check_positions(factors, self.names, self.sizes)
         return self.decode(self.bottleneck(factors).mean)

@@ -22,6 +22,7 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.factor_inputs import one_hot
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._inputs import check_as_many, check_numbers, checked_images, checked_rows
 from dislab.objectives._perceptron import perceptron
 from dislab.objectives._variational import Pixels, posterior_of
 
@@ -85,6 +86,8 @@ class CompositionVAE(Objective):
         check_at_least("latent_dim", latent_dim, 1)
         check_at_least("beta", beta, 0)
         self.actions = _counted(action_names)
+        self.action_names = tuple(action_names)
+        self.image_shape = image_shape
         self.latent_dim = latent_dim
         self.mixing: Mixing = mixing
         self.beta = beta
@@ -126,7 +129,14 @@ class CompositionVAE(Objective):
             reference: Codes of the reference images.
             transform: Codes of the transform images.
             action: Numbers of the actions.
+
+        Raises:
+            InputError: The codes have other latents than the method, or there are not as many of
+                each.
         """
+        check_as_many({"reference": reference, "transform": transform, "action": action})
+        for name, rows in (("reference", reference), ("transform", transform)):
+            checked_rows(self, name, rows, self.latent_dim, "latent")
         chosen = one_hot(action, self.actions).to(reference.dtype)
         if self.mixing == "interpolation":
             fraction: Tensor = self.mixer(chosen).sigmoid()
@@ -146,13 +156,18 @@ class CompositionVAE(Objective):
             reference: Images to change, pixels in [0, 1].
             transform: Images to take a factor from, likewise.
             action: Numbers of the actions.
+
+        Raises:
+            InputError: The images have another shape, there are not as many of each, or there is no
+                such action.
         """
+        check_numbers("action", action, self.action_names)
         z = self.mix(self.codes(reference), self.codes(transform), action)
         return self.pixels.mean(self.decoder(z))
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""
-        return posterior_of(self.encoder(image))
+        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
 
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
@@ -167,6 +182,7 @@ class CompositionVAE(Objective):
 
         Such a composition asks for the reference itself, whatever the action.
         """
+        z = checked_rows(self, "z", z, self.latent_dim, "latent")
         first = torch.zeros(len(z), dtype=torch.int64, device=z.device)
         return self.pixels.mean(self.decoder(self.mix(z, z, first)))
 

@@ -23,6 +23,7 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.clamping import clamp_to_mean
 from dislab.functional.gaussians import sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import (
     Pixels,
     build_regularizers,
@@ -85,6 +86,7 @@ class DCIGN(Objective):
         self.save_hyperparameters()
         _check_groups(group_names, latents)
         check_at_least("strength", strength, 0)
+        self.image_shape = image_shape
         self.latent_dim = sum(latents.values())
         self.strength = strength
         self.encoder = encoder(image_shape, 2 * self.latent_dim)
@@ -117,7 +119,7 @@ class DCIGN(Objective):
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""
-        return posterior_of(self.encoder(image))
+        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
 
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
@@ -129,7 +131,7 @@ class DCIGN(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(z))
+        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))
 
 
 def _check_groups(group_names: tuple[str, ...], latents: dict[str, int]) -> None:

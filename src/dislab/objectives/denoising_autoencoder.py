@@ -20,6 +20,7 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.occlusion import occlude
 from dislab.functional.precision import widen
+from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import Pixels
 
 
@@ -60,6 +61,8 @@ class DenoisingAutoencoder(Objective):
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
         check_at_least("bottleneck", bottleneck, 1)
+        self.image_shape = image_shape
+        self.bottleneck = bottleneck
         self.pixels = Pixels(likelihood)
         self.encoder = encoder(image_shape, bottleneck)
         self.decoder = decoder(bottleneck, image_shape)
@@ -78,13 +81,15 @@ class DenoisingAutoencoder(Objective):
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
         """The bottleneck's outputs for images with nothing hidden, in float32 or wider."""
-        return widen(self.encoder(image))
+        return widen(self.encoder(checked_images(self, image, self.image_shape)))
 
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of codes, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(z))
+        return self.pixels.mean(
+            self.decoder(checked_rows(self, "z", z, self.bottleneck, "feature"))
+        )
 
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]

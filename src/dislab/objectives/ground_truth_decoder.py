@@ -11,6 +11,7 @@ from dislab.base import DecoderBuilder, Draws, ImageBatch, ImageShape, Objective
 from dislab.errors import InputError, suggestion
 from dislab.functional.factor_inputs import factor_inputs
 from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._inputs import check_positions, checked_rows
 from dislab.objectives._variational import Pixels
 
 
@@ -53,11 +54,12 @@ class GroundTruthDecoder(Objective):
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
+        self.names = tuple(factor_names)
         self.sizes = tuple(factor_sizes)
         self.one_hot = [_number(name, factor_names) for name in one_hot]
         self.pixels = Pixels(likelihood)
-        inputs = sum(size if i in self.one_hot else 1 for i, size in enumerate(self.sizes))
-        self.decoder = decoder(inputs, image_shape)
+        self.inputs = sum(size if i in self.one_hot else 1 for i, size in enumerate(self.sizes))
+        self.decoder = decoder(self.inputs, image_shape)
         self.register_buffer("last", torch.tensor(self.sizes) - 1.0, persistent=False)
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
@@ -85,12 +87,15 @@ class GroundTruthDecoder(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of factor inputs, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(z))
+        return self.pixels.mean(
+            self.decoder(checked_rows(self, "z", z, self.inputs, "factor or value"))
+        )
 
     def render(
         self, factors: Int[Tensor, "batch factor"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of factors, pixels in [0, 1]."""
+        check_positions(factors, self.names, self.sizes)
         return self.decode(self._inputs(factors))
 
     def _inputs(self, factors: Int[Tensor, "batch factor"]) -> Float[Tensor, "batch inputs"]:

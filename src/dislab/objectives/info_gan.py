@@ -9,30 +9,16 @@ from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
 from torch.func import functional_call
 
-from dislab.base import (
-    DecoderBuilder,
-    Draws,
-    EncoderBuilder,
-    ImageBatch,
-    ImageShape,
-    Objective,
-    Terms,
-)
+from dislab.base import DecoderBuilder, Draws, EncoderBuilder, ImageBatch, ImageShape, Terms
 from dislab.functional.checks import check_betas
 from dislab.functional.games import discriminator_loss, generator_loss
-from dislab.functional.latent_codes import draw_codes, read_codes, recovered
-from dislab.functional.precision import widen
-from dislab.objectives._games import (
-    check_codes,
-    code_outputs,
-    images_of_codes,
-    images_of_draws,
-    values_of_codes,
-)
+from dislab.functional.latent_codes import draw_codes, recovered
+from dislab.objectives._game_objective import GameObjective
+from dislab.objectives._games import check_codes, code_outputs, images_of_draws
 
 
 @final
-class InfoGAN(Objective):
+class InfoGAN(GameObjective):
     """InfoGAN: a generator whose codes can be read back from its images.
 
     The critic's first output judges images, the others are the parameters of Q(c|x), so that Q
@@ -91,6 +77,7 @@ class InfoGAN(Objective):
         }
         check_codes(noise_dim, categorical, continuous, {**rates, **weights})
         check_betas(betas)
+        self.image_shape = image_shape
         self.noise_dim = noise_dim
         self.categorical = tuple(categorical)
         self.continuous = continuous
@@ -131,29 +118,6 @@ class InfoGAN(Objective):
             "information/continuous": bounds.continuous,
         }
         return Terms(loss, log)
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """What Q reads: value numbers of the categorical codes, then means of the others."""
-        outputs = widen(self.critic(image))
-        return read_codes(outputs[:, 1:], self.categorical, self.continuous)
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Images of codes, as `codes` returns them, generated without noise."""
-        return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
-
-    def generate(
-        self, count: int, generator: torch.Generator
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Images of noise and codes from their prior, pixels in [0, 1]."""
-        return images_of_draws(self.generator, self.draw(count, generator), self.categorical)
-
-    def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
-        """All values of each categorical code, then steps from −1 to 1 for each continuous one."""
-        return values_of_codes(self.categorical, self.continuous, steps)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The generator's and the critic's parameters with their learning rates."""

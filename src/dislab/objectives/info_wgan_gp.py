@@ -10,30 +10,17 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.optim import Optimizer
 
-from dislab.base import (
-    DecoderBuilder,
-    Draws,
-    EncoderBuilder,
-    ImageBatch,
-    ImageShape,
-    Objective,
-    Terms,
-)
+from dislab.base import DecoderBuilder, Draws, EncoderBuilder, ImageBatch, ImageShape, Terms
 from dislab.functional.checks import check_at_least, check_betas
 from dislab.functional.games import gradient_penalty
-from dislab.functional.latent_codes import draw_codes, read_codes, recovered
+from dislab.functional.latent_codes import draw_codes, recovered
 from dislab.functional.precision import widen
-from dislab.objectives._games import (
-    check_codes,
-    code_outputs,
-    images_of_codes,
-    images_of_draws,
-    values_of_codes,
-)
+from dislab.objectives._game_objective import GameObjective
+from dislab.objectives._games import check_codes, code_outputs, images_of_draws
 
 
 @final
-class InfoWGANGP(Objective):
+class InfoWGANGP(GameObjective):
     """InfoGAN's codes in a Wasserstein game with gradient penalty.
 
     The critic learns in every step, the generator in each `critic_steps`-th one; optimiser steps
@@ -88,6 +75,7 @@ class InfoWGANGP(Objective):
         )
         check_at_least("critic_steps", critic_steps, 1)
         check_betas(betas)
+        self.image_shape = image_shape
         self.noise_dim = noise_dim
         self.categorical = tuple(categorical)
         self.continuous = continuous
@@ -138,29 +126,6 @@ class InfoWGANGP(Objective):
             "information/continuous": told.continuous,
         }
         return Terms(generates + criticises, log)
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """What Q reads: value numbers of the categorical codes, then means of the others."""
-        outputs = widen(self.critic(image))
-        return read_codes(outputs[:, 1:], self.categorical, self.continuous)
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Images of codes, as `codes` returns them, generated without noise."""
-        return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
-
-    def generate(
-        self, count: int, generator: torch.Generator
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Images of noise and codes from their prior, pixels in [0, 1]."""
-        return images_of_draws(self.generator, self.draw(count, generator), self.categorical)
-
-    def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
-        """All values of each categorical code, then steps from −1 to 1 for each continuous one."""
-        return values_of_codes(self.categorical, self.continuous, steps)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The generator's and the critic's parameters, trained alike."""

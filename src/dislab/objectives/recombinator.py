@@ -9,10 +9,18 @@ from torch import Tensor
 
 from dislab.base import Draws, ImageShape, Objective, Posterior, SymbolBatch, Terms
 from dislab.errors import InputError
+from dislab.functional.checks import check_choice
 from dislab.functional.collectives import gather_rows, own_rows
 from dislab.functional.gaussians import kl_between, sample
 from dislab.functional.symbols import OPERATORS, factor_of_each, recombination
 from dislab.objectives._frozen import Frozen
+from dislab.objectives._inputs import (
+    check_as_many,
+    check_named,
+    check_numbers,
+    checked_noise,
+    checked_rows,
+)
 from dislab.objectives._symbol_networks import OperatorNetwork
 from dislab.objectives.scan import SCAN
 
@@ -90,7 +98,8 @@ class Recombinator(Objective):
         """KL(q(z|image) ‖ q(z|result)) of concepts whose result describes the image."""
         other = own_rows(gather_rows(batch.symbol).roll(1, 0))
         made = recombination(batch.symbol, other, self.factor, draws["lot"], draws["operator"])
-        result = self.recombine(*made)
+        encode = self.concepts.encode_symbol
+        result = self.network(encode(made.first), encode(made.second), made.operator)
         apart = kl_between(*self.encode(batch.image), *result).sum(1)
         log = {}
         for number, name in enumerate(OPERATORS):
@@ -110,9 +119,17 @@ class Recombinator(Objective):
             first: The first concepts, which attributes they name, 0 or 1.
             second: The second ones.
             operator: Numbers of the operators: 0 is AND, 1 IN COMMON, 2 IGNORE.
+
+        Raises:
+            InputError: There is not one column for each attribute, not as many rows of each, a
+                number of a concept is neither 0 nor 1, or there is no such operator.
         """
         encode = self.concepts.encode_symbol
-        return self.apply_operator(encode(first), encode(second), operator)
+        check_as_many({"first": first, "second": second, "operator": operator})
+        said = encode(first), encode(second)
+        check_named("first", first)
+        check_named("second", second)
+        return self.apply_operator(*said, operator)
 
     def apply_operator(
         self, first: Posterior, second: Posterior, operator: Int[Tensor, " batch"]
@@ -123,7 +140,15 @@ class Recombinator(Objective):
             first: The first concepts.
             second: The second ones.
             operator: Numbers of the operators.
+
+        Raises:
+            InputError: The concepts have other latents than SCAN, there are not as many of each, or
+                there is no such operator.
         """
+        check_as_many({"first": first.mean, "second": second.mean, "operator": operator})
+        for name, one in (("first", first), ("second", second)):
+            checked_rows(self, name, one.mean, self.concepts.latent_dim, "latent")
+        check_numbers("operator", operator, OPERATORS)
         outputs: Posterior = self.network(first, second, operator)
         return outputs
 
@@ -141,9 +166,15 @@ class Recombinator(Objective):
             second: The second ones.
             operator: What is done with them.
             draws: What `draw` returned for as many.
+
+        Raises:
+            InputError: The concepts are not as `recombine` takes them, there is no such operator,
+                or the draws are of another number.
         """
+        check_choice("operator", operator, OPERATORS)
         number = torch.full((len(first),), OPERATORS.index(operator), device=first.device)
-        return self.decode(sample(*self.recombine(first, second, number), draws["noise"]))
+        result = self.recombine(first, second, number)
+        return self.decode(sample(*result, checked_noise(self, draws, result.mean)))
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x) of the vision model."""

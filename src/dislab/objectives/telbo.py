@@ -21,6 +21,7 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
+from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._perceptron import perceptron
 from dislab.objectives._symbol_networks import (
     AttributeExperts,
@@ -79,6 +80,8 @@ class TELBO(SymbolObjective):
         self.save_hyperparameters()
         check_at_least("latent_dim", latent_dim, 1)
         symbols = count_symbols(symbol_names, "TELBO")
+        self.image_shape = image_shape
+        self.symbol_names = tuple(symbol_names)
         self.latent_dim = latent_dim
         self.joint_decoders = joint_decoders
         self.pixels = Pixels(likelihood)
@@ -129,10 +132,10 @@ class TELBO(SymbolObjective):
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x) of images alone, in float32 or wider."""
-        return posterior_of(self.encoder(image))
+        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
 
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(z))
+        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))

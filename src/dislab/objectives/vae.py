@@ -22,6 +22,7 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import sample
 from dislab.functional.input_noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.functional.likelihoods import Likelihood
+from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import (
     Pixels,
     build_regularizers,
@@ -106,7 +107,7 @@ class VAE(Objective):
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""
-        return posterior_of(self.encoder(image))
+        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
 
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
@@ -118,4 +119,4 @@ class VAE(Objective):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(z))
+        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))

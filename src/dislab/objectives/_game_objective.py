@@ -1,0 +1,62 @@
+"""What the games whose images tell their codes have in common."""
+
+from abc import ABC
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Decoder, Encoder, ImageShape, Objective
+from dislab.functional.checks import check_at_least
+from dislab.functional.latent_codes import read_codes
+from dislab.functional.precision import widen
+from dislab.objectives._games import images_of_codes, images_of_draws, values_of_codes
+from dislab.objectives._inputs import checked_images, checked_rows
+
+
+class GameObjective(Objective, ABC):
+    """A generator of images from noise and codes, and a critic that also reads the codes.
+
+    A concrete class sets the attributes below, and implements `draw` and `losses`.
+
+    Attributes:
+        image_shape: Channels, height and width.
+        noise_dim: Length of the noise.
+        categorical: Number of values of each categorical code.
+        continuous: Number of continuous codes.
+        generator: From noise, one-hot codes and continuous codes to the logits of images.
+        critic: From images to what judges them, then the parameters of Q(c|x).
+    """
+
+    image_shape: ImageShape
+    noise_dim: int
+    categorical: tuple[int, ...]
+    continuous: int
+    generator: Decoder
+    critic: Encoder
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """What Q reads: value numbers of the categorical codes, then means of the others."""
+        outputs = widen(self.critic(checked_images(self, image, self.image_shape)))
+        return read_codes(outputs[:, 1:], self.categorical, self.continuous)
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of codes, as `codes` returns them, generated without noise."""
+        codes = len(self.categorical) + self.continuous
+        z = checked_rows(self, "z", z, codes, "code")
+        return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
+
+    def generate(
+        self, count: int, generator: torch.Generator
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of noise and codes from their prior, pixels in [0, 1]."""
+        check_at_least("count", count, 0)
+        return images_of_draws(self.generator, self.draw(count, generator), self.categorical)
+
+    def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
+        """All values of each categorical code, then steps from −1 to 1 for each continuous one."""
+        return values_of_codes(self.categorical, self.continuous, steps)

@@ -1,0 +1,124 @@
+"""What the methods that learn from pairs of images have in common."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from dislab.base import (
+    Decoder,
+    Draws,
+    Encoder,
+    ImageShape,
+    Objective,
+    PairBatch,
+    Posterior,
+    Terms,
+    TransitionBatch,
+)
+from dislab.functional.adaptive import (
+    PairDivergence,
+    labelled_latents,
+    pair_divergence,
+    shared_latents,
+)
+from dislab.functional.input_noise import InputNoise, draw_input_noise
+from dislab.objectives._inputs import checked_images, checked_rows
+from dislab.objectives._pairs import (
+    SIDES,
+    PairLabels,
+    halves,
+    penalize_pair,
+    sample_pair,
+    seen_pair,
+    share,
+)
+from dislab.objectives._variational import Pixels, draw_codes, posterior_of
+
+
+class PairObjective(Objective, ABC):
+    """A method that finds the latents which two images share, and gives both a common posterior.
+
+    A concrete class sets the attributes below, and implements `common`.
+
+    Attributes:
+        image_shape: Channels, height and width.
+        latent_dim: Number of latents.
+        kl: How far apart two posteriors are.
+        labels: Whether the batch tells which factors changed.
+        input_noise: Standard deviations of the noise that the encoder alone sees.
+        encoder: From images to means and log variances of latents.
+        decoder: From latents to the parameters of the likelihood.
+        pixels: The likelihood.
+        regularizers: The regularisers by name.
+    """
+
+    batch_types: ClassVar[tuple[type, ...]] = (PairBatch, TransitionBatch)
+    image_shape: ImageShape
+    latent_dim: int
+    kl: PairDivergence
+    labels: PairLabels
+    input_noise: InputNoise
+    encoder: Encoder
+    decoder: Decoder
+    pixels: Pixels
+    regularizers: nn.ModuleDict
+
+    @abstractmethod
+    def common(self, first: Posterior, second: Posterior) -> Posterior:
+        """The posteriors that two images have in common where they share a latent.
+
+        Args:
+            first: Posteriors of the first images.
+            second: Posteriors of the second images.
+        """
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """Noise and the regularisers' draws for each image, under `first.` and `second.`."""
+        draws: Draws = {}
+        for side in SIDES:
+            own = draw_codes(count, self.latent_dim, self.regularizers, generator)
+            if self.training and any(self.input_noise):
+                own |= draw_input_noise(count, self.image_shape, generator)
+            draws |= {f"{side}.{name}": rows for name, rows in own.items()}
+        return draws
+
+    def losses(
+        self, batch: PairBatch | TransitionBatch, draws: Draws, step: Int[Tensor, ""]
+    ) -> Terms:
+        """The mean over both images of reconstruction plus penalties, shared latents in common.
+
+        The log holds the mean number of `shared` latents, and the sum without auxiliary losses as
+        `objective`.
+        """
+        first, second = halves(self.encode(seen_pair(batch, draws, self.input_noise)))
+        shared = shared_latents(pair_divergence(*first, *second, self.kl))
+        if self.labels == "known":
+            shared = labelled_latents(shared, batch.changed)
+        common = self.common(first, second)
+        first, second = share(first, common, shared), share(second, common, shared)
+        z = sample_pair(first, second, draws)
+        images = torch.cat([batch.image, batch.second])
+        reconstruction = self.pixels(self.decoder(torch.cat(z)), images)
+        penalty, own_losses, terms = penalize_pair(self.regularizers, first, second, z, draws, step)
+        objective = reconstruction + penalty
+        log = {"reconstruction": reconstruction, "shared": shared.float().sum(1).mean(), **terms}
+        return Terms(objective + own_losses, log | {"objective": objective})
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x) of single images, in float32 or wider."""
+        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the posteriors of single images."""
+        return self.encode(image).mean
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images, pixels in [0, 1]."""
+        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))

@@ -1,0 +1,228 @@
+"""What a trained method is given from Python ends with a message where it makes no sense."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from dislab.base import Objective, Posterior
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.objectives import (
+    JMVAE,
+    SCAN,
+    TELBO,
+    VAE,
+    AdaGVAE,
+    AdaMLVAE,
+    BottleneckGenerator,
+    CompositionVAE,
+    DenoisingAutoencoder,
+    GroundTruthDecoder,
+    InfoGAN,
+    InfoWGANGP,
+    Recombinator,
+)
+from dislab.objectives._inputs import (
+    check_named,
+    check_numbers,
+    check_positions,
+    checked_images,
+    checked_noise,
+    checked_rows,
+    listed,
+)
+from dislab.regularizers import KL
+
+SHAPE = (1, 8, 8)
+NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
+NAMES = ("x=low", "x=high", "y=low")
+FACTORS: tuple[Any, ...] = (SHAPE, ("hue", "size"), (4, 3), NETWORKS[1])
+GAME: tuple[Any, ...] = (SHAPE, NETWORKS[1], NETWORKS[0], 5, (3,), 1)
+DRAW = torch.Generator().manual_seed(0)
+
+
+def vae() -> VAE:
+    return VAE(SHAPE, 16, 4, *NETWORKS, {"kl": KL})
+
+
+@pytest.fixture
+def scan(save: Callable[[Objective, str], str]) -> SCAN:
+    return SCAN(SHAPE, NAMES, save(vae(), "vision"))
+
+
+def unhooked(method: Any) -> Any:
+    """A method as users call it, without the checks of the tests' import hook."""
+    function = method.__func__
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
+
+
+WITH_BOTH: dict[str, Callable[[], Objective]] = {
+    "VAE": vae,
+    "AdaGVAE": lambda: AdaGVAE(SHAPE, 16, 4, *NETWORKS, {"kl": KL}),
+    "AdaMLVAE": lambda: AdaMLVAE(SHAPE, 16, 4, *NETWORKS, {"kl": KL}),
+    "CompositionVAE": lambda: CompositionVAE(SHAPE, ("a", "b"), 4, *NETWORKS),
+    "DenoisingAutoencoder": lambda: DenoisingAutoencoder(SHAPE, *NETWORKS, bottleneck=4),
+    "InfoGAN": lambda: InfoGAN(SHAPE, NETWORKS[1], NETWORKS[0], 5, (3, 3), 2),
+    "InfoWGANGP": lambda: InfoWGANGP(SHAPE, NETWORKS[1], NETWORKS[0], 5, (3, 3), 2),
+    "JMVAE": lambda: JMVAE(SHAPE, NAMES, 4, *NETWORKS),
+    "TELBO": lambda: TELBO(SHAPE, NAMES, 4, *NETWORKS),
+}
+
+
+@pytest.mark.parametrize("name", WITH_BOTH)
+def test_images_and_codes_of_another_shape(name: str) -> None:
+    model = WITH_BOTH[name]()
+    message = rf"images have shape \(2, 3, 8, 8\); {name} was made for a batch of 1×8×8: channels"
+    with pytest.raises(InputError, match=message):
+        model.codes(torch.rand(2, 3, 8, 8))
+    with pytest.raises(InputError, match=r"z has shape \(2, 5\); .* rows with 4 numbers, one for"):
+        model.decode(torch.rand(2, 5))
+
+
+@pytest.mark.parametrize("name", WITH_BOTH)
+def test_no_images_have_no_codes_and_no_codes_no_images(name: str) -> None:
+    model = WITH_BOTH[name]()
+    assert model.codes(torch.rand(0, *SHAPE)).shape == (0, 4)
+    assert model.decode(torch.rand(0, 4)).shape == (0, *SHAPE)
+
+
+def test_images_of_another_rank_or_kind() -> None:
+    model = vae()
+    images = torch.rand(2, *SHAPE)
+    assert checked_images(model, images, list(SHAPE)) is images
+    with pytest.raises(
+        InputError, match=r"images have shape \(1, 8, 8\); VAE was made for a batch"
+    ):
+        checked_images(model, images[0], SHAPE)
+    allowed = r"it holds pixels in \[0, 1\] as torch\.float32, like the weights"
+    with pytest.raises(InputError, match=rf"images is torch\.uint8; {allowed}$"):
+        checked_images(model, images.to(torch.uint8), SHAPE)
+    with pytest.raises(InputError, match=rf"{allowed}: pass images\.to\(torch\.float32\)$"):
+        checked_images(model, images.double(), SHAPE)
+    with pytest.raises(InputError, match=r"z is torch\.int64; it holds real numbers"):
+        checked_rows(model, "z", torch.zeros(2, 4, dtype=torch.int64), 4, "latent")
+    with pytest.raises(InputError, match=r"z has shape \(4,\); .* 1 number, one for each latent"):
+        checked_rows(model, "z", torch.zeros(4), 1, "latent")
+
+
+def test_the_kind_of_number_is_that_of_the_weights_however_they_came_by_it() -> None:
+    model = nn.Sequential(vae()).double()
+    assert model(torch.rand(2, *SHAPE).double()).dtype == torch.float64
+    with pytest.raises(InputError, match=r"images is torch\.float32; .*torch\.float64"):
+        vae().double().codes(torch.rand(2, *SHAPE))
+    with torch.autocast("cpu", torch.bfloat16):
+        half = torch.rand(2, *SHAPE, dtype=torch.bfloat16)
+        assert vae().codes(half).dtype == torch.float32
+
+
+@pytest.mark.parametrize("name", ["JMVAE", "TELBO", "SCAN"])
+def test_descriptions_that_are_none(name: str, scan: SCAN) -> None:
+    model: Any = scan if name == "SCAN" else WITH_BOTH[name]()
+    draws = model.draw(2, DRAW)
+    columns = r"symbol has shape \(2, 4\); .* 3 numbers, one for each of x=low, x=high, y=low"
+    for method in (model.encode_symbol, partial(model.sym2img, draws=draws)):
+        with pytest.raises(InputError, match=columns):
+            method(torch.zeros(2, 4))
+    with pytest.raises(InputError, match=r"images have shape \(2, 1, 4, 4\)"):
+        model.img2sym(torch.rand(2, 1, 4, 4))
+    for wrong in (0.5, 2.0, float("nan")):
+        with pytest.raises(InputError, match=f"symbol holds {wrong:g}; an attribute is named by 1"):
+            model.sym2img(torch.tensor([[0, wrong, 1], [1, 0, 0]]), draws)
+    found = r"draws has noise of shape \(2, 4\), and \(3, 4\) is asked for; pass what \w+\.draw\(3,"
+    with pytest.raises(InputError, match=found):
+        model.sym2img(torch.zeros(3, 3), draws)
+    with pytest.raises(InputError, match="draws has no noise"):
+        model.sym2img(torch.zeros(3, 3), {})
+    nothing = model.sym2img(torch.zeros(0, 3), model.draw(0, DRAW))
+    assert nothing.shape == (0, *SHAPE)
+    assert model.img2sym(nothing).shape == (0, 3)
+
+
+def test_concepts_that_cannot_be_recombined(
+    scan: SCAN, save: Callable[[Objective, str], str]
+) -> None:
+    model = Recombinator(SHAPE, NAMES, save(scan, "scan"))
+    two, draws = torch.eye(3)[:2], model.draw(2, DRAW)
+    operator = torch.tensor([0, 2])
+    with pytest.raises(InputError, match="as many rows of each: first has 2, second has 1, opera"):
+        unhooked(model.recombine)(model, two, two[:1], operator)
+    with pytest.raises(InputError, match=r"symbol has shape \(2, 2\); .* x=low, x=high, y=low"):
+        unhooked(model.recombine)(model, two, two[:, :2], operator)
+    with pytest.raises(InputError, match="second holds 3; an attribute is named by 1"):
+        model.recombine(two, 3 * two, operator)
+    with pytest.raises(InputError, match="operator holds 3; it runs from 0 to 2: and, in_common, "):
+        model.recombine(two, two, operator + 1)
+    latents = Posterior(torch.zeros(2, 3), torch.zeros(2, 3))
+    with pytest.raises(
+        InputError, match=r"first has shape \(2, 3\); .* 4 numbers, one for each la"
+    ):
+        model.apply_operator(latents, latents, operator)
+    wrong: Any = "ignroe"
+    with pytest.raises(InputError, match=r"operator is 'ignroe'.*did you mean ignore"):
+        unhooked(model.recombined_images)(model, two, two, wrong, draws)
+    with pytest.raises(
+        InputError, match=r"draws has noise of shape \(2, 4\), and \(1, 4\) is asked"
+    ):
+        model.recombined_images(two[:1], two[:1], "and", draws)
+
+
+def test_compositions_of_images_that_do_not_go_together() -> None:
+    model = CompositionVAE(SHAPE, ("take hue", "take size"), 4, *NETWORKS)
+    images, action = torch.rand(2, *SHAPE), torch.tensor([0, 1])
+    with pytest.raises(
+        InputError, match="action holds 2; it runs from 0 to 1: take hue, take size"
+    ):
+        model.compose(images, images, action + 1)
+    with pytest.raises(InputError, match="reference has 2, transform has 1, action has 2"):
+        unhooked(model.mix)(model, torch.zeros(2, 4), torch.zeros(1, 4), action)
+    with pytest.raises(InputError, match=r"images have shape \(2, 3, 8, 8\)"):
+        unhooked(model.compose)(model, images, images.expand(2, 3, 8, 8), action)
+    with pytest.raises(InputError, match=r"transform has shape \(2, 3\); .* 4 numbers"):
+        unhooked(model.mix)(model, torch.zeros(2, 4), torch.zeros(2, 3), action)
+
+
+@pytest.mark.parametrize("method", [GroundTruthDecoder, BottleneckGenerator])
+def test_factors_that_no_image_has(method: Any) -> None:
+    model = method(*FACTORS)
+    assert model.render(torch.tensor([[3, 2], [0, 0]])).shape == (2, *SHAPE)
+    with pytest.raises(
+        InputError, match="factors holds 3 for size, whose value numbers run from 0"
+    ):
+        model.render(torch.tensor([[3, 2], [0, 3]]))
+    with pytest.raises(InputError, match=r"of shape \(1, 3\); .* number for each of hue, size"):
+        model.render(torch.tensor([[0, 0, 0]]))
+    with pytest.raises(InputError, match=r"z has shape \(2, 3\); .* 2 numbers"):
+        model.decode(torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("method", [InfoGAN, InfoWGANGP])
+def test_numbers_of_images_and_steps(method: Any) -> None:
+    model = method(*GAME)
+    assert model.generate(0, DRAW).shape == (0, *SHAPE)
+    for one in (model, BottleneckGenerator(*FACTORS)):
+        with pytest.raises(InputError, match="count is -1; it must be a finite number of at least"):
+            one.generate(-1, DRAW)
+    with pytest.raises(InputError, match="steps is 0; it must be a finite number of at least 1"):
+        model.code_values(0)
+
+
+def test_whole_numbers_and_names() -> None:
+    for wrong in (torch.tensor([1.0]), torch.tensor([[1]]), torch.tensor([True])):
+        with pytest.raises(
+            InputError, match=r"action is torch\.\w+ of shape .*one whole number an"
+        ):
+            check_numbers("action", wrong, ("a", "b"))
+        with pytest.raises(InputError, match=r"factors is torch\.\w+ of shape .* each of a, b"):
+            check_positions(wrong, ("a", "b"), (2, 2))
+    check_numbers("action", torch.tensor([], dtype=torch.int64), ("a",))
+    check_named("symbol", torch.zeros(0, 3))
+    noise: Tensor = torch.zeros(2, 4)
+    assert checked_noise(vae(), {"noise": noise}, noise) is noise
+    assert listed([str(number) for number in range(10)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
