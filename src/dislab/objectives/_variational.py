@@ -103,11 +103,12 @@ def penalize(
     step: Int[Tensor, ""],
 ) -> Penalties:
     """The sums of all penalties and of all auxiliary losses; terms under `regulariser/term`."""
-    total, own_losses = z.new_zeros(()), z.new_zeros(())
+    total: Tensor | None = None
+    own_losses = z.new_zeros(())
     terms: dict[str, Tensor] = {}
     for name, regularizer in regularizers.items():
         penalty, auxiliary, own = regularizer(posterior, z, under(name, draws), step)
-        total = total + penalty
+        total = penalty if total is None else total + penalty
         own_losses = own_losses if auxiliary is None else own_losses + auxiliary
         terms |= {f"{name}/{key}": value for key, value in own.items()}
     return Penalties(total, own_losses, terms)
