@@ -44,6 +44,8 @@ class InnerLoop(_TrainingEpochLoop):
         steps: Every how many optimiser steps Lightning takes part at least.
     """
 
+    automatic_optimization: QuickOptimization
+
     def __init__(self, loop: _TrainingEpochLoop, steps: int) -> None:
         super().__init__(loop.trainer, loop.min_steps, loop.max_steps)
         self.__dict__.update(loop.__dict__)  # the data of validation are attached to it already

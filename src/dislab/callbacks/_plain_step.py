@@ -30,11 +30,11 @@ def is_plain(trainer: pl.Trainer) -> bool:
     Args:
         trainer: The trainer at work.
     """
-    method = type(trainer.lightning_module)
+    method, profiler = type(trainer.lightning_module), getattr(trainer, "profiler", None)
     return (
         type(trainer.precision_plugin) is Precision
         and type(trainer.strategy) is SingleDeviceStrategy
-        and type(trainer.profiler) is PassThroughProfiler
+        and type(profiler) is PassThroughProfiler
         and trainer.lightning_module.automatic_optimization
         and all(getattr(method, name) is getattr(Objective, name) for name in _ADDITIONS)
     )
