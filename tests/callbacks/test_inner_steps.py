@@ -293,6 +293,20 @@ def test_an_objective_that_follows_batches_hears_of_each(
     assert zeros == list(range(15))
 
 
+@pytest.mark.parametrize("inner", [1, 5])
+def test_an_optimiser_may_evaluate_the_loss_itself(inner: int, tmp_path: Path) -> None:
+    def model() -> VAE:
+        torch.manual_seed(0)
+        encoder, decoder = partial(MLPEncoder, hidden=(4,)), partial(MLPDecoder, hidden=(4,))
+        optimizer = partial(torch.optim.LBFGS, lr=1e-3, max_iter=2)
+        return VAE((1, 64, 64), 900, 3, encoder, decoder, {"kl": KL}, optimizer=optimizer)
+
+    settings: Any = {"max_steps": 10, "gradient_clip_val": None}
+    plain, _, _ = fitted(tmp_path / "plain", None, model=model(), **settings)
+    quick, _, _ = fitted(tmp_path / "quick", inner, model=model(), **settings)
+    assert_equal(plain["state_dict"], quick["state_dict"])
+
+
 def test_a_profiler_sees_the_parts_of_a_step(tmp_path: Path) -> None:
     profiler = SimpleProfiler(dirpath=tmp_path, filename="times")
     fitted(tmp_path / "run", 1, max_steps=10, profiler=profiler)

@@ -1,5 +1,6 @@
 """A training step without Lightning's way to its parts."""
 
+import inspect
 from typing import Any, Final, cast
 
 import lightning.pytorch as pl
@@ -25,7 +26,7 @@ _ADDITIONS: Final = (
 
 
 def is_plain(trainer: pl.Trainer) -> bool:
-    """Whether neither precision, strategy, profiler nor objective add to the parts of a step.
+    """Whether neither precision, strategy, profiler, optimiser nor objective add to a step.
 
     Args:
         trainer: The trainer at work.
@@ -36,6 +37,7 @@ def is_plain(trainer: pl.Trainer) -> bool:
         and type(trainer.strategy) is SingleDeviceStrategy
         and type(profiler) is PassThroughProfiler
         and trainer.lightning_module.automatic_optimization
+        and not _evaluates_by_itself(trainer.optimizers[0])
         and all(getattr(method, name) is getattr(Objective, name) for name in _ADDITIONS)
     )
 
@@ -91,6 +93,12 @@ class PlainStep:
         optimizer.step()
         module.steps.add_(1)
         return loss.detach()
+
+
+def _evaluates_by_itself(optimizer: Optimizer) -> bool:
+    """Whether an update needs to evaluate the loss itself, as that of L-BFGS does."""
+    closure = inspect.signature(type(optimizer).step).parameters.get("closure")
+    return closure is not None and closure.default is inspect.Parameter.empty
 
 
 def _drop_gradients(optimizer: Optimizer) -> None:
