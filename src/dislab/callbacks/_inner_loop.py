@@ -1,8 +1,7 @@
 """Lightning's loop over training batches, with steps that it takes no part in."""
 
 import math
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, cast
 
@@ -13,23 +12,12 @@ from torch import Tensor
 
 from dislab.base import Objective
 from dislab.callbacks._plain_step import PlainStep, is_plain
-from dislab.callbacks._quick_optimization import QuickOptimization
 
 _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
 """Hooks that callbacks get in every step."""
 
 _OF_A_BATCH: Final = ("on_train_batch_start", "on_train_batch_end")
 """Hooks that leave every step to Lightning when the objective has one of them."""
-
-_OF_A_STEP: Final = (
-    "on_train_batch_start",
-    "on_before_zero_grad",
-    *_OF_GRADIENTS,
-    "on_train_batch_end",
-    "state_dict",
-    "on_save_checkpoint",
-)
-"""Hooks that callbacks get in Lightning's steps, and in a checkpoint that one of them saves."""
 
 
 class InnerLoop(_TrainingEpochLoop):
@@ -44,16 +32,13 @@ class InnerLoop(_TrainingEpochLoop):
         steps: Every how many optimiser steps Lightning takes part at least.
     """
 
-    automatic_optimization: QuickOptimization
-
     def __init__(self, loop: _TrainingEpochLoop, steps: int) -> None:
         super().__init__(loop.trainer, loop.min_steps, loop.max_steps)
         self.__dict__.update(loop.__dict__)  # the data of validation are attached to it already
-        self.automatic_optimization = QuickOptimization(loop.automatic_optimization)
         self.steps = steps
         self._everyone: list[Callback] | None = None
-        self._of_a_step: list[Callback] = []
         self._of_gradients: list[Callback] = []
+        self._plain: PlainStep | None = None
 
     def on_run_start(self, data_fetcher: _DataFetcher) -> None:
         """Begins an epoch.
@@ -70,31 +55,20 @@ class InnerLoop(_TrainingEpochLoop):
         Args:
             data_fetcher: Hands out the batches.
         """
-        if self.trainer.callbacks != self._everyone:
-            self._look_around()
         if self.steps > 1 and self._can_count(data_fetcher):
+            if self.trainer.callbacks != self._everyone:
+                self._look_around()
             count = int(min(self._uneventful(data_fetcher)))
-            with self._heard_by(self._of_gradients):
+            with self._alone():
                 self._advance_alone(data_fetcher, count)
-        with self._heard_by(self._of_a_step):
-            super().advance(data_fetcher)
+        super().advance(data_fetcher)
 
     def _look_around(self) -> None:
         """Finds out who has to be asked in a step; to ask everyone takes longer than small nets."""
-        self._everyone = everyone = list(self.trainer.callbacks)
-        self._of_a_step = [one for one in everyone if _has_any(one, _OF_A_STEP)]
-        self._of_gradients = [one for one in everyone if _has_any(one, _OF_GRADIENTS)]
-        heard = any(_has_any(one, ("on_before_zero_grad", *_OF_GRADIENTS)) for one in everyone)
-        short = is_plain(self.trainer) and not heard
-        self.automatic_optimization.plain = PlainStep(self.trainer) if short else None
-
-    def _build_kwargs(
-        self, kwargs: "OrderedDict[str, Any]", batch: Any, batch_idx: int
-    ) -> "OrderedDict[str, Any]":
-        """What `training_step` gets, without a look at its signature where that is known."""
-        if self.automatic_optimization.plain is None:
-            return super()._build_kwargs(kwargs, batch, batch_idx)
-        return OrderedDict(batch=batch, batch_idx=batch_idx)
+        self._everyone = list(self.trainer.callbacks)
+        self._of_gradients = [one for one in self._everyone if _follows_gradients(one)]
+        short = is_plain(self.trainer) and not self._of_gradients
+        self._plain = PlainStep(self.trainer) if short else None
 
     def _can_count(self, data_fetcher: _DataFetcher) -> bool:
         """Whether a batch is a step, and the last one of the epoch is known."""
@@ -124,37 +98,41 @@ class InnerLoop(_TrainingEpochLoop):
             yield self.max_steps - self.global_step - 1
 
     @contextmanager
-    def _heard_by(self, some: list[Callback]) -> Iterator[None]:
-        """Leaves out the callbacks that have no hook to be called."""
-        trainer = cast("Any", self.trainer)
-        everyone, trainer.callbacks = trainer.callbacks, some
+    def _alone(self) -> Iterator[None]:
+        """Leaves out the callbacks that no part of a step between is for."""
+        trainer, module = cast("Any", self.trainer), self.trainer.lightning_module
+        everyone, trainer.callbacks = trainer.callbacks, self._of_gradients
+        before, module._current_fx_name = module._current_fx_name, "training_step"  # it may log
         try:
             yield
         finally:
             trainer.callbacks = everyone
+            module._current_fx_name = before
 
     def _advance_alone(self, data_fetcher: _DataFetcher, count: int) -> None:
         """Some steps, each with what it cannot go without of Lightning's `advance`."""
-        module, progress = self.trainer.lightning_module, self.batch_progress
-        optimization, follows = self.automatic_optimization, self.trainer.lr_scheduler_configs
-        plain = optimization.plain
-        receive, update = (plain.receive, plain.update) if plain else (self._receive, self._update)
-        before, module._current_fx_name = module._current_fx_name, "training_step"  # it may log
-        try:
-            for _ in range(count):
-                batch = receive(next(data_fetcher)[0])
-                progress.increment_ready()
-                progress.increment_started()
-                optimization.counted(update, batch, self.batch_idx)
-                progress.increment_processed()
-                if follows:
-                    self.update_lr_schedulers("step", update_plateau_schedulers=False)
-                progress.increment_completed()
-                if follows:
-                    self.update_lr_schedulers("step", update_plateau_schedulers=True)
-                self._batches_that_stepped += 1
-        finally:
-            module._current_fx_name = before
+        progress, follows = self.batch_progress, self.trainer.lr_scheduler_configs
+        counted = self.automatic_optimization.optim_progress.optimizer
+        plain = self._plain
+        receive: Callable[[Any], Any] = plain.receive if plain else self._receive
+        update: Callable[[Any, int], None] = plain.update if plain else self._update
+        for _ in range(count):
+            batch = receive(next(data_fetcher)[0])
+            progress.increment_ready()
+            progress.increment_started()
+            counted.step.increment_ready()
+            counted.zero_grad.increment_ready()
+            counted.zero_grad.increment_started()
+            update(batch, self.batch_idx)
+            counted.zero_grad.increment_completed()
+            counted.step.increment_completed()
+            progress.increment_processed()
+            if follows:
+                self.update_lr_schedulers("step", update_plateau_schedulers=False)
+            progress.increment_completed()
+            if follows:
+                self.update_lr_schedulers("step", update_plateau_schedulers=True)
+            self._batches_that_stepped += 1
 
     def _receive(self, batch: Any) -> Any:
         """The batch as the objective receives it."""
@@ -163,29 +141,26 @@ class InnerLoop(_TrainingEpochLoop):
         batch = trainer.lightning_module._on_before_batch_transfer(batch, dataloader_idx=0)
         return trainer.strategy.batch_to_device(batch, dataloader_idx=0)
 
-    def _update(self, batch: Any, number: int) -> Tensor:
+    def _update(self, batch: Any, number: int) -> None:
         """One optimiser step, with what precision, strategy and objective add to it."""
         trainer, module = self.trainer, self.trainer.lightning_module
         strategy, optimizer, epoch = trainer.strategy, trainer.optimizers[0], trainer.current_epoch
-        losses: list[Tensor] = []
 
         def closure() -> Tensor:
             loss: Any = strategy.training_step(batch, number)
             module.on_before_zero_grad(optimizer)
             module.optimizer_zero_grad(epoch, number, optimizer)
             scaled: Tensor = strategy.backward(loss, optimizer)
-            losses.append(scaled.detach())
-            return losses[-1]
+            return scaled.detach()
 
         module.optimizer_step(epoch, number, strategy._lightning_optimizers[0], closure)
-        return losses[-1]
 
 
-def _has_any(callback: Callback, hooks: tuple[str, ...]) -> bool:
-    """Whether a callback's class or the callback itself brings one of some hooks."""
+def _follows_gradients(callback: Callback) -> bool:
+    """Whether a callback's class or the callback itself looks at backward passes or updates."""
     return any(
         getattr(getattr(callback, name), "__func__", None) is not getattr(Callback, name)
-        for name in hooks
+        for name in _OF_GRADIENTS
     )
 
 

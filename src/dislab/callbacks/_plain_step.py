@@ -6,9 +6,7 @@ from typing import Any, Final, cast
 import lightning.pytorch as pl
 import torch
 from lightning.pytorch.plugins.precision import Precision
-from lightning.pytorch.profilers import PassThroughProfiler
 from lightning.pytorch.strategies import SingleDeviceStrategy
-from torch import Tensor
 from torch.optim import Optimizer
 
 from dislab.base import Objective
@@ -26,17 +24,15 @@ _ADDITIONS: Final = (
 
 
 def is_plain(trainer: pl.Trainer) -> bool:
-    """Whether neither precision, strategy, profiler, optimiser nor objective add to a step.
+    """Whether neither precision, strategy, optimiser nor objective add to a step.
 
     Args:
         trainer: The trainer at work.
     """
-    method, profiler = type(trainer.lightning_module), getattr(trainer, "profiler", None)
+    method = type(trainer.lightning_module)
     return (
         type(trainer.precision_plugin) is Precision
         and type(trainer.strategy) is SingleDeviceStrategy
-        and type(profiler) is PassThroughProfiler
-        and trainer.lightning_module.automatic_optimization
         and not _evaluates_by_itself(trainer.optimizers[0])
         and all(getattr(method, name) is getattr(Objective, name) for name in _ADDITIONS)
     )
@@ -74,8 +70,8 @@ class PlainStep:
         batch = self._transfer(batch, self._device, 0)
         return self._after(batch, 0)
 
-    def update(self, batch: Any, number: int) -> Tensor:
-        """Makes one optimiser step and returns the loss before it.
+    def update(self, batch: Any, number: int) -> None:
+        """Makes one optimiser step.
 
         Args:
             batch: What the objective receives.
@@ -92,7 +88,6 @@ class PlainStep:
         )
         optimizer.step()
         module.steps.add_(1)
-        return loss.detach()
 
 
 def _evaluates_by_itself(optimizer: Optimizer) -> bool:

@@ -46,5 +46,5 @@ class InnerSteps(pl.Callback):
         loop = trainer.fit_loop.epoch_loop
         if isinstance(loop, InnerLoop):
             loop.steps = self.steps  # a trainer that fits once more goes on counting
-        elif stage == "fit":
+        elif stage == "fit" and self.steps > 1:
             trainer.fit_loop.epoch_loop = InnerLoop(loop, self.steps)
