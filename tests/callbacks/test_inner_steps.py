@@ -8,7 +8,7 @@ from typing import Any
 import lightning.pytorch as pl
 import pytest
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
 from dislab.base import Objective
@@ -65,13 +65,16 @@ def made_model() -> VAE:
 
 def fitted(
     folder: Path,
-    inner: int,
+    inner: int | None,
     resume: Path | None = None,
     model: Objective | None = None,
     callbacks: tuple[pl.Callback, ...] = (),
     **settings: Any,
 ) -> tuple[dict[str, Any], Seen, list[dict[str, str]]]:
-    """Trains, and returns the last checkpoint, what was seen and the rows of the log."""
+    """Trains, and returns the last checkpoint, what was seen and the rows of the log.
+
+    Without a number of inner steps the loop is Lightning's own.
+    """
     seen = Seen()
     data = SingleData(GaussianBlob(), batch_size=4, steps_per_epoch=23)
     torch.manual_seed(5)
@@ -92,7 +95,7 @@ def fitted(
         enable_model_summary=False,
         logger=CSVLogger(folder, name="", version=""),
         callbacks=[
-            InnerSteps(inner),
+            *([] if inner is None else [InnerSteps(inner)]),
             seen,
             *callbacks,
             ModelCheckpoint(
@@ -125,7 +128,7 @@ def assert_equal(one: Any, other: Any, place: str = "") -> None:
 
 @pytest.mark.parametrize("inner", [5, 1000])
 def test_the_outcome_is_the_same_to_the_bit(inner: int, tmp_path: Path) -> None:
-    plain, told, rows = fitted(tmp_path / "plain", 1)
+    plain, told, rows = fitted(tmp_path / "plain", None)
     quick, told_less, same_rows = fitted(tmp_path / "quick", inner)
     assert_equal(plain, quick)
     assert rows == same_rows
@@ -153,7 +156,7 @@ def test_lightning_takes_part_where_something_is_due_and_nowhere_else(tmp_path: 
 @pytest.mark.filterwarnings("ignore:The dirpath has changed from")
 @pytest.mark.parametrize(("before", "after"), [(1, 6), (6, 1), (6, 4)])
 def test_a_resumed_run_goes_on_to_the_bit(before: int, after: int, tmp_path: Path) -> None:
-    whole, _, _ = fitted(tmp_path / "whole", 1)
+    whole, _, _ = fitted(tmp_path / "whole", None)
     fitted(tmp_path / "part", before, max_steps=40)
     resumed, _, _ = fitted(tmp_path / "rest", after, tmp_path / "part/kept/step=33.ckpt")
     for part in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch"):
@@ -163,7 +166,7 @@ def test_a_resumed_run_goes_on_to_the_bit(before: int, after: int, tmp_path: Pat
 def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
     settings: Any = {"max_steps": -1, "max_epochs": 2}
     settings |= {"val_check_interval": 1.0, "check_val_every_n_epoch": 1}
-    plain, told, _ = fitted(tmp_path / "plain", 1, **settings)
+    plain, told, _ = fitted(tmp_path / "plain", None, **settings)
     quick, told_less, _ = fitted(tmp_path / "quick", 50, **settings)
     assert_equal(plain, quick)
     assert quick["global_step"] == 46
@@ -171,18 +174,70 @@ def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
 
 
 def test_accumulated_gradients_are_left_to_lightning(tmp_path: Path) -> None:
-    plain, told, _ = fitted(tmp_path / "plain", 1, max_steps=12, accumulate_grad_batches=3)
+    plain, told, _ = fitted(tmp_path / "plain", None, max_steps=12, accumulate_grad_batches=3)
     quick, told_less, _ = fitted(tmp_path / "quick", 6, max_steps=12, accumulate_grad_batches=3)
     assert_equal(plain, quick)
     assert told.steps == told_less.steps
 
 
 def test_a_callback_of_gradients_hears_of_every_update(tmp_path: Path) -> None:
-    plain, _, _ = fitted(tmp_path / "plain", 1, max_steps=20)
+    plain, _, _ = fitted(tmp_path / "plain", None, max_steps=20)
     gradients = Gradients()
     quick, _, _ = fitted(tmp_path / "quick", 10, callbacks=(gradients,), max_steps=20)
     assert_equal(plain, quick)
     assert gradients.steps == list(range(20))
+
+
+class Keeping(pl.Callback):
+    """A callback with nothing but a state."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"kept": 7}
+
+
+def test_a_function_hears_of_every_update(tmp_path: Path) -> None:
+    steps: list[int] = []
+    looks = LambdaCallback(
+        on_before_optimizer_step=lambda trainer, *_: steps.append(trainer.global_step)
+    )
+    fitted(tmp_path, 10, callbacks=(looks,), max_steps=20)
+    assert steps == list(range(20))
+
+
+def test_a_checkpoint_holds_the_state_of_callbacks_without_a_step(tmp_path: Path) -> None:
+    fitted(tmp_path, 5, callbacks=(Keeping(),), max_steps=12)
+    kept = torch.load(tmp_path / "kept/step=11.ckpt", weights_only=True)
+    assert kept["callbacks"]["Keeping"] == {"kept": 7}
+
+
+def test_an_objective_that_follows_batches_hears_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[int] = []
+    zeros: list[int] = []
+    hooks: dict[str, Any] = {
+        "on_train_batch_end": lambda self, *_: ends.append(self.trainer.global_step),
+        "on_before_zero_grad": lambda self, *_: zeros.append(self.trainer.global_step),
+    }
+    for name, hook in hooks.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(VAE, name, hook)
+            fitted(tmp_path / name, 10, max_steps=15)
+    assert ends == list(range(1, 16))
+    assert zeros == list(range(15))
+
+
+def test_an_optimiser_may_evaluate_the_loss_itself(tmp_path: Path) -> None:
+    def model() -> VAE:
+        torch.manual_seed(0)
+        encoder, decoder = partial(MLPEncoder, hidden=(4,)), partial(MLPDecoder, hidden=(4,))
+        optimizer = partial(torch.optim.LBFGS, lr=1e-3, max_iter=2)
+        return VAE((1, 64, 64), 900, 3, encoder, decoder, {"kl": KL}, optimizer=optimizer)
+
+    settings: Any = {"max_steps": 10, "gradient_clip_val": None}
+    plain, _, _ = fitted(tmp_path / "plain", None, model=model(), **settings)
+    quick, _, _ = fitted(tmp_path / "quick", 5, model=model(), **settings)
+    assert_equal(plain["state_dict"], quick["state_dict"])
 
 
 def test_a_game_goes_on_taking_turns(tmp_path: Path) -> None:
@@ -195,13 +250,13 @@ def test_a_game_goes_on_taking_turns(tmp_path: Path) -> None:
             critic_steps=3,
         )
 
-    plain, _, _ = fitted(tmp_path / "plain", 1, model=game(), max_steps=20)
+    plain, _, _ = fitted(tmp_path / "plain", None, model=game(), max_steps=20)
     quick, _, _ = fitted(tmp_path / "quick", 20, model=game(), max_steps=20)
     assert_equal(plain, quick)
 
 
 def test_bfloat16_gives_the_same_to_the_bit(tmp_path: Path) -> None:
-    plain, _, _ = fitted(tmp_path / "plain", 1, max_steps=15, precision="bf16-mixed")
+    plain, _, _ = fitted(tmp_path / "plain", None, max_steps=15, precision="bf16-mixed")
     quick, _, _ = fitted(tmp_path / "quick", 10, max_steps=15, precision="bf16-mixed")
     assert_equal(plain, quick)
 
@@ -211,7 +266,7 @@ def test_bfloat16_gives_the_same_to_the_bit(tmp_path: Path) -> None:
 def test_a_card_gives_the_same(precision: str, tmp_path: Path) -> None:
     """Close, for sums on a card have no fixed order."""
     settings: Any = {"precision": precision, "accelerator": "gpu"}
-    plain, _, _ = fitted(tmp_path / "plain", 1, **settings)
+    plain, _, _ = fitted(tmp_path / "plain", None, **settings)
     quick, _, _ = fitted(tmp_path / "quick", 10, **settings)
     assert plain["global_step"] == quick["global_step"] == 60
     for name, value in plain["state_dict"].items():

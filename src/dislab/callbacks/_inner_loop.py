@@ -5,27 +5,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, cast
 
-import torch
 from lightning.pytorch import Callback
 from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
-from lightning.pytorch.plugins.precision import Precision
-from lightning.pytorch.strategies import SingleDeviceStrategy
 from torch import Tensor
 
 from dislab.base import Objective
+from dislab.callbacks._plain_step import PlainStep, is_plain
 
-_KEPT: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
+_OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
 """Hooks that callbacks get in every step."""
 
-_ADDITIONS: Final = (
-    "backward",
-    "on_before_backward",
-    "on_after_backward",
-    "optimizer_zero_grad",
-    "optimizer_step",
-)
-"""Hooks of an objective that are called in every step when it has any of its own."""
+_OF_A_BATCH: Final = ("on_train_batch_start", "on_train_batch_end")
+"""Hooks that leave every step to Lightning when the objective has one of them."""
 
 
 class InnerLoop(_TrainingEpochLoop):
@@ -44,6 +36,18 @@ class InnerLoop(_TrainingEpochLoop):
         super().__init__(loop.trainer, loop.min_steps, loop.max_steps)
         self.__dict__.update(loop.__dict__)  # the data of validation are attached to it already
         self.steps = steps
+        self._everyone: list[Callback] | None = None
+        self._of_gradients: list[Callback] = []
+        self._plain: PlainStep | None = None
+
+    def on_run_start(self, data_fetcher: _DataFetcher) -> None:
+        """Begins an epoch.
+
+        Args:
+            data_fetcher: Hands out the batches.
+        """
+        super().on_run_start(data_fetcher)
+        self._everyone = None  # the trainer may have another objective since the last one
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
         """Trains to the next step that something is due after.
@@ -51,23 +55,31 @@ class InnerLoop(_TrainingEpochLoop):
         Args:
             data_fetcher: Hands out the batches.
         """
-        if self._can_count(data_fetcher):
+        if self.steps > 1 and self._can_count(data_fetcher):
+            if self.trainer.callbacks != self._everyone:
+                self._look_around()
             count = int(min(self._uneventful(data_fetcher)))
             with self._alone():
-                update = self._update_plainly if self._is_plain() else self._update
-                for _ in range(count):
-                    self._advance_alone(data_fetcher, update)
+                self._advance_alone(data_fetcher, count)
         super().advance(data_fetcher)
+
+    def _look_around(self) -> None:
+        """Finds out who has to be asked in a step; to ask everyone takes longer than small nets."""
+        self._everyone = list(self.trainer.callbacks)
+        self._of_gradients = [one for one in self._everyone if _follows_gradients(one)]
+        short = is_plain(self.trainer) and not self._of_gradients
+        self._plain = PlainStep(self.trainer) if short else None
 
     def _can_count(self, data_fetcher: _DataFetcher) -> bool:
         """Whether a batch is a step, and the last one of the epoch is known."""
-        trainer = self.trainer
+        trainer, method = self.trainer, type(self.trainer.lightning_module)
         return not (
             self.restarting
             or data_fetcher.length is None
             or trainer.accumulate_grad_batches > 1
             or trainer.strategy.handles_gradient_accumulation
             or not trainer.lightning_module.automatic_optimization
+            or any(getattr(method, name) is not getattr(Objective, name) for name in _OF_A_BATCH)
         )
 
     def _uneventful(self, data_fetcher: _DataFetcher) -> Iterator[int | float]:
@@ -88,82 +100,68 @@ class InnerLoop(_TrainingEpochLoop):
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Leaves out the callbacks that no part of a step between is for."""
-        trainer, module = self.trainer, self.trainer.lightning_module
-        callbacks: Any = trainer
-        everyone = trainer.callbacks
-        callbacks.callbacks = [one for one in everyone if _follows_gradients(one)]
-        module._current_fx_name = "training_step"  # where a step may log
+        trainer, module = cast("Any", self.trainer), self.trainer.lightning_module
+        everyone, trainer.callbacks = trainer.callbacks, self._of_gradients
+        before, module._current_fx_name = module._current_fx_name, "training_step"  # it may log
         try:
             yield
         finally:
-            callbacks.callbacks = everyone
-            module._current_fx_name = None
+            trainer.callbacks = everyone
+            module._current_fx_name = before
 
-    def _is_plain(self) -> bool:
-        """Whether neither precision, strategy, callbacks nor objective add to an update."""
-        trainer, method = self.trainer, type(self.trainer.lightning_module)
-        return (
-            type(trainer.precision_plugin) is Precision
-            and type(trainer.strategy) is SingleDeviceStrategy
-            and not trainer.callbacks
-            and all(getattr(method, name) is getattr(Objective, name) for name in _ADDITIONS)
-        )
+    def _advance_alone(self, data_fetcher: _DataFetcher, count: int) -> None:
+        """Some steps, each with what it cannot go without of Lightning's `advance`."""
+        progress, follows = self.batch_progress, self.trainer.lr_scheduler_configs
+        counted = self.automatic_optimization.optim_progress.optimizer
+        plain = self._plain
+        receive: Callable[[Any], Any] = plain.receive if plain else self._receive
+        update: Callable[[Any, int], None] = plain.update if plain else self._update
+        for _ in range(count):
+            batch = receive(next(data_fetcher)[0])
+            progress.increment_ready()
+            progress.increment_started()
+            counted.step.increment_ready()
+            counted.zero_grad.increment_ready()
+            counted.zero_grad.increment_started()
+            update(batch, self.batch_idx)
+            counted.zero_grad.increment_completed()
+            counted.step.increment_completed()
+            progress.increment_processed()
+            if follows:
+                self.update_lr_schedulers("step", update_plateau_schedulers=False)
+            progress.increment_completed()
+            if follows:
+                self.update_lr_schedulers("step", update_plateau_schedulers=True)
+            self._batches_that_stepped += 1
 
-    def _advance_alone(
-        self, data_fetcher: _DataFetcher, update: Callable[[Any, int], None]
-    ) -> None:
-        """The parts of Lightning's `advance` and `on_advance_end` that a step cannot go without."""
-        trainer, progress = self.trainer, self.batch_progress
-        batch, _, _ = next(data_fetcher)
+    def _receive(self, batch: Any) -> Any:
+        """The batch as the objective receives it."""
+        trainer = self.trainer
         batch = trainer.precision_plugin.convert_input(batch)
         batch = trainer.lightning_module._on_before_batch_transfer(batch, dataloader_idx=0)
-        batch = trainer.strategy.batch_to_device(batch, dataloader_idx=0)
-        progress.increment_ready()
-        progress.increment_started()
-        counted = self.automatic_optimization.optim_progress.optimizer
-        counted.step.increment_ready()
-        counted.zero_grad.increment_ready()
-        counted.zero_grad.increment_started()
-        update(batch, self.batch_idx)
-        counted.zero_grad.increment_completed()
-        counted.step.increment_completed()
-        progress.increment_processed()
-        self.update_lr_schedulers("step", update_plateau_schedulers=False)
-        progress.increment_completed()
-        self.update_lr_schedulers("step", update_plateau_schedulers=True)
-        self._batches_that_stepped += 1
+        return trainer.strategy.batch_to_device(batch, dataloader_idx=0)
 
     def _update(self, batch: Any, number: int) -> None:
-        """One optimiser step, with what precision and strategy add to it."""
+        """One optimiser step, with what precision, strategy and objective add to it."""
         trainer, module = self.trainer, self.trainer.lightning_module
         strategy, optimizer, epoch = trainer.strategy, trainer.optimizers[0], trainer.current_epoch
 
         def closure() -> Tensor:
             loss: Any = strategy.training_step(batch, number)
+            module.on_before_zero_grad(optimizer)
             module.optimizer_zero_grad(epoch, number, optimizer)
             scaled: Tensor = strategy.backward(loss, optimizer)
             return scaled.detach()
 
         module.optimizer_step(epoch, number, strategy._lightning_optimizers[0], closure)
 
-    def _update_plainly(self, batch: Any, number: int) -> None:
-        """The same where they add nothing."""
-        trainer, optimizer = self.trainer, self.trainer.optimizers[0]
-        module = cast("Objective", trainer.lightning_module)
-        loss = module.training_step(batch, number)
-        optimizer.zero_grad()
-        torch.autograd.backward(loss)
-        module.on_before_optimizer_step(optimizer)
-        module.configure_gradient_clipping(
-            optimizer, trainer.gradient_clip_val, trainer.gradient_clip_algorithm
-        )
-        optimizer.step()
-        module.steps.add_(1)
-
 
 def _follows_gradients(callback: Callback) -> bool:
-    """Whether a callback looks at every backward pass or update."""
-    return any(getattr(type(callback), name) is not getattr(Callback, name) for name in _KEPT)
+    """Whether a callback's class or the callback itself looks at backward passes or updates."""
+    return any(
+        getattr(getattr(callback, name), "__func__", None) is not getattr(Callback, name)
+        for name in _OF_GRADIENTS
+    )
 
 
 def _before(done: int, every: int | float | None) -> int | float:

@@ -26,6 +26,8 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
         device = next(value.device.type for value in args if isinstance(value, Tensor))
         wide: tuple[Any, ...] = tuple(_widen(value) for value in args)
         named: dict[str, Any] = {name: _widen(value) for name, value in kwargs.items()}
+        if not torch.is_autocast_enabled(device):  # to switch it off costs more than a small loss
+            return function(*wide, **named)
         with torch.autocast(device, enabled=False):
             return function(*wide, **named)
 

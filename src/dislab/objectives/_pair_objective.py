@@ -35,7 +35,7 @@ from dislab.objectives._pairs import (
     seen_pair,
     share,
 )
-from dislab.objectives._variational import Pixels, draw_codes, posterior_of
+from dislab.objectives._variational import Pixels, draw_codes, posterior_of, with_own_losses
 
 
 class PairObjective(Objective, ABC):
@@ -105,7 +105,7 @@ class PairObjective(Objective, ABC):
         penalty, own_losses, terms = penalize_pair(self.regularizers, first, second, z, draws, step)
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, "shared": shared.float().sum(1).mean(), **terms}
-        return Terms(objective + own_losses, log | {"objective": objective})
+        return Terms(with_own_losses(objective, own_losses), log | {"objective": objective})
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x) of single images, in float32 or wider."""

@@ -61,8 +61,11 @@ def penalize_pair(
         penalize(regularizers, posterior, codes, under(side, draws), step)
         for side, posterior, codes in zip(SIDES, (first, second), z, strict=True)
     )
+    auxiliary = None
+    if one.auxiliary is not None and other.auxiliary is not None:
+        auxiliary = 0.5 * (one.auxiliary + other.auxiliary)
     return Penalties(
         0.5 * (one.penalty + other.penalty),
-        0.5 * (one.auxiliary + other.auxiliary),
+        auxiliary,
         {name: 0.5 * (one.terms[name] + other.terms[name]) for name in one.terms},
     )

@@ -1,5 +1,7 @@
 """Steps that variational objectives share: posteriors, pixel likelihood, regularisers, noise."""
 
+from functools import reduce
+from operator import add
 from typing import Final, NamedTuple, cast
 
 import torch
@@ -17,10 +19,10 @@ _LOG_SCALE: Final = -3.0
 
 
 class Penalties(NamedTuple):
-    """The sums over all regularisers of their penalties and of their auxiliary losses."""
+    """The sums over all regularisers of their penalties and, if any, of their auxiliary losses."""
 
     penalty: Tensor
-    auxiliary: Tensor
+    auxiliary: Tensor | None
     terms: dict[str, Tensor]
 
 
@@ -103,11 +105,19 @@ def penalize(
     step: Int[Tensor, ""],
 ) -> Penalties:
     """The sums of all penalties and of all auxiliary losses; terms under `regulariser/term`."""
-    total, own_losses = z.new_zeros(()), z.new_zeros(())
+    penalties: list[Tensor] = []
+    own_losses: list[Tensor] = []
     terms: dict[str, Tensor] = {}
     for name, regularizer in regularizers.items():
         penalty, auxiliary, own = regularizer(posterior, z, under(name, draws), step)
-        total = total + penalty
-        own_losses = own_losses if auxiliary is None else own_losses + auxiliary
+        penalties.append(penalty)
+        if auxiliary is not None:
+            own_losses.append(auxiliary)
         terms |= {f"{name}/{key}": value for key, value in own.items()}
-    return Penalties(total, own_losses, terms)
+    # no sum from 0: a small network's step is made of such additions
+    return Penalties(reduce(add, penalties), reduce(add, own_losses) if own_losses else None, terms)
+
+
+def with_own_losses(objective: Float[Tensor, ""], auxiliary: Tensor | None) -> Float[Tensor, ""]:
+    """The loss: the objective, plus the auxiliary losses of regularisers that have some."""
+    return objective if auxiliary is None else objective + auxiliary

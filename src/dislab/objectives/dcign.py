@@ -30,6 +30,7 @@ from dislab.objectives._variational import (
     draw_codes,
     penalize,
     posterior_of,
+    with_own_losses,
 )
 
 
@@ -115,7 +116,7 @@ class DCIGN(Objective):
         penalty, own_losses, terms = penalize(self.regularizers, posterior, z, draws, step)
         objective = reconstruction + penalty + self.strength * invariance
         log = {"reconstruction": reconstruction, "invariance": invariance, **terms}
-        return Terms(objective + own_losses, log | {"objective": objective})
+        return Terms(with_own_losses(objective, own_losses), log | {"objective": objective})
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""

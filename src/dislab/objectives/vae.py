@@ -30,6 +30,7 @@ from dislab.objectives._variational import (
     penalize,
     posterior_of,
     seen,
+    with_own_losses,
 )
 
 
@@ -103,7 +104,7 @@ class VAE(Objective):
         penalty, own_losses, terms = penalize(self.regularizers, posterior, z, draws, step)
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, **terms, "objective": objective}
-        return Terms(objective + own_losses, log)
+        return Terms(with_own_losses(objective, own_losses), log)
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""

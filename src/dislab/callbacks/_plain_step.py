@@ -1,0 +1,106 @@
+"""A training step without Lightning's way to its parts."""
+
+import inspect
+from typing import Any, Final, cast
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.plugins.precision import Precision
+from lightning.pytorch.strategies import SingleDeviceStrategy
+from torch.optim import Optimizer
+
+from dislab.base import Objective
+
+_ADDITIONS: Final = (
+    "training_step",
+    "backward",
+    "on_before_zero_grad",
+    "on_before_backward",
+    "on_after_backward",
+    "optimizer_zero_grad",
+    "optimizer_step",
+)
+"""Methods of an objective that Lightning has to call when it has any of its own."""
+
+
+def is_plain(trainer: pl.Trainer) -> bool:
+    """Whether neither precision, strategy, optimiser nor objective add to a step.
+
+    Args:
+        trainer: The trainer at work.
+    """
+    method = type(trainer.lightning_module)
+    return (
+        type(trainer.precision_plugin) is Precision
+        and type(trainer.strategy) is SingleDeviceStrategy
+        and not _evaluates_by_itself(trainer.optimizers[0])
+        and all(getattr(method, name) is getattr(Objective, name) for name in _ADDITIONS)
+    )
+
+
+class PlainStep:
+    """The parts of a training step, where nothing adds to them.
+
+    Args:
+        trainer: The trainer at work, of which `is_plain` holds.
+    """
+
+    def __init__(self, trainer: pl.Trainer) -> None:
+        self._trainer = trainer
+        self._module = cast("Objective", trainer.lightning_module)
+        self._device = trainer.strategy.root_device
+        selector: Any = trainer._data_connector._datahook_selector
+        # bound methods of the data module or of the objective, as Lightning chooses every time
+        self._before, self._transfer, self._after = (
+            getattr(selector.get_instance(name), name)
+            for name in (
+                "on_before_batch_transfer",
+                "transfer_batch_to_device",
+                "on_after_batch_transfer",
+            )
+        )
+
+    def receive(self, batch: Any) -> Any:
+        """The batch as the objective receives it.
+
+        Args:
+            batch: What the loader handed out.
+        """
+        batch = self._before(batch, 0)
+        batch = self._transfer(batch, self._device, 0)
+        return self._after(batch, 0)
+
+    def update(self, batch: Any, number: int) -> None:
+        """Makes one optimiser step.
+
+        Args:
+            batch: What the objective receives.
+            number: Number of the batch in its epoch.
+        """
+        trainer, module = self._trainer, self._module
+        optimizer = trainer.optimizers[0]
+        loss = module.training_step(batch, number)
+        _drop_gradients(optimizer)
+        torch.autograd.backward(loss)
+        module.on_before_optimizer_step(optimizer)
+        module.configure_gradient_clipping(
+            optimizer, trainer.gradient_clip_val, trainer.gradient_clip_algorithm
+        )
+        optimizer.step()
+        module.steps.add_(1)
+
+
+def _evaluates_by_itself(optimizer: Optimizer) -> bool:
+    """Whether an update needs to evaluate the loss itself, as that of L-BFGS does."""
+    closure = inspect.signature(type(optimizer).step).parameters.get("closure")
+    return closure is not None and closure.default is inspect.Parameter.empty
+
+
+def _drop_gradients(optimizer: Optimizer) -> None:
+    """Does what `zero_grad` does, whose profiling takes longer than a small network's backward."""
+    if type(optimizer).zero_grad is not Optimizer.zero_grad:
+        optimizer.zero_grad()
+        return
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameter.grad = None
