@@ -66,7 +66,8 @@ def transform(
     """
     channels = scaled.shape[1]
     if colour == "grey" and channels == 3:
-        weights = torch.tensor(_LUMA, device=scaled.device)
+        # not out of a tuple, whose copy to an accelerator the host would wait for
+        weights = torch.stack([scaled.new_full((), weight) for weight in _LUMA])
         scaled = torch.einsum("bchw,c->bhw", scaled, weights).unsqueeze(1)
     if resize is not None and scaled.shape[-2:] != (resize, resize):
         scaled = F.interpolate(scaled, size=(resize, resize), mode="bilinear", antialias=True)

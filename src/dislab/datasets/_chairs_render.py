@@ -14,6 +14,7 @@ from dislab.datasets._raycast import (
     Part,
     Vector,
     cast,
+    move,
     normals,
     shaded,
     take,
@@ -33,6 +34,7 @@ COLOURS: Final = {
 }
 """What the chairs are painted with."""
 
+_CPU: Final = torch.device("cpu")
 _CAMERA: Final = Camera((0.0, -3.0, 0.0), (0.0, 0.0, 0.0), 26.0, SIDE, samples=2, tile=4)
 _LAMP: Final = (-3.0, -5.0, 6.0)
 _AMBIENT: Final = 0.45
@@ -51,6 +53,7 @@ def render(
     shape: Float[Tensor, "state 5"],
     view: Float[Tensor, "state 2"],
     colour: Float[Tensor, "state 3"],
+    device: torch.device = _CPU,
 ) -> UInt8[Tensor, "state 3 height width"]:
     """Images of chairs.
 
@@ -59,17 +62,19 @@ def render(
             1 for armrests or 0.
         view: Azimuth and elevation of the camera in rad.
         colour: Red, green and blue from 0 to 1.
+        device: Where to draw; the values are on the host.
     """
-    rays, parts = _CAMERA.rays(), _chair(shape, view)
+    rays, parts = _CAMERA.rays(device), [move(part, device) for part in _chair(shape, view)]
     seen = cast(parts, rays, len(shape))
     hit = seen.part != NOTHING
     point = rays.apex + take(rays.direction, seen.tile) * seen.distance
     normal = normals(parts, seen, point)
-    lamp = Vector.of(*_LAMP)
+    lamp, colour = Vector.of(*_LAMP, device=device), colour.to(device)
     dark = shaded(parts, lamp, seen.state, point + normal * _OFF)
     key = normal.dot((lamp - point).unit()).clamp_min(0)
     light = _AMBIENT + _KEY * key.where(~dark, 0)
-    tiles = torch.full((3, len(shape), len(rays.spread), _CAMERA.tile**2), 255, dtype=torch.uint8)
+    size = 3, len(shape), len(rays.spread), _CAMERA.tile**2
+    tiles = torch.full(size, 255, dtype=torch.uint8, device=device)
     for channel in range(3):
         tint = colour[seen.state, channel, None]
         shown = _CAMERA.mean((light * tint).clamp(0, 1).where(hit, 1))

@@ -58,18 +58,19 @@ def render(
     """Images of one head in one pose, one for each light; Lambert's law, no cast shadows.
 
     Args:
-        surface: What `_heads_surface.surface` returned.
+        surface: What `_heads_surface.surface` returned; images are drawn on its device.
         azimuth: How far the face is turned to the viewer's right, in radians.
         elevation: How far the face is lifted, in radians.
         lights: How far each light stands to the viewer's right, in radians.
     """
-    rays = _rays(float(surface[0].max()))
+    device = surface.device
+    rays = Rays(*(part.to(device) for part in _rays(float(surface[0].max()))))
     pose = azimuth, elevation
     depth, hit = _first_hit(surface, rays, pose)
     looked_up = _look_up(surface[1:], _to_head(rays.x[hit], rays.y[hit], depth[hit], pose))
     normal = _to_viewer(looked_up[0], looked_up[1], looked_up[2], pose)
     size = SIDE * SAMPLES
-    canvas = torch.full((len(lights), size * size), _BACKGROUND)
+    canvas = torch.full((len(lights), size * size), _BACKGROUND, device=device)
     for row, light in zip(canvas, lights, strict=True):
         level = math.cos(_LIGHT_ELEVATION)
         towards = level * math.sin(light), math.sin(_LIGHT_ELEVATION), level * math.cos(light)

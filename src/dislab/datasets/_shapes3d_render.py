@@ -31,6 +31,7 @@ from dislab.datasets._raycast import (
     Sphere,
     Vector,
     cast,
+    move,
     normals,
     shaded,
 )
@@ -52,6 +53,7 @@ LAYERS: Final = 1 + 3 * HUES
 
 LAYER_BYTES: Final = 3 * SIDE * SIDE
 
+_CPU: Final = torch.device("cpu")
 _CAMERA: Final = Camera((0.0, -2.616075, 0.870383), (0.0, 0.0, 0.855236), 53.938493, SIDE, 4, SIDE)
 _LAMP: Final = (-1.092, 0.927, 7.861)
 _ROOM: Final = 3.5
@@ -86,11 +88,12 @@ def render_rows(start: int, stop: int) -> Rows:
 
 
 @torch.no_grad()
-def render(geometry: int) -> UInt8[Tensor, "layer 3 height width"]:
+def render(geometry: int, device: torch.device = _CPU) -> UInt8[Tensor, "layer 3 height width"]:
     """The layers of a geometry.
 
     Args:
         geometry: Its number; the orientation counts fastest, then the shape.
+        device: Where to draw.
     """
     scale, shape, orientation = (int(n) for n in np.unravel_index(geometry, GEOMETRIES))
     angle = torch.tensor([[math.radians(-30 + 60 * orientation / (GEOMETRIES[2] - 1))]])
@@ -99,13 +102,14 @@ def render(geometry: int) -> UInt8[Tensor, "layer 3 height width"]:
     solid, height = _object(shape, 1 + _GROWTH * scale)
     thing = Part(solid, room.moved(z=height))
     # in the order of their numbers: wall, floor, object
-    parts = (Part(Box(_ROOM, _ROOM, 1e3, room=True), room), Part(Ring(0, 1e3), room), thing)
-    rays = _CAMERA.rays()
+    scene = (Part(Box(_ROOM, _ROOM, 1e3, room=True), room), Part(Ring(0, 1e3), room), thing)
+    parts = [move(part, device) for part in scene]
+    rays, lamp = _CAMERA.rays(device), Vector.of(*_LAMP, device=device)
     seen = cast(parts, rays, 1)
     point = rays.apex + rays.direction * seen.distance
     normal = normals(parts, seen, point)
-    dark = shaded([thing], Vector.of(*_LAMP), seen.state, point + normal * 1e-3)
-    light = _light(point, normal, rays.direction, dark)
+    dark = shaded(parts[_OBJECT_PART:], lamp, seen.state, point + normal * 1e-3)
+    light = _light(lamp, point, normal, rays.direction, dark)
     sky = (seen.part == _WALL_PART) & (point.z >= _WALL)
     wall = (seen.part == _WALL_PART) & ~sky
     layers = [
@@ -130,8 +134,10 @@ def _object(shape: int, size: float) -> tuple[Shape, float]:
     return Capsule(radius, 0, _CAPSULE[1] * size), radius
 
 
-def _light(point: Vector, normal: Vector, direction: Vector, dark: Tensor) -> _Light:
-    lamp = (Vector.of(*_LAMP) - point).unit()
+def _light(
+    source: Vector, point: Vector, normal: Vector, direction: Vector, dark: Tensor
+) -> _Light:
+    lamp = (source - point).unit()
     key = normal.dot(lamp).clamp_min(0)
     head = (-normal.dot(direction)).clamp_min(0)
     shine = normal.dot((lamp - direction).unit()).clamp_min(0) ** 20

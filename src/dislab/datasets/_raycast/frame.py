@@ -67,7 +67,8 @@ class Frame:
             y: How far along its second axis.
             z: How far along its third axis.
         """
-        return Frame(self.x, self.y, self.z, self.outside(Vector.of(x, y, z)) + self.origin)
+        way = self.outside(Vector.of(x, y, z, device=self.origin.x.device))
+        return Frame(self.x, self.y, self.z, way + self.origin)
 
     def turned_x(self, angle: Float[Tensor, "..."]) -> "Frame":
         """This frame, turned about its first axis from the second to the third.

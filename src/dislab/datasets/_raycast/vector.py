@@ -34,15 +34,16 @@ class Vector:
     z: Float[Tensor, "..."]
 
     @staticmethod
-    def of(x: Scalar, y: Scalar, z: Scalar) -> "Vector":
+    def of(x: Scalar, y: Scalar, z: Scalar, *, device: torch.device | None = None) -> "Vector":
         """A vector of numbers or tensors; numbers become tensors of shape (1, 1).
 
         Args:
             x: First component.
             y: Second component.
             z: Third component.
+            device: Where numbers are put; tensors stay where they are.
         """
-        return Vector(_tensor(x), _tensor(y), _tensor(z))
+        return Vector(_tensor(x, device), _tensor(y, device), _tensor(z, device))
 
     def __add__(self, other: "Vector") -> "Vector":
         """Sum."""
@@ -102,5 +103,5 @@ class Vector:
         )
 
 
-def _tensor(value: Scalar) -> Float[Tensor, "..."]:
-    return value if isinstance(value, Tensor) else torch.full((1, 1), float(value))
+def _tensor(value: Scalar, device: torch.device | None) -> Float[Tensor, "..."]:
+    return value if isinstance(value, Tensor) else torch.full((1, 1), float(value), device=device)

@@ -1,0 +1,122 @@
+"""Batches are made on the device without waiting, and are those of the host."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.conformance.test_datamodules import DATAMODULES, SMALL
+from tests.conformance.test_datasets import DATASETS
+from tests.simulated.device import DEVICE, no_waiting, to_device, to_host
+from torch import Tensor
+
+from dislab.base import Dataset
+from dislab.datamodules import SingleData
+from dislab.datasets import ArrayDataset, DSprites
+from dislab.datasets import _chairs_render as chairs
+from dislab.datasets import _finger_render as finger
+from dislab.datasets import _heads_render as heads
+from dislab.datasets import _shapes3d_render as shapes3d
+
+HOST = torch.device("cpu")
+
+
+def delivered(build: Any, device: torch.device, **settings: Any) -> list[Any]:
+    """Two training batches and one of validation, as an objective receives them."""
+    torch.manual_seed(0)
+    data = build(batch_size=8, eval_batch_size=8, include=SMALL, validation=0.1, **settings)
+    data.prepare_data()
+    data.setup("fit")
+    data._gathering.settle(device)
+    train, validation = iter(data.train_dataloader()), iter(data.val_dataloader())
+    data.images(torch.zeros(1, dtype=torch.int64, device=device))  # moves the tables, once
+    made = []
+    for batch in (next(train), next(train), next(validation)):
+        moved = data.transfer_batch_to_device(batch, device, 0)
+        with no_waiting():
+            made.append(data.on_after_batch_transfer(moved, 0))
+    return made
+
+
+def check_batches(build: Any, **settings: Any) -> None:
+    host, device = (delivered(build, place, **settings) for place in (HOST, DEVICE))
+    for one, other in zip(host, device, strict=True):
+        assert {part.device for part in other} == {DEVICE}
+        torch.testing.assert_close(tuple(to_host(other)), tuple(one))
+
+
+@pytest.mark.parametrize("residency", ["device", "host", "auto"])
+@pytest.mark.parametrize("build", [build for builds in DATAMODULES.values() for build in builds])
+def test_datamodules(build: Any, residency: str) -> None:
+    check_batches(partial(build, DSprites()), residency=residency)
+
+
+@pytest.mark.parametrize("residency", ["device", "host"])
+@pytest.mark.parametrize("settings", [{"resize": 32}, {"colour": "rgb"}, {"colour": "grey"}])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_transforms(settings: dict[str, Any], channels: int, residency: str) -> None:
+    images = np.random.default_rng(0).integers(256, size=(60, channels, 40, 40), dtype=np.uint8)
+    states = [[x, y] for x in range(6) for y in range(10)]
+    dataset = ArrayDataset(images, states)
+    check_batches(
+        lambda include, **other: SingleData(dataset, **other), residency=residency, **settings
+    )
+
+
+@pytest.mark.parametrize(
+    "build", [build for builds in DATASETS.values() for build in builds], ids=str
+)
+def test_datasets(build: Callable[[], Dataset]) -> None:
+    dataset = build()
+    dataset.prepare()
+    index = torch.randint(len(dataset.factors), (20,), generator=torch.Generator().manual_seed(0))
+    tables, there = to_device(dataset.tables()), to_device(index)
+    with no_waiting():
+        gathered, scaled = dataset.gather(tables, there), dataset.scaled(tables, there)
+    assert gathered.device == scaled.device == DEVICE
+    assert torch.equal(to_host(gathered), dataset.images(index))
+    assert torch.equal(to_host(scaled), dataset.scaled(dataset.tables(), index))
+
+
+def test_a_robot_finger_is_drawn_on_the_device() -> None:
+    state = torch.rand(12, 7, generator=torch.Generator().manual_seed(0)) - 0.5
+    view = finger.camera(64)
+    drawn = []
+    for device in (HOST, DEVICE):
+        scene = finger.backdrop(finger.SIMULATED, view, device)
+        drawn.append(finger.render(finger.SIMULATED, view, scene, state))
+    assert drawn[1].device == DEVICE
+    assert torch.equal(to_host(drawn[1]), drawn[0])
+
+
+def test_chairs_are_drawn_on_the_device() -> None:
+    generator = torch.Generator().manual_seed(0)
+    shape = torch.tensor([0.5, 0.45, 0.5, 0.05, 1.0]) * (
+        0.8 + 0.4 * torch.rand(9, 5, generator=generator)
+    )
+    given = shape, torch.rand(9, 2, generator=generator), torch.rand(9, 3, generator=generator)
+    drawn = chairs.render(*given, DEVICE)
+    assert drawn.device == DEVICE
+    assert torch.equal(to_host(drawn), chairs.render(*given))
+
+
+@pytest.mark.parametrize("shape", range(4))
+def test_rooms_are_drawn_on_the_device(shape: int) -> None:
+    geometry = (3 * 4 + shape) * 15 + 5
+    drawn = shapes3d.render(geometry, DEVICE)
+    assert drawn.device == DEVICE
+    assert torch.equal(to_host(drawn), shapes3d.render(geometry))
+
+
+def surface() -> Tensor:
+    return torch.cat([torch.ones(1, 34, 66), torch.rand(4, 34, 66)])
+
+
+def test_heads_are_drawn_on_the_device() -> None:
+    torch.manual_seed(0)
+    given = surface()
+    drawn = heads.render(to_device(given), 0.3, 0.2, [0.0, 0.5])
+    assert drawn.device == DEVICE
+    assert torch.equal(to_host(drawn), heads.render(given, 0.3, 0.2, [0.0, 0.5]))

@@ -1,0 +1,60 @@
+"""Networks and regularisers on the device give what they give on the host, without waiting."""
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from tests.conformance.test_decoders import DECODERS
+from tests.conformance.test_decoders import SHAPES as DECODED
+from tests.conformance.test_encoders import ENCODERS
+from tests.conformance.test_encoders import SHAPES as ENCODED
+from tests.conformance.test_regularizers import CASES
+from tests.simulated.device import DEVICE, no_waiting, to_device, to_host
+from torch import Tensor, nn
+
+from dislab.base import ImageShape, Posterior
+
+HOST = torch.device("cpu")
+
+
+def passed(network: nn.Module, inputs: Tensor) -> list[Tensor]:
+    outputs = network(inputs)
+    outputs.square().mean().backward()
+    return [outputs, *(one.grad for one in network.parameters() if one.grad is not None)]
+
+
+def check_network(network: nn.Module, inputs: Tensor) -> None:
+    twin = copy.deepcopy(network).to(DEVICE)
+    there = to_device(inputs)
+    with no_waiting():
+        found = passed(twin, there)
+    torch.testing.assert_close(to_host(found), passed(network, inputs))
+
+
+@pytest.mark.parametrize("build", [build for builds in ENCODERS.values() for build in builds])
+def test_encoders(build: Any) -> None:
+    shape: ImageShape = ENCODED.get(build, (1, 64, 64))
+    check_network(build(shape, 6), torch.rand(2, *shape))
+
+
+@pytest.mark.parametrize("build", [build for builds in DECODERS.values() for build in builds])
+def test_decoders(build: Any) -> None:
+    shape: ImageShape = DECODED.get(build, (1, 64, 64))
+    check_network(build(5, shape), torch.randn(2, 5))
+
+
+@pytest.mark.parametrize("build", CASES)
+@pytest.mark.parametrize("step", [0, 50, 10**6])
+def test_regularizers(build: Any, step: int) -> None:
+    """At the beginning, in the middle and behind the end of what is annealed."""
+    regularizer = build(4, 100)
+    given = torch.randn(2, 6, 4), torch.randn(6, 4), torch.tensor(step)
+    penalties = []
+    for device in (HOST, DEVICE):
+        part = copy.deepcopy(regularizer).to(device)
+        (mean, log_var), z, number = (one.to(device) for one in given)
+        draws = part.draw(6, torch.Generator(device).manual_seed(0))
+        with no_waiting():
+            penalties.append(part(Posterior(mean, log_var), z, draws, number))
+    torch.testing.assert_close(to_host(penalties[1]), penalties[0])

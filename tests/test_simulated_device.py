@@ -1,0 +1,28 @@
+"""The room `tests/simulated`, in a process of its own: its device stays for the life of one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from torch.utils import backend_registration
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not hasattr(backend_registration, "_setup_privateuseone_for_python_backend"),
+    reason="this release of PyTorch has no backends in Python",
+)
+def test_everything_runs_on_a_simulated_device() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "tests/simulated"]
+    environment = {**os.environ, "DISLAB_SIMULATED_DEVICE": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-2_000:]
+    assert " passed" in done.stdout
+    assert "skipped" not in done.stdout
