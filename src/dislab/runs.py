@@ -251,9 +251,11 @@ def read_scores(run: str | Path) -> dict[str, Record]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a number may depend on, by distribution."""
+    """Versions of what a number may depend on, by distribution; PyTorch's with its build."""
     names = ("dislab", "torch", "lightning", "numpy", "scikit-learn")
-    return {name: version(name) for name in names} | {"python": python_version()}
+    # pip does not tell which CUDA the usual wheel was built for
+    builds = {"torch": str(torch.__version__), "python": python_version()}
+    return {name: version(name) for name in names} | builds
 
 
 def _number(folder: Path) -> int:
