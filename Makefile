@@ -34,8 +34,9 @@ plugins: .venv/plugins/.made
 	for plugin in $(PLUGINS); do PYTHONPATH=$(CURDIR)/.venv/plugins $(BIN)/python -m pytest $$plugin || exit 1; done
 
 # The suite on the oldest releases that pyproject.toml allows; their own warnings are no errors.
+# SELECT="test_metrics or test_training" runs a part of it.
 lowest: .venv-lowest/.made
-	.venv-lowest/bin/python -m pytest -o filterwarnings=default -m "not slow and not gpu and not data"
+	.venv-lowest/bin/python -m pytest -o filterwarnings=default -m "not slow and not gpu and not data" $(if $(SELECT),-k "$(SELECT)")
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
