@@ -8,10 +8,11 @@ the clock where worker processes or a GPU take part.
 Writes benchmarks/results/data_feed.json.
 
 Every round times each way of feeding once, in turn, on one thread: many short rounds, whose median
-says little of what else the machine does. The data modules draw batches in blocks of some 4096
-examples, so that 64 batches of 64 examples are one block, and its draw is in every round. Every way
-draws new states for each batch, and holds a batch until it has the next one, as training does. The
-data modules deliver what a training step under a trainer gets. The references are
+says little of what else the machine does; shares are medians of the shares within a round. The data
+modules draw batches in blocks of some 4096 examples, so that 64 batches of 64 examples are one
+block, and its draw is in every round. Every way draws new states for each batch, and holds a batch
+until it has the next one, as training does. The data modules deliver what a training step under a
+trainer gets. The references are
 
 * `gather bytes`: `rows = bank.take(states, axis=0)`, the rows of random states out of the table,
   which is dSprites' memory map of packed bits, or an array of RGB bytes;
@@ -81,6 +82,8 @@ def noise() -> ArrayDataset:
 
 MAPPED = 100_000
 """States at most in the file with a byte a pixel."""
+REFERENCES = ("gather float32", "memory map float32")
+"""What rates are given in shares of."""
 SETS: dict[str, Callable[[], Dataset]] = {"bits, 512 bytes": DSprites, "RGB, 12,288 bytes": noise}
 """Data sets by what a row of theirs is."""
 
@@ -198,8 +201,8 @@ def prepared(
 
 def measure(
     dataset: Dataset, batch_size: int, rounds: int, batches: int, num_workers: int, folder: Path
-) -> dict[str, dict[str, int]]:
-    """Median and quartiles of the images a second of each way."""
+) -> dict[str, dict[str, float]]:
+    """Median and quartiles of the images a second of each way, and shares of the references."""
     torch.set_num_threads(1)
     cpu = torch.device("cpu")
     single = prepared(SingleData, dataset, batch_size, "host", cpu)
@@ -236,16 +239,20 @@ def measure(
             way(count)
             if number:  # the first round fills the page cache, and builds what is built once
                 rates[name].append(count * batch_size * images / (clocks[name]() - start))
-    return {name: summary(values) for name, values in rates.items()}
+    return {
+        name: summary(values)
+        | {reference: share(rates, name, reference) for reference in REFERENCES}
+        for name, values in rates.items()
+    }
 
 
-def summary(values: list[float]) -> dict[str, int]:
+def summary(values: list[float]) -> dict[str, float]:
     """Median and quartiles."""
     low, median, high = statistics.quantiles(values, n=4)
     return {"median": round(median), "lower": round(low), "upper": round(high)}
 
 
-def table(rates: dict[str, dict[str, dict[str, dict[str, int]]]]) -> dict[str, Any]:
+def table(rates: dict[str, dict[str, dict[str, dict[str, float]]]]) -> dict[str, Any]:
     """Thousand images a second, and their shares of both gathers with conversion, for the pages."""
     columns = {
         f"{name.partition(',')[0]}, batches of {size}": ways
@@ -256,7 +263,7 @@ def table(rates: dict[str, dict[str, dict[str, dict[str, int]]]]) -> dict[str, A
     for way in next(iter(columns.values())):
         cells = [
             f"{ways[way]['median'] / 1000:,.0f} "
-            f"({share(ways, way, 'gather float32')}; {share(ways, way, 'memory map float32')})"
+            f"({'; '.join(f'{ways[way][reference]:.2g}' for reference in REFERENCES)})"
             for ways in columns.values()
         ]
         rows.append([way, *cells])
@@ -268,11 +275,13 @@ def named(way: str, images: int) -> str:
     return way if images == 1 else f"{way}, {images} images"
 
 
-def share(ways: dict[str, dict[str, int]], way: str, reference: str) -> str:
-    """The rate of a way in units of that of a reference with as many images in a batch."""
+def share(rates: dict[str, list[float]], way: str, reference: str) -> float:
+    """The rate of a way in units of a reference with as many images; median of the rounds."""
     images = next((one for one in (2, 3) if way.endswith(f"{one} images")), 1)
-    images = MODULES[way][0] if way in MODULES else images
-    return f"{ways[way]['median'] / ways[named(reference, images)]['median']:.2g}"
+    images = next((count for name, (count, _) in MODULES.items() if way.startswith(name)), images)
+    others = rates[named(reference, images)]
+    ratios = [one / other for one, other in zip(rates[way], others, strict=True)]
+    return round(statistics.median(ratios), 3)
 
 
 def main() -> None:
@@ -285,7 +294,7 @@ def main() -> None:
     parser.add_argument("--num-workers", type=int, default=2, help="0 leaves workers out")
     parser.add_argument("--out", type=Path, default=RESULT)
     args = parser.parse_args()
-    rates: dict[str, dict[str, dict[str, dict[str, int]]]] = {name: {} for name in SETS}
+    rates: dict[str, dict[str, dict[str, dict[str, float]]]] = {name: {} for name in SETS}
     for name, make in SETS.items():
         dataset = make()
         for size in args.batch_sizes:
