@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeAlias
@@ -94,13 +95,15 @@ def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str
 
 @functools.cache
 def version_of(distribution: str) -> str:
-    """The installed version of a distribution, or `unknown`.
+    """The installed version of a distribution, with its build if it tells, or `unknown`.
 
     Args:
         distribution: Its name.
     """
+    # pip does not tell which CUDA the usual wheel of PyTorch was built for; PyTorch does
+    told = getattr(sys.modules.get(distribution), "__version__", None)
     try:
-        return version(distribution)
+        return version(distribution) if told is None else str(told)
     except PackageNotFoundError:
         return "unknown"
 

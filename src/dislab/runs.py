@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Mapping
 from contextvars import Context
-from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from typing import Any, Literal, cast
@@ -20,6 +19,7 @@ from lightning.pytorch import Trainer
 
 from dislab import plugins
 from dislab.base.objective import Objective
+from dislab.builders import version_of
 from dislab.errors import InputError
 from dislab.storage import atomic, json_text, locked
 
@@ -253,9 +253,7 @@ def read_scores(run: str | Path) -> dict[str, Record]:
 def versions() -> dict[str, str]:
     """Versions of what a number may depend on, by distribution; PyTorch's with its build."""
     names = ("dislab", "torch", "lightning", "numpy", "scikit-learn")
-    # pip does not tell which CUDA the usual wheel was built for
-    builds = {"torch": str(torch.__version__), "python": python_version()}
-    return {name: version(name) for name in names} | builds
+    return {name: version_of(name) for name in names} | {"python": python_version()}
 
 
 def _number(folder: Path) -> int:

@@ -262,8 +262,6 @@ class Objective(pl.LightningModule, Representation):
         return terms.loss
 
     def _logs_now(self) -> bool:
-        # Lightning's own condition: a value handed over at any other step would wait for the next;
-        # not `should_update_logs`, whose look for the active loop takes longer than the question
-        trainer: Any = self.trainer
-        every, done = trainer.log_every_n_steps, trainer.fit_loop.epoch_loop._batches_that_stepped
-        return bool(every) and bool((done + 1) % every == 0 or trainer.should_stop)
+        # Lightning's own condition: a value handed over at any other step would wait for the next
+        connector: Any = self.trainer._logger_connector
+        return bool(connector.should_update_logs)

@@ -4,15 +4,11 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from dislab.base import (
-    Decoder,
     Draws,
-    Encoder,
-    ImageShape,
-    Objective,
     PairBatch,
     Posterior,
     Terms,
@@ -25,7 +21,6 @@ from dislab.functional.adaptive import (
     shared_latents,
 )
 from dislab.functional.input_noise import InputNoise, draw_input_noise
-from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._pairs import (
     SIDES,
     PairLabels,
@@ -35,35 +30,26 @@ from dislab.objectives._pairs import (
     seen_pair,
     share,
 )
-from dislab.objectives._variational import Pixels, draw_codes, posterior_of, with_own_losses
+from dislab.objectives._variational import draw_codes, with_own_losses
+from dislab.objectives._variational_objective import VariationalObjective
 
 
-class PairObjective(Objective, ABC):
+class PairObjective(VariationalObjective, ABC):
     """A method that finds the latents which two images share, and gives both a common posterior.
 
-    A concrete class sets the attributes below, and implements `common`.
+    A concrete class sets the attributes below besides those of its base, and implements `common`.
 
     Attributes:
-        image_shape: Channels, height and width.
-        latent_dim: Number of latents.
         kl: How far apart two posteriors are.
         labels: Whether the batch tells which factors changed.
         input_noise: Standard deviations of the noise that the encoder alone sees.
-        encoder: From images to means and log variances of latents.
-        decoder: From latents to the parameters of the likelihood.
-        pixels: The likelihood.
         regularizers: The regularisers by name.
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (PairBatch, TransitionBatch)
-    image_shape: ImageShape
-    latent_dim: int
     kl: PairDivergence
     labels: PairLabels
     input_noise: InputNoise
-    encoder: Encoder
-    decoder: Decoder
-    pixels: Pixels
     regularizers: nn.ModuleDict
 
     @abstractmethod
@@ -106,19 +92,3 @@ class PairObjective(Objective, ABC):
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, "shared": shared.float().sum(1).mean(), **terms}
         return Terms(with_own_losses(objective, own_losses), log | {"objective": objective})
-
-    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
-        """The posteriors q(z|x) of single images, in float32 or wider."""
-        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """Means of the posteriors of single images."""
-        return self.encode(image).mean
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))

@@ -3,7 +3,7 @@
 from typing import ClassVar, final
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
 
@@ -13,8 +13,6 @@ from dislab.base import (
     Draws,
     EncoderBuilder,
     ImageShape,
-    Objective,
-    Posterior,
     RegularizerBuilder,
     Terms,
 )
@@ -23,19 +21,18 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.clamping import clamp_to_mean
 from dislab.functional.gaussians import sample
 from dislab.functional.likelihoods import Likelihood
-from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import (
     Pixels,
     build_regularizers,
     draw_codes,
     penalize,
-    posterior_of,
     with_own_losses,
 )
+from dislab.objectives._variational_objective import VariationalObjective
 
 
 @final
-class DCIGN(Objective):
+class DCIGN(VariationalObjective):
     """Weak supervision by batches in which one group of factors varies: other latents are clamped.
 
     Each group of factors has latents of its own. In a batch of a group, the samples of all other
@@ -117,22 +114,6 @@ class DCIGN(Objective):
         objective = reconstruction + penalty + self.strength * invariance
         log = {"reconstruction": reconstruction, "invariance": invariance, **terms}
         return Terms(with_own_losses(objective, own_losses), log | {"objective": objective})
-
-    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
-        """The posteriors q(z|x), in float32 or wider."""
-        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """Means of the posteriors, the groups' latents in the order of `latents`."""
-        return self.encode(image).mean
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))
 
 
 def _check_groups(group_names: tuple[str, ...], latents: dict[str, int]) -> None:

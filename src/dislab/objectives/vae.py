@@ -3,7 +3,7 @@
 from typing import final
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
 
@@ -13,8 +13,6 @@ from dislab.base import (
     EncoderBuilder,
     ImageBatch,
     ImageShape,
-    Objective,
-    Posterior,
     RegularizerBuilder,
     Terms,
 )
@@ -22,20 +20,19 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import sample
 from dislab.functional.input_noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.functional.likelihoods import Likelihood
-from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import (
     Pixels,
     build_regularizers,
     draw_codes,
     penalize,
-    posterior_of,
     seen,
     with_own_losses,
 )
+from dislab.objectives._variational_objective import VariationalObjective
 
 
 @final
-class VAE(Objective):
+class VAE(VariationalObjective):
     """Variational autoencoder: reconstruction plus named regularisers of the codes.
 
     With `KL` alone it is the VAE or β-VAE; with `CapacityKL` the annealed VAE; with `KL` and
@@ -105,19 +102,3 @@ class VAE(Objective):
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, **terms, "objective": objective}
         return Terms(with_own_losses(objective, own_losses), log)
-
-    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
-        """The posteriors q(z|x), in float32 or wider."""
-        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
-
-    def codes(
-        self, image: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch latent"]:
-        """Means of the posteriors."""
-        return self.encode(image).mean
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))

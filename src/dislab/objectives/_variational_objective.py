@@ -1,0 +1,46 @@
+"""What the methods with a posterior over latents and a likelihood of pixels have in common."""
+
+from abc import ABC
+
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Decoder, Encoder, ImageShape, Objective, Posterior
+from dislab.objectives._inputs import checked_images, checked_rows
+from dislab.objectives._variational import Pixels, posterior_of
+
+
+class VariationalObjective(Objective, ABC):
+    """A method that encodes single images as Gaussians and decodes samples of them.
+
+    A concrete class sets the attributes below, and implements `draw` and `losses`.
+
+    Attributes:
+        image_shape: Channels, height and width.
+        latent_dim: Number of latents.
+        encoder: From images to means and log variances of latents.
+        decoder: From latents to the parameters of the likelihood.
+        pixels: The likelihood.
+    """
+
+    image_shape: ImageShape
+    latent_dim: int
+    encoder: Encoder
+    decoder: Decoder
+    pixels: Pixels
+
+    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
+        """The posteriors q(z|x) of single images, in float32 or wider."""
+        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the posteriors of single images."""
+        return self.encode(image).mean
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Mean images, pixels in [0, 1]."""
+        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))
