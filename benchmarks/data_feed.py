@@ -1,18 +1,20 @@
 """Images a second that each data module delivers, against gathering alone.
 
-Seconds are those of this process's processor, which others that share it do not lengthen much; of
+Seconds are those of the process's processor, which others that share it do not lengthen much; of
 the clock where worker processes or a GPU take part.
 
     python benchmarks/data_feed.py
 
 Writes benchmarks/results/data_feed.json.
 
-Every round times each way of feeding once, in turn, on one thread: many short rounds, whose median
-says little of what else the machine does; shares are medians of the shares within a round. The data
-modules draw batches in blocks of some 4096 examples, so that 64 batches of 64 examples are one
-block, and its draw is in every round. Every way draws new states for each batch, and holds a batch
-until it has the next one, as training does. The data modules deliver what a training step under a
-trainer gets. The references are
+Every way of feeding has a process of its own, as in training, and its references are in that
+process with it. Every round times each of them once, in turn, on one thread: many short rounds,
+whose median says little of what else the machine does; shares are medians of the shares within a
+round, and rates of the references are of the rounds of all processes. The data modules draw batches
+in blocks of some 4096 examples, so that 64 batches of 64 examples are one block, and its draw is in
+every round. Every way draws new states for each batch, and holds a batch until it has the next one,
+as training does. The data modules deliver what a training step under a trainer gets. The references
+are
 
 * `gather bytes`: `rows = bank.take(states, axis=0)`, the rows of random states out of the table,
   which is dSprites' memory map of packed bits, or an array of RGB bytes;
@@ -21,19 +23,25 @@ trainer gets. The references are
 * `memory map float32`: the last of both from a memory map of an .npy file that holds a byte for
   each pixel and channel, of the first 100,000 states at most;
 * `one by one`: PyTorch's own way, one image at a time and its default collate.
+
+The first three gather as many images at once as an example of the data module holds, times the
+batch size.
 """
 
 import argparse
 import json
+import os
 import platform
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightning.pytorch as pl
 import numpy as np
@@ -55,6 +63,7 @@ from dislab.datasets import ArrayDataset, DSprites
 from hardware import processor
 
 Feed = Callable[[int], None]
+Rates = dict[str, list[float]]
 RESULT = Path(__file__).parent / "results" / "data_feed.json"
 
 GROUPS = {"place": ["posX"], "height": ["posY"], "form": ["shape", "scale", "orientation"]}
@@ -82,10 +91,26 @@ def noise() -> ArrayDataset:
 
 MAPPED = 100_000
 """States at most in the file with a byte a pixel."""
-REFERENCES = ("gather float32", "memory map float32")
+PAGE = 4096
+"""Bytes at most between two that lie in pages of their own."""
+REFERENCES = ("gather bytes", "gather float32", "memory map float32", "one by one")
+"""What is timed beside every data module."""
+SHARES = REFERENCES[1:]
 """What rates are given in shares of."""
 SETS: dict[str, Callable[[], Dataset]] = {"bits, 512 bytes": DSprites, "RGB, 12,288 bytes": noise}
 """Data sets by what a row of theirs is."""
+
+
+class Data(NamedTuple):
+    """What is fed.
+
+    Attributes:
+        dataset: The images.
+        mapped: The file that holds them with a byte a pixel.
+    """
+
+    dataset: Dataset
+    mapped: Path
 
 
 class OneByOne(TorchDataset[tuple[torch.Tensor, torch.Tensor]]):
@@ -142,14 +167,11 @@ def gather(data: SingleData, floats: bool, images: int = 1) -> Feed:
     return run
 
 
-def bytes_of(data: SingleData, folder: Path) -> Any:
-    """A memory map of a file with a byte a pixel."""
-    count = min(len(data.factors), MAPPED)
-    (table,) = data.dataset.tables().values()
-    rows = table.numpy()[:count]
-    packed = isinstance(data.dataset, DSprites)
-    np.save(folder / "bytes.npy", np.unpackbits(rows, axis=1) * 255 if packed else rows)
-    return np.load(folder / "bytes.npy", mmap_mode="r")
+def save_bytes(dataset: Dataset, path: Path) -> None:
+    """Writes a file with a byte a pixel and channel."""
+    (table,) = dataset.tables().values()
+    rows = table.numpy()[:MAPPED]
+    np.save(path, np.unpackbits(rows, axis=1) * 255 if isinstance(dataset, DSprites) else rows)
 
 
 def gather_mapped(data: SingleData, mapped: Any, images: int) -> Feed:
@@ -199,61 +221,103 @@ def prepared(
     return data
 
 
-def measure(
-    dataset: Dataset, batch_size: int, rounds: int, batches: int, num_workers: int, folder: Path
-) -> dict[str, dict[str, float]]:
-    """Median and quartiles of the images a second of each way, and shares of the references."""
-    torch.set_num_threads(1)
-    cpu = torch.device("cpu")
-    single = prepared(SingleData, dataset, batch_size, "host", cpu)
-    ways: dict[str, tuple[int, Feed]] = {
-        "gather bytes": (1, gather(single, floats=False)),
-        "one by one": (1, one_by_one(single)),
-    }
-    mapped = bytes_of(single, folder)
-    for images in (1, 2, 3):
-        ways[named("gather float32", images)] = (images, gather(single, floats=True, images=images))
-        ways[named("memory map float32", images)] = (images, gather_mapped(single, mapped, images))
-    # on a CPU, images are gathered from the mapped file with either residency
-    places = [("host", cpu)]
+def feeds(workers: int) -> list[str]:
+    """Names of all ways but the references: on a CPU, either residency gathers on the host."""
+    names = list(MODULES)
     if torch.cuda.is_available():
-        places += [("host", torch.device("cuda")), ("device", torch.device("cuda"))]
-    for residency, device in places:
-        for name, (images, build) in MODULES.items():
-            label = name if device == cpu else f"{name}, {residency} to {device}"
-            data = prepared(build, dataset, batch_size, residency, device)
-            ways[label] = (images, deliver(data, device))
-    if num_workers:
-        spread = prepared(SingleData, dataset, batch_size, "host", cpu, num_workers)
-        ways[f"SingleData, {num_workers} workers"] = (1, deliver(spread, cpu))
-    clocks = {
-        name: time.perf_counter if "workers" in name or " to cuda" in name else time.process_time
-        for name in ways
+        names += [f"{name}, {place} to cuda" for name in MODULES for place in ("host", "device")]
+    return [*names, f"SingleData, {workers} workers"] if workers else names
+
+
+def images_of(name: str) -> int:
+    """How many images an example of a way holds."""
+    return next(images for module, (images, _) in MODULES.items() if name.startswith(module))
+
+
+def is_timed_by_clock(way: str) -> bool:
+    """Whether other processors take part in a way."""
+    return way.endswith(("workers", "to cuda"))
+
+
+def measure(way: str, data: Data, batch_size: int, rounds: int, batches: int) -> Rates:
+    """Images a second of one way and of its references, one number a round."""
+    torch.set_num_threads(1)
+    cpu, images = torch.device("cpu"), images_of(way)
+    build = next(build for module, (_, build) in MODULES.items() if way.startswith(module))
+    place = "device" if way.endswith("device to cuda") else "host"
+    device = torch.device("cuda" if way.endswith("to cuda") else "cpu")
+    workers = int(way.split()[-2]) if way.endswith("workers") else 0
+    dataset, single = data.dataset, prepared(SingleData, data.dataset, batch_size, "host", cpu)
+    mapped = np.load(data.mapped, mmap_mode="r")
+    (table,) = dataset.tables().values()
+    for rows in (table.numpy(), mapped):
+        rows.reshape(len(rows), -1)[:, ::PAGE].sum()  # maps every page, as an epoch does
+    ways: dict[str, tuple[int, Feed]] = {
+        "gather bytes": (images, gather(single, floats=False, images=images)),
+        "gather float32": (images, gather(single, floats=True, images=images)),
+        "memory map float32": (images, gather_mapped(single, mapped, images)),
+        "one by one": (1, one_by_one(single)),
+        way: (
+            images,
+            deliver(prepared(build, dataset, batch_size, place, device, workers), device),
+        ),
     }
-    rates: dict[str, list[float]] = {name: [] for name in ways}
+    now = time.perf_counter if is_timed_by_clock(way) else time.process_time
+    rates: Rates = {name: [] for name in ways}
     for number in range(rounds + 1):
-        for name, (images, way) in ways.items():
+        for name, (count, feed) in ways.items():
             # the slow way is timed on fewer batches
-            count = max(1, batches // 10) if name == "one by one" else batches
-            start = clocks[name]()
-            way(count)
+            times = max(1, batches // 10) if name == "one by one" else batches
+            start = now()
+            feed(times)
             if number:  # the first round fills the page cache, and builds what is built once
-                rates[name].append(count * batch_size * images / (clocks[name]() - start))
-    return {
-        name: summary(values)
-        | {reference: share(rates, name, reference) for reference in REFERENCES}
-        for name, values in rates.items()
+                rates[name].append(times * batch_size * count / (now() - start))
+    return rates
+
+
+def in_processes(set_name: str, batch_size: int, args: argparse.Namespace) -> dict[str, Any]:
+    """Summaries of all ways, each measured by a process of its own, and of the references."""
+    alone = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+    summaries: dict[str, Any] = {}
+    pooled: dict[str, Rates] = {}
+    for way in feeds(args.num_workers):
+        command = [sys.executable, __file__, "--measure", set_name, str(batch_size), way]
+        command += ["--rounds", str(args.rounds), "--batches", str(args.batches)]
+        command += ["--bytes", str(args.bytes)]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **alone})
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        rates: Rates = json.loads(done.stdout.splitlines()[-1])
+        summaries[way] = summary(way, rates)
+        images = 0 if is_timed_by_clock(way) else images_of(way)
+        for reference in REFERENCES if images else ():
+            one = reference == "one by one" or images == 1
+            name = reference if one else f"{reference}, {images} images"
+            seen = pooled.setdefault(name, {key: [] for key in REFERENCES})
+            for key in REFERENCES:
+                seen[key] += rates[key]
+    references = {
+        name: summary(name.partition(",")[0], seen) for name, seen in sorted(pooled.items())
+    }
+    return references | summaries
+
+
+def summary(way: str, rates: Rates) -> dict[str, float]:
+    """Median and quartiles, and medians of the shares of the references within a round."""
+    low, median, high = statistics.quantiles(rates[way], n=4)
+    shares = {
+        name: statistics.median(
+            one / other for one, other in zip(rates[way], rates[name], strict=True)
+        )
+        for name in SHARES
+    }
+    return {"median": round(median), "lower": round(low), "upper": round(high)} | {
+        name: round(value, 3) for name, value in shares.items()
     }
 
 
-def summary(values: list[float]) -> dict[str, float]:
-    """Median and quartiles."""
-    low, median, high = statistics.quantiles(values, n=4)
-    return {"median": round(median), "lower": round(low), "upper": round(high)}
-
-
-def table(rates: dict[str, dict[str, dict[str, dict[str, float]]]]) -> dict[str, Any]:
-    """Thousand images a second, and their shares of both gathers with conversion, for the pages."""
+def table(rates: dict[str, dict[str, dict[str, Any]]]) -> dict[str, Any]:
+    """Thousand images a second, and their shares of the references, for the pages."""
     columns = {
         f"{name.partition(',')[0]}, batches of {size}": ways
         for name, sizes in rates.items()
@@ -263,47 +327,44 @@ def table(rates: dict[str, dict[str, dict[str, dict[str, float]]]]) -> dict[str,
     for way in next(iter(columns.values())):
         cells = [
             f"{ways[way]['median'] / 1000:,.0f} "
-            f"({'; '.join(f'{ways[way][reference]:.2g}' for reference in REFERENCES)})"
+            f"({'; '.join(digits(ways[way][reference]) for reference in SHARES)})"
             for ways in columns.values()
         ]
         rows.append([way, *cells])
     return {"header": ["way", *columns], "rows": rows}
 
 
-def named(way: str, images: int) -> str:
-    """The name of a reference that gathers so many images an example."""
-    return way if images == 1 else f"{way}, {images} images"
-
-
-def share(rates: dict[str, list[float]], way: str, reference: str) -> float:
-    """The rate of a way in units of a reference with as many images; median of the rounds."""
-    images = next((one for one in (2, 3) if way.endswith(f"{one} images")), 1)
-    images = next((count for name, (count, _) in MODULES.items() if way.startswith(name)), images)
-    others = rates[named(reference, images)]
-    ratios = [one / other for one, other in zip(rates[way], others, strict=True)]
-    return round(statistics.median(ratios), 3)
+def digits(share: float) -> str:
+    """Two digits, or all before the point."""
+    return f"{share:.0f}" if share >= 10 else f"{share:.2g}"
 
 
 def main() -> None:
-    """Measures and prints."""
-    keep_freed_memory()  # as `dislab fit` does
+    """Measures, prints and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[64, 256])
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--batches", type=int, default=64)
     parser.add_argument("--num-workers", type=int, default=2, help="0 leaves workers out")
     parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--bytes", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    rates: dict[str, dict[str, dict[str, dict[str, float]]]] = {name: {} for name in SETS}
+    if args.measure:
+        set_name, batch_size, way = args.measure
+        keep_freed_memory()  # as `dislab fit` does
+        data = Data(SETS[set_name](), args.bytes)
+        print(json.dumps(measure(way, data, int(batch_size), args.rounds, args.batches)))
+        return
+    rates: dict[str, dict[str, dict[str, Any]]] = {}
     for name, make in SETS.items():
-        dataset = make()
-        for size in args.batch_sizes:
-            with TemporaryDirectory() as folder:
-                rates[name][str(size)] = measure(
-                    dataset, size, args.rounds, args.batches, args.num_workers, Path(folder)
-                )
+        with TemporaryDirectory() as folder:
+            args.bytes = Path(folder) / "bytes.npy"
+            save_bytes(make(), args.bytes)
+            rates[name] = {str(size): in_processes(name, size, args) for size in args.batch_sizes}
+    settings = ("batch_sizes", "rounds", "batches", "num_workers")
     result = {
-        "settings": {name: value for name, value in vars(args).items() if name != "out"},
+        "settings": {name: getattr(args, name) for name in settings},
         "images_per_second": rates,
         "tables": {"feed": table(rates)},
         "versions": {name: version(name) for name in ("dislab", "torch", "lightning", "numpy")},
@@ -311,6 +372,7 @@ def main() -> None:
         "processor": processor(),
     }
     args.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result["tables"], indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":
