@@ -8,13 +8,13 @@ the clock where worker processes or a GPU take part.
 Writes benchmarks/results/data_feed.json.
 
 Every way of feeding has a process of its own, as in training, and its references are in that
-process with it. Every round times each of them once, in turn, on one thread: many short rounds,
-whose median says little of what else the machine does; shares are medians of the shares within a
-round, and rates of the references are of the rounds of all processes. The data modules draw batches
-in blocks of some 4096 examples, so that 64 batches of 64 examples are one block, and its draw is in
-every round. Every way draws new states for each batch, and holds a batch until it has the next one,
-as training does. The data modules deliver what a training step under a trainer gets. The references
-are
+process with it. Every round times each of them once, in turn, on one thread, after a few batches
+that are not timed: many short rounds, whose median says little of what else the machine does;
+shares are medians of the shares within a round, and rates of the references are of the rounds of
+all processes. The data modules draw batches in blocks of some 4096 examples, so that 64 batches of
+64 examples are one block, and a draw is in every round. Every way draws new states for each batch,
+and holds a batch until it has the next one, as training does. The data modules deliver what a
+training step under a trainer gets. The references are
 
 * `gather bytes`: `rows = bank.take(states, axis=0)`, the rows of random states out of the table,
   which is dSprites' memory map of packed bits, or an array of RGB bytes;
@@ -93,6 +93,8 @@ MAPPED = 100_000
 """States at most in the file with a byte a pixel."""
 PAGE = 4096
 """Bytes at most between two that lie in pages of their own."""
+WARM = 4
+"""Batches before those that are timed."""
 REFERENCES = ("gather bytes", "gather float32", "memory map float32", "one by one")
 """What is timed beside every data module."""
 SHARES = REFERENCES[1:]
@@ -268,6 +270,7 @@ def measure(way: str, data: Data, batch_size: int, rounds: int, batches: int) ->
         for name, (count, feed) in ways.items():
             # the slow way is timed on fewer batches
             times = max(1, batches // 10) if name == "one by one" else batches
+            feed(WARM)  # what ran before left other things in the caches and the heap
             start = now()
             feed(times)
             if number:  # the first round fills the page cache, and builds what is built once

@@ -285,14 +285,8 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["--config=run.yaml"], "resume is set in a configuration file; give --resume instead"),
         (["--trainer.accelerator=gpu"], "No supported gpu backend found!"),
         (["--trainer.precision=bf16-true"], "use bf16-mixed or 16-mixed"),
-        (
-            [
-                "--trainer.val_check_interval=9",
-                "--trainer.check_val_every_n_epoch=1",
-                "--data.steps_per_epoch=3",
-            ],
-            "`val_check_interval` (9) must be less than or equal",
-        ),
+        (["--trainer.gradient_clip_algorithm=no"], "gradient_clip_algorithm"),
+        (["--trainer.limit_val_batches=1.5"], "limit_val_batches"),
         (["--config=nowhere.yaml"], "nowhere.yaml"),
         (["--ckpt_path=nowhere.ckpt"], "nowhere.ckpt"),
     ],
@@ -306,6 +300,16 @@ def test_mistakes_end_with_one_line_and_status_two(
     assert len(errors) == 1
     assert message in errors[0]
     assert not any("Traceback" in line or "usage:" in line for line in lines)
+    assert not Path("runs").exists()
+
+
+def test_intervals_that_do_not_fit_the_data_end_with_one_line(
+    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    intervals = ["--trainer.val_check_interval=9", "--trainer.check_val_every_n_epoch=1"]
+    assert dislab("fit", "--config=small.yaml", *intervals, "--data.steps_per_epoch=3") == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("dislab: error: `val_check_interval` (9) must be less than or equal")
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from dislab.base.parts import Draws
 from dislab.errors import InputError
 from dislab.functional.collectives import own_rows, world
 from dislab.functional.draws import device_generator
+from dislab.functional.precision import check_precision
 
 Stage = Literal["train", "validation", "test"]
 
@@ -143,11 +144,7 @@ class Objective(pl.LightningModule, Representation):
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, DataModule) and stage != "predict":
             check_batches(type(self).__name__, self.batch_types, data)
-        if self.trainer.precision in ("bf16-true", "16-true"):
-            raise InputError(
-                f"precision {self.trainer.precision!r} keeps the weights in half precision, in "
-                "which losses and draws lose their meaning; use bf16-mixed or 16-mixed"
-            )
+        check_precision(self.trainer.precision)
         if stage == "fit":
             seed = self.trainer.strategy.broadcast(torch.initial_seed())
             self.draw_seed.fill_(seed & (2**63 - 1))

@@ -44,6 +44,7 @@ from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.cli.resuming import csv_logger, resumed_loggers
 from dislab.errors import InputError, TrainingError, cannot_write
+from dislab.functional.precision import check_precision
 from dislab.runs import last_checkpoint, new_run, read_checkpoint
 
 _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
@@ -186,16 +187,21 @@ class TrainingCLI(LightningCLI):
             self.model.to(memory_format=torch.channels_last)
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        """The trainer, with the run folder made and its loggers in place."""
+        """The trainer, and the run folder with its loggers once nothing refuses its settings."""
         config = self.config_init[self.subcommand]
         if self.subcommand == "fit":
             check_optimizer(cast("Objective", self.model))
         settings = config["trainer"]
+        check_precision(settings.get("precision"))
         if settings.get("enable_progress_bar") is None:
             kwargs["enable_progress_bar"] = sys.stdout.isatty()
-        if settings.get("logger") in (None, True) and not settings.get("fast_dev_run"):
-            kwargs["logger"] = self._loggers(config)
-        return super().instantiate_trainer(**kwargs)
+        has_folder = settings.get("logger") in (None, True) and not settings.get("fast_dev_run")
+        if has_folder:
+            kwargs["logger"] = False
+        trainer = super().instantiate_trainer(**kwargs)
+        if has_folder:
+            trainer.loggers = self._loggers(config)
+        return trainer
 
     def fit(self, **arguments: Any) -> None:
         """Trains; an interrupted run says how to go on with it."""

@@ -68,10 +68,9 @@ class Attributes:
         Args:
             attributes: What the symbols name, -1 for nothing, one column a factor described.
         """
-        symbols = np.zeros((len(attributes), len(self.names)), dtype=np.float32)
-        row, column = np.nonzero(attributes >= 0)
-        symbols[row, attributes[row, column]] = 1
-        return symbols
+        symbols = np.zeros((len(attributes), len(self.names) + 1), dtype=np.float32)
+        symbols[np.arange(len(attributes))[:, None], attributes] = 1  # -1 is the last column
+        return symbols[:, :-1]
 
     def concepts(self, given: Sequence[Sequence[str]]) -> Indices:
         """Combinations of attributes, one row each, laid out as `of` returns them.

@@ -82,7 +82,6 @@ class GridPartners:
             stride = math.prod(space.sizes[column + 1 :])
             self._offset[column, : len(values)] = values * stride
             self._ranks[:, column] = np.searchsorted(values, self._ranks[:, column])
-        self._columns = np.arange(len(present))
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
         """Pairs; one fails only where no state is a partner of any of several first images.
@@ -137,7 +136,8 @@ class GridPartners:
 
     def _fitting(self, ranks: Indices, first: Indices, changed: Mask) -> Indices:
         """Rows of the states of these ranks; -1 for those that are no partners."""
-        states = self._offset[self._columns, ranks].sum(axis=-1)
+        # one factor at a time: several times as fast as a sum over an axis that short
+        states = sum(offset.take(ranks[..., column]) for column, offset in enumerate(self._offset))
         differs = self._looks.take(states, axis=0) != self._own.take(first, axis=0)
         return np.where((differs == changed).all(axis=-1), self._number.take(states), -1)
 

@@ -39,6 +39,7 @@ class DescriptionPlan:
         self.attributes = attributes
         self.specified = np.array(specified)
         self.held_out = held_out
+        self._described = (of_state >= 0).sum(axis=1)
         self._lottery = Lottery(len(states), weights)
 
     def draw(
@@ -55,10 +56,10 @@ class DescriptionPlan:
         examples = count * batches
         row = self._lottery.draw(generator, examples)
         named = self.of_state.take(row, axis=0)
-        there = named >= 0
         wanted = self.specified[generator.integers(len(self.specified), size=examples)]
-        lots = np.where(there, generator.random(named.shape), 2.0)
-        named = np.where(places(lots) < np.minimum(wanted, there.sum(axis=1))[:, None], named, -1)
+        lots = np.where(named >= 0, generator.random(named.shape), 2.0)
+        wanted = np.minimum(wanted, self._described.take(row))
+        named = np.where(places(lots) < wanted[:, None], named, -1)
         for concept in self.held_out:
             # a description of a held-out combination leaves out one of its attributes
             columns = np.flatnonzero(concept >= 0)

@@ -2,14 +2,34 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
+from dislab.errors import InputError
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_OF_WEIGHTS: Final = ("bf16-true", "16-true")
+
+
+def check_precision(precision: str | int | None) -> None:
+    """Refuses to keep weights themselves in half precision.
+
+    Args:
+        precision: What a trainer is asked for, as Lightning names it.
+
+    Raises:
+        InputError: It is one of those that do.
+    """
+    if precision in _OF_WEIGHTS:
+        raise InputError(
+            f"precision {precision!r} keeps the weights in half precision, in which losses and "
+            "draws lose their meaning; use bf16-mixed or 16-mixed"
+        )
 
 
 def full_precision(function: Callable[P, R]) -> Callable[P, R]:
