@@ -49,9 +49,9 @@ TINY: Final = (
     "--model.encoder.hidden=[4]",
     "--model.decoder=MLPDecoder",
     "--model.decoder.hidden=[4]",
-    "--data.batch_size=4",
 )
 """A network without work, whose steps are nothing but overhead."""
+RARE_ROWS: Final = ("--inner_steps.steps=1000", "--trainer.log_every_n_steps=1000")
 
 
 class Variant(NamedTuple):
@@ -63,6 +63,7 @@ class Variant(NamedTuple):
         steps: Steps that are timed, and as many again before.
         tiny: Whether the network is the one without work.
         bf16: Whether networks compute in bfloat16.
+        batch_size: Images in a batch.
         options: Further arguments of `dislab fit`.
     """
 
@@ -70,6 +71,7 @@ class Variant(NamedTuple):
     steps: int
     tiny: bool = False
     bf16: bool = False
+    batch_size: int = 64
     options: tuple[str, ...] = ()
 
 
@@ -91,14 +93,25 @@ PARTS: Final[dict[str, dict[str, Variant]]] = {
         "freed memory kept, channels last": Variant("betavae", 30),
     },
     "overhead": {
-        "bare loop over dislab's model": Variant("lone", 1000, tiny=True),
-        "Lightning's default, one value": Variant("lightning", 1000, tiny=True),
-        "dislab": Variant("betavae", 1000, tiny=True),
-        "bare loop over a β-VAE of its own": Variant("bare", 1000, tiny=True),
+        "bare loop over dislab's model": Variant("lone", 1000, tiny=True, batch_size=4),
+        "Lightning's default, one value": Variant("lightning", 1000, tiny=True, batch_size=4),
+        "dislab": Variant("betavae", 1000, tiny=True, batch_size=4),
+        "bare loop over a β-VAE of its own": Variant("bare", 1000, tiny=True, batch_size=4),
         "dislab, 50 inner steps": Variant(
-            "betavae", 1000, tiny=True, options=("--inner_steps.steps=50",)
+            "betavae", 1000, tiny=True, batch_size=4, options=("--inner_steps.steps=50",)
         ),
-        "pythae": Variant("pythae", 1000, tiny=True),
+        "dislab, 1000 inner steps, a row of the log each": Variant(
+            "betavae", 1000, tiny=True, batch_size=4, options=RARE_ROWS
+        ),
+        "pythae": Variant("pythae", 1000, tiny=True, batch_size=4),
+    },
+    "tiny": {
+        "bare loop over dislab's model": Variant("lone", 300, tiny=True),
+        "dislab": Variant("betavae", 300, tiny=True),
+        "dislab, 50 inner steps": Variant(
+            "betavae", 300, tiny=True, options=("--inner_steps.steps=50",)
+        ),
+        "pythae": Variant("pythae", 300, tiny=True),
     },
     "methods": {
         "β-VAE": Variant("betavae", 20),
@@ -296,6 +309,7 @@ def measure(variant: Variant) -> None:
         arguments = ["fit", f"--config={CONFIGS / variant.kind}.yaml", *variant.options]
         arguments += ["--trainer.callbacks+=train_throughput.Clock"]
         arguments += [f"--trainer.callbacks.steps={variant.steps}", "--trainer.accelerator=cpu"]
+        arguments.append(f"--data.batch_size={variant.batch_size}")
         if variant.tiny:
             arguments += TINY
         if variant.bf16:
@@ -308,7 +322,7 @@ def under_pythae(variant: Variant) -> None:
     from pythae_trainer import train  # where it is installed
 
     plain = Plain(variant.tiny)
-    train(some_images(), plain.encoder, plain.decoder, 4 if variant.tiny else 64, variant.steps)
+    train(some_images(), plain.encoder, plain.decoder, variant.batch_size, variant.steps)
 
 
 def some_images() -> Tensor:
@@ -322,8 +336,8 @@ def own_model(variant: Variant) -> None:
     tuned = variant.kind == "bare"
     torch.manual_seed(0)
     images = some_images()
-    batch_size = 4 if variant.tiny else 64
-    batches = iter(DataLoader(Images(images), batch_size, shuffle=True, drop_last=True))
+    size = variant.batch_size
+    batches = iter(DataLoader(Images(images), size, shuffle=True, drop_last=True))
     model = Plain(variant.tiny)
     if tuned:
         keep_freed_memory()
@@ -332,7 +346,7 @@ def own_model(variant: Variant) -> None:
 
     def step() -> None:
         if tuned:
-            image = images[torch.randint(len(images), (batch_size,))].float() / 255
+            image = images[torch.randint(len(images), (size,))].float() / 255
         else:
             image = next(batches)
         with torch.autocast("cpu", torch.bfloat16, enabled=variant.bf16):
@@ -348,7 +362,7 @@ def dislab_model(variant: Variant) -> None:
     """Dislab's own model and batches without work, in a bare loop or by Lightning's default."""
     keep_freed_memory()
     encoder, decoder = partial(MLPEncoder, hidden=(4,)), partial(MLPDecoder, hidden=(4,))
-    data = SingleData(DSprites(), batch_size=4)
+    data = SingleData(DSprites(), batch_size=variant.batch_size)
     regularizers = {"kl": partial(KL, beta=4.0)}
     model = VAE(data.image_shape, data.train_size, 10, encoder, decoder, regularizers)
     if variant.kind == "lightning":

@@ -1,4 +1,7 @@
-"""The room `tests/simulated`, in a process of its own: its device stays for the life of one."""
+"""`tests/simulated` and much of `tests/gpu` on the simulated device.
+
+In a process of its own, for the device stays for the life of one.
+"""
 
 import os
 import subprocess
@@ -9,6 +12,8 @@ import pytest
 from torch.utils import backend_registration
 
 ROOT = Path(__file__).parents[1]
+OF_CARDS = [f"tests/gpu/test_{name}.py" for name in ("data", "objectives", "parts", "runs")]
+"""What the simulated device can stand in for a card in: all but commands and float16."""
 
 
 @pytest.mark.slow
@@ -17,7 +22,7 @@ ROOT = Path(__file__).parents[1]
     reason="this release of PyTorch has no backends in Python",
 )
 def test_everything_runs_on_a_simulated_device() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "tests/simulated"]
+    command = [sys.executable, "-m", "pytest", "-q", "tests/simulated", *OF_CARDS]
     environment = {**os.environ, "DISLAB_SIMULATED_DEVICE": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
     done = subprocess.run(

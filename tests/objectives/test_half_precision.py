@@ -1,6 +1,7 @@
 """Training in float16 with a gradient scaler, which Lightning itself keeps for cards.
 
-Its `precision="16-mixed"` becomes bfloat16 on a CPU; the plugin given here does not.
+Its `precision="16-mixed"` becomes bfloat16 on a CPU; the plugin given here does not. On a card the
+same tests are marked `gpu`.
 """
 
 from functools import partial
@@ -42,6 +43,16 @@ METHODS: dict[str, Any] = {
 HUGE = 2.0**60
 
 
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where a run trains; on a card as exactly as on the host."""
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a CUDA device")
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
+    return str(request.param)
+
+
 class Losses(pl.Callback):
     """The loss of every step."""
 
@@ -55,6 +66,7 @@ class Losses(pl.Callback):
 def fitted(
     method: str,
     scaler: GradScaler | None,
+    device: str,
     folder: Path,
     *callbacks: pl.Callback,
     resume: Path | None = None,
@@ -65,9 +77,9 @@ def fitted(
     model: Objective = METHODS[method]()
     torch.manual_seed(1)
     losses = Losses()
-    half: list[Any] = [] if scaler is None else [MixedPrecision("16-mixed", "cpu", scaler)]
+    half: list[Any] = [] if scaler is None else [MixedPrecision("16-mixed", device, scaler)]
     trainer = pl.Trainer(
-        accelerator="cpu",
+        accelerator="cpu" if device == "cpu" else "gpu",
         devices=1,
         logger=False,
         enable_checkpointing=False,
@@ -85,27 +97,29 @@ def fitted(
 
 
 def weights(model: Objective) -> Tensor:
-    return parameters_to_vector(model.parameters()).detach()
+    return parameters_to_vector(model.parameters()).detach().cpu()
 
 
 def gradients(model: Objective) -> Tensor:
     """Of the last step, of all parameters that it trained."""
     given = [one.grad for one in model.parameters() if one.grad is not None]
-    return torch.cat([one.flatten() for one in given])
+    return torch.cat([one.flatten().cpu() for one in given])
 
 
-def scaler(scale: float = 16.0, growth_interval: int = 2000) -> GradScaler:
-    return GradScaler("cpu", init_scale=scale, growth_interval=growth_interval)
+def scaler(device: str, scale: float = 16.0, growth_interval: int = 2000) -> GradScaler:
+    return GradScaler(device, init_scale=scale, growth_interval=growth_interval)
 
 
 @pytest.mark.parametrize(
     ("method", "limit"), [*((name, 0.5) for name in METHODS), ("VAE", None), ("InfoGAN", None)]
 )
-def test_float16_stays_near_float32(method: str, limit: float | None, tmp_path: Path) -> None:
+def test_float16_stays_near_float32(
+    method: str, limit: float | None, device: str, tmp_path: Path
+) -> None:
     """With clipped gradients too, which end up too short if they are clipped while scaled."""
-    full, losses, _ = fitted(method, None, tmp_path, gradient_clip_val=limit)
-    used = scaler()
-    half, near, _ = fitted(method, used, tmp_path, gradient_clip_val=limit)
+    full, losses, _ = fitted(method, None, device, tmp_path, gradient_clip_val=limit)
+    used = scaler(device)
+    half, near, _ = fitted(method, used, device, tmp_path, gradient_clip_val=limit)
     assert used.get_scale() == 16  # no step was skipped
     assert near == pytest.approx(losses, rel=1e-3, abs=0.05)
     assert near != losses
@@ -120,27 +134,28 @@ def test_float16_stays_near_float32(method: str, limit: float | None, tmp_path: 
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_an_overflow_skips_the_step_of_every_part(method: str, tmp_path: Path) -> None:
-    used = scaler(HUGE)
-    model, losses, trainer = fitted(method, used, tmp_path, max_steps=3)
+def test_an_overflow_skips_the_step_of_every_part(method: str, device: str, tmp_path: Path) -> None:
+    used = scaler(device, HUGE)
+    model, losses, trainer = fitted(method, used, device, tmp_path, max_steps=3)
     assert used.get_scale() == HUGE / 2**3
     torch.manual_seed(0)
     untrained = METHODS[method]()
     for one, other in zip(model.parameters(), untrained.parameters(), strict=True):
-        assert torch.equal(one, other)
+        assert torch.equal(one.cpu(), other)
     assert not trainer.optimizers[0].state
     assert all(value == value for value in losses)
 
 
 @pytest.mark.parametrize("method", ["FactorVAE", "InfoWGANGP"])
-def test_a_resumed_run_goes_on_with_its_scale(method: str, tmp_path: Path) -> None:
+def test_a_resumed_run_goes_on_with_its_scale(method: str, device: str, tmp_path: Path) -> None:
     """The scale grows every second step, and is halved again where that was too much."""
-    used = scaler(growth_interval=2)
-    whole, losses, _ = fitted(method, used, tmp_path)
-    _, _, trainer = fitted(method, scaler(growth_interval=2), tmp_path, max_steps=3)
+    used = scaler(device, growth_interval=2)
+    whole, losses, _ = fitted(method, used, device, tmp_path)
+    part = scaler(device, growth_interval=2)
+    _, _, trainer = fitted(method, part, device, tmp_path, max_steps=3)
     trainer.save_checkpoint(tmp_path / "part.ckpt")
-    fresh = scaler(1.0, growth_interval=2)
-    rest, others, _ = fitted(method, fresh, tmp_path, resume=tmp_path / "part.ckpt")
+    fresh = scaler(device, 1.0, growth_interval=2)
+    rest, others, _ = fitted(method, fresh, device, tmp_path, resume=tmp_path / "part.ckpt")
     assert losses[3:] == others
     assert fresh.state_dict() == used.state_dict()
     assert fresh.get_scale() > 16
@@ -148,12 +163,12 @@ def test_a_resumed_run_goes_on_with_its_scale(method: str, tmp_path: Path) -> No
         assert torch.equal(one, other)
 
 
-def test_inner_steps_scale_as_others(tmp_path: Path) -> None:
+def test_inner_steps_scale_as_others(device: str, tmp_path: Path) -> None:
     """An overflow among them skips a step there too."""
     runs: list[tuple[float, Objective]] = []
     for inner in (1, 6):
-        used = scaler(2.0**12)
-        model, _, _ = fitted("FactorVAE", used, tmp_path, InnerSteps(inner))
+        used = scaler(device, 2.0**12)
+        model, _, _ = fitted("FactorVAE", used, device, tmp_path, InnerSteps(inner))
         runs.append((used.get_scale(), model))
     (scale, plain), (same, quick) = runs
     assert scale == same < 2.0**12

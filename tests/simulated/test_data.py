@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.conformance.test_datamodules import DATAMODULES, SMALL
 from tests.conformance.test_datasets import DATASETS
+from tests.gpu.test_data import delivered
 from tests.simulated.device import DEVICE, no_waiting, to_device, to_host
 from torch import Tensor
 
 from dislab.base import Dataset
 from dislab.datamodules import SingleData
-from dislab.datasets import ArrayDataset, DSprites
+from dislab.datasets import ArrayDataset
 from dislab.datasets import _chairs_render as chairs
 from dislab.datasets import _finger_render as finger
 from dislab.datasets import _heads_render as heads
@@ -23,34 +23,12 @@ from dislab.datasets import _shapes3d_render as shapes3d
 HOST = torch.device("cpu")
 
 
-def delivered(build: Any, device: torch.device, **settings: Any) -> list[Any]:
-    """Two training batches and one of validation, as an objective receives them."""
-    torch.manual_seed(0)
-    data = build(batch_size=8, eval_batch_size=8, include=SMALL, validation=0.1, **settings)
-    data.prepare_data()
-    data.setup("fit")
-    data._gathering.settle(device)
-    train, validation = iter(data.train_dataloader()), iter(data.val_dataloader())
-    data.images(torch.zeros(1, dtype=torch.int64, device=device))  # moves the tables, once
-    made = []
-    for batch in (next(train), next(train), next(validation)):
-        moved = data.transfer_batch_to_device(batch, device, 0)
-        with no_waiting():
-            made.append(data.on_after_batch_transfer(moved, 0))
-    return made
-
-
 def check_batches(build: Any, **settings: Any) -> None:
-    host, device = (delivered(build, place, **settings) for place in (HOST, DEVICE))
+    build = partial(build, **settings)
+    host, device = (delivered(build, place) for place in (HOST, DEVICE))
     for one, other in zip(host, device, strict=True):
         assert {part.device for part in other} == {DEVICE}
         torch.testing.assert_close(tuple(to_host(other)), tuple(one))
-
-
-@pytest.mark.parametrize("residency", ["device", "host", "auto"])
-@pytest.mark.parametrize("build", [build for builds in DATAMODULES.values() for build in builds])
-def test_datamodules(build: Any, residency: str) -> None:
-    check_batches(partial(build, DSprites()), residency=residency)
 
 
 @pytest.mark.parametrize("residency", ["device", "host"])

@@ -10,7 +10,7 @@ from tests.conformance.test_decoders import SHAPES as DECODED
 from tests.conformance.test_encoders import ENCODERS
 from tests.conformance.test_encoders import SHAPES as ENCODED
 from tests.conformance.test_regularizers import CASES
-from tests.simulated.device import DEVICE, no_waiting, to_device, to_host
+from tests.gpu.place import CLOSE, DEVICE, no_waiting, to_device, to_host
 from torch import Tensor, nn
 
 from dislab.base import ImageShape, Posterior
@@ -29,7 +29,7 @@ def check_network(network: nn.Module, inputs: Tensor) -> None:
     there = to_device(inputs)
     with no_waiting():
         found = passed(twin, there)
-    torch.testing.assert_close(to_host(found), passed(network, inputs))
+    torch.testing.assert_close(to_host(found), passed(network, inputs), **CLOSE)
 
 
 @pytest.mark.parametrize("build", [build for builds in ENCODERS.values() for build in builds])
@@ -50,11 +50,17 @@ def test_regularizers(build: Any, step: int) -> None:
     """At the beginning, in the middle and behind the end of what is annealed."""
     regularizer = build(4, 100)
     given = torch.randn(2, 6, 4), torch.randn(6, 4), torch.tensor(step)
+    draws = regularizer.draw(6, torch.Generator().manual_seed(0))
+    on_device = regularizer.draw(6, torch.Generator(DEVICE).manual_seed(0))
+    assert {one.device for one in on_device.values()} <= {DEVICE}
+    assert {name: one.shape for name, one in on_device.items()} == {
+        name: one.shape for name, one in draws.items()
+    }
     penalties = []
     for device in (HOST, DEVICE):
         part = copy.deepcopy(regularizer).to(device)
         (mean, log_var), z, number = (one.to(device) for one in given)
-        draws = part.draw(6, torch.Generator(device).manual_seed(0))
+        drawn = {name: one.to(device) for name, one in draws.items()}
         with no_waiting():
-            penalties.append(part(Posterior(mean, log_var), z, draws, number))
-    torch.testing.assert_close(to_host(penalties[1]), penalties[0])
+            penalties.append(part(Posterior(mean, log_var), z, drawn, number))
+    torch.testing.assert_close(to_host(penalties[1]), penalties[0], **CLOSE)

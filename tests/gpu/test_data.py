@@ -1,0 +1,40 @@
+"""Batches on the device are those of the host, and are made without waiting."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from tests.conformance.test_datamodules import DATAMODULES, SMALL
+from tests.gpu.place import DEVICE, no_waiting, to_host
+
+from dislab.datasets import DSprites
+
+HOST = torch.device("cpu")
+
+
+def delivered(build: Any, device: torch.device) -> list[Any]:
+    """Two training batches and one of validation, as an objective receives them."""
+    torch.manual_seed(0)
+    data = build(batch_size=8, eval_batch_size=8, include=SMALL, validation=0.1)
+    data.prepare_data()
+    data.setup("fit")
+    data._gathering.settle(device)
+    train, validation = iter(data.train_dataloader()), iter(data.val_dataloader())
+    data.images(torch.zeros(1, dtype=torch.int64, device=device))  # moves the tables, once
+    made = []
+    for batch in (next(train), next(train), next(validation)):
+        moved = data.transfer_batch_to_device(batch, device, 0)
+        with no_waiting():
+            made.append(data.on_after_batch_transfer(moved, 0))
+    return made
+
+
+@pytest.mark.parametrize("residency", ["device", "host", "auto"])
+@pytest.mark.parametrize("build", [build for builds in DATAMODULES.values() for build in builds])
+def test_datamodules(build: Any, residency: str) -> None:
+    build = partial(build, DSprites(), residency=residency)
+    host, device = (delivered(build, place) for place in (HOST, DEVICE))
+    for one, other in zip(host, device, strict=True):
+        assert {part.device for part in other} == {DEVICE}
+        torch.testing.assert_close(tuple(to_host(other)), tuple(one))

@@ -1,0 +1,126 @@
+"""Every objective on the device: its losses are the host's, and its steps make nobody wait."""
+
+import copy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.conformance.test_objectives import (
+    DESCRIBED,
+    IMAGES,
+    NETWORKS,
+    OBJECTIVES,
+    SHAPE,
+    SYMBOLS,
+    save,
+)
+from tests.gpu.place import (
+    CLOSE,
+    DEVICE,
+    IS_SIMULATED,
+    StepsWithoutWaiting,
+    no_waiting,
+    to_device,
+    to_host,
+    trainer,
+)
+from torch.utils.data import DataLoader
+
+from dislab.base import Objective
+from dislab.objectives import SCAN, VAE, BetaVAEDAE, DenoisingAutoencoder, Recombinator
+from dislab.regularizers import KL
+
+CASES = [
+    pytest.param(build, batch, id=f"{name}-{number}-{type(batch).__name__}")
+    for name, (builds, batches) in OBJECTIVES.items()
+    for number, build in enumerate(builds)
+    for batch in batches
+]
+
+
+def judged(model: Objective, batch: Any, draws: Any) -> tuple[dict[str, Any], list[Any]]:
+    """Loss and terms of a batch, and the gradients of the loss."""
+    terms = model.losses(batch, draws, model.steps)
+    terms.loss.backward()
+    return {**terms.log, "loss": terms.loss}, [one.grad for one in model.parameters()]
+
+
+def check_losses(build: Any, batch: Any) -> None:
+    torch.manual_seed(0)
+    model: Objective = build()
+    twin = copy.deepcopy(model).to(DEVICE)
+    draws = model.draw(len(batch[0]), torch.Generator().manual_seed(1))
+    expected, gradients = judged(model, batch, draws)
+    there, drawn = to_device(tuple(batch)), to_device(draws)
+    with no_waiting():
+        found, others = judged(twin, type(batch)(*there), drawn)
+    for name, value in found.items():
+        assert value.device == DEVICE
+        torch.testing.assert_close(to_host(value), expected[name].detach(), **CLOSE)
+    for one, other in zip(gradients, others, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            torch.testing.assert_close(to_host(other), one, **CLOSE)
+
+
+def check_steps(build: Any, batch: Any, folder: Path, **settings: Any) -> None:
+    torch.manual_seed(0)
+    model: Objective = build()
+    start = copy.deepcopy(model.state_dict())
+    batches = [to_device_types(batch)] * 3
+    loader: Any = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
+    runner = trainer(folder, callbacks=[StepsWithoutWaiting()], max_steps=3, **settings)
+    runner.fit(model, loader)
+    assert runner.global_step == 3
+    trained = model.state_dict()
+    assert all(value.isfinite().all() for value in trained.values())
+    learns = [name for name, one in model.named_parameters() if one.requires_grad]
+    assert any(not torch.equal(to_host(trained[name]), start[name]) for name in learns)
+
+
+def to_device_types(batch: Any) -> Any:
+    return type(batch)(*to_device(tuple(batch)))
+
+
+@pytest.mark.parametrize(("build", "batch"), CASES)
+def test_losses_and_gradients_are_those_of_the_host(build: Any, batch: Any) -> None:
+    check_losses(build, batch)
+
+
+@pytest.mark.parametrize(("build", "batch"), CASES)
+def test_steps_make_nobody_wait(build: Any, batch: Any, tmp_path: Path) -> None:
+    check_steps(build, batch, tmp_path)
+
+
+@pytest.mark.parametrize(("build", "batch"), CASES)
+def test_steps_in_bfloat16(build: Any, batch: Any, tmp_path: Path) -> None:
+    check_steps(build, batch, tmp_path, precision="bf16-mixed")
+
+
+def test_objectives_on_runs(tmp_path: Path) -> None:
+    dae = save(DenoisingAutoencoder(SHAPE, *NETWORKS, bottleneck=5), tmp_path / "dae")
+    vision = save(VAE(SHAPE, 100, 3, *NETWORKS, {"kl": KL}), tmp_path / "vision")
+    of_symbols = partial(SCAN, SHAPE, SYMBOLS, vision)
+    scan = save(of_symbols(), tmp_path / "scan")
+    for build, batch in (
+        (partial(BetaVAEDAE, SHAPE, 3, *NETWORKS, dae), IMAGES),
+        (of_symbols, DESCRIBED),
+        (partial(Recombinator, SHAPE, SYMBOLS, scan), DESCRIBED),
+    ):
+        check_losses(build, batch)
+        check_steps(build, batch, tmp_path)
+
+
+def test_a_step_that_waits_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    well = VAE.losses
+
+    def losses(self: VAE, *given: Any) -> Any:
+        terms = well(self, *given)
+        float(terms.loss)
+        return terms
+
+    monkeypatch.setattr(VAE, "losses", losses)
+    with pytest.raises(RuntimeError, match="wait" if IS_SIMULATED else "synchroniz"):
+        check_steps(partial(VAE, SHAPE, 100, 3, *NETWORKS, {"kl": KL}), IMAGES, tmp_path)

@@ -1,0 +1,134 @@
+"""Whole runs on the device: repeated, resumed, scored and drawn."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.loggers import CSVLogger
+from tests.gpu.place import trainer
+
+from dislab.callbacks import (
+    Evaluate,
+    InnerSteps,
+    Interpolations,
+    Reconstructions,
+    Samples,
+    Traversals,
+)
+from dislab.datamodules import SingleData
+from dislab.datasets import GaussianBlob
+from dislab.decoders import ConvDecoder64
+from dislab.encoders import ConvEncoder64
+from dislab.metrics import MIG
+from dislab.objectives import VAE
+from dislab.regularizers import KL, TotalCorrelation
+
+
+def vae() -> VAE:
+    torch.manual_seed(0)
+    return VAE(
+        (1, 64, 64),
+        900,
+        3,
+        partial(ConvEncoder64, preset="burgess"),
+        partial(ConvDecoder64, preset="burgess"),
+        {
+            "kl": partial(KL, warmup_steps=30),
+            "tc": partial(TotalCorrelation, width=4, depth=1),
+        },
+        optimizer=partial(torch.optim.Adam, lr=1e-3),
+        scheduler=partial(torch.optim.lr_scheduler.StepLR, step_size=7, gamma=0.5),
+    )
+
+
+def blobs(residency: Any) -> SingleData:
+    return SingleData(
+        GaussianBlob(8),
+        batch_size=4,
+        steps_per_epoch=9,
+        eval_batch_size=16,
+        validation=0.3,
+        test=0.3,
+        residency=residency,
+    )
+
+
+def fitted(
+    folder: Path,
+    *callbacks: pl.Callback,
+    residency: str = "device",
+    resume: Path | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """The last checkpoint of a run of 20 steps with clipped gradients."""
+    torch.manual_seed(5)
+    given: dict[str, Any] = {
+        "max_steps": 20,
+        "log_every_n_steps": 6,
+        "val_check_interval": 8,
+        "check_val_every_n_epoch": None,
+        "gradient_clip_val": 5.0,
+        "logger": CSVLogger(folder, name="", version=""),
+        "enable_checkpointing": True,
+    }
+    kept = ModelCheckpoint(folder, every_n_train_steps=11, save_top_k=-1, filename="{step}")
+    runner = trainer(folder, **{**given, **settings}, callbacks=[*callbacks, kept])
+    runner.fit(vae(), datamodule=blobs(residency), ckpt_path=resume, weights_only=True)
+    runner.save_checkpoint(folder / "end.ckpt")
+    found: dict[str, Any] = torch.load(
+        folder / "end.ckpt", weights_only=True, map_location=torch.device("cpu")
+    )
+    return found
+
+
+def check_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """To the bit."""
+    for part in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch"):
+        torch.testing.assert_close(one[part], other[part], rtol=0, atol=0, msg=part)
+
+
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+@pytest.mark.parametrize("residency", ["device", "host"])
+def test_a_run_can_be_repeated(precision: str, residency: str, tmp_path: Path) -> None:
+    """Wherever its images are gathered."""
+    one = fitted(tmp_path / "one", precision=precision)
+    other = fitted(tmp_path / "other", precision=precision, residency=residency)
+    check_alike(one, other)
+
+
+@pytest.mark.filterwarnings("ignore:The dirpath has changed from")
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    whole = fitted(tmp_path / "whole")
+    fitted(tmp_path / "part", max_steps=15)
+    kept = tmp_path / "part" / "step=11.ckpt"
+    check_alike(whole, fitted(tmp_path / "rest", resume=kept))
+
+
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_inner_steps_change_nothing(precision: str, tmp_path: Path) -> None:
+    plain = fitted(tmp_path / "plain", precision=precision)
+    check_alike(plain, fitted(tmp_path / "quick", InnerSteps(4), precision=precision))
+
+
+def test_scores_and_pictures(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "run"
+    callbacks = [
+        Evaluate({"mig": MIG}, untrained=1, bootstrap=2),
+        Reconstructions(2),
+        Samples(2, 2),
+        Interpolations(2, 3),
+        Traversals(1, 3),
+    ]
+    logger = CSVLogger(folder, name="", version="")
+    runner = trainer(folder, callbacks=callbacks, logger=logger, max_steps=3)
+    model, data = vae(), blobs("auto")
+    runner.fit(model, datamodule=data)
+    runner.test(model, datamodule=data)
+    assert "mig" in json.dumps(json.loads((folder / "scores.json").read_text()))
+    drawn = {path.stem for path in (folder / "images").glob("*.png")}
+    assert drawn >= {"reconstructions", "samples", "interpolations", "traversals"}
