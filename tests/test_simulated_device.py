@@ -13,7 +13,7 @@ from torch.utils import backend_registration
 
 ROOT = Path(__file__).parents[1]
 OF_CARDS = [f"tests/gpu/test_{name}.py" for name in ("data", "objectives", "parts", "runs")]
-"""What the simulated device can stand in for a card in: all but commands and float16."""
+"""Where the simulated device stands in for a card; it has no autocast, and no name for commands."""
 
 
 @pytest.mark.slow
@@ -22,7 +22,16 @@ OF_CARDS = [f"tests/gpu/test_{name}.py" for name in ("data", "objectives", "part
     reason="this release of PyTorch has no backends in Python",
 )
 def test_everything_runs_on_a_simulated_device() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "tests/simulated", *OF_CARDS]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "tests/simulated",
+        *OF_CARDS,
+        "-k",
+        "not half_precision",
+    ]
     environment = {**os.environ, "DISLAB_SIMULATED_DEVICE": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
     done = subprocess.run(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ if IS_SIMULATED:
     from tests.simulated import device as simulated
     from tests.simulated.training import trainer as simulated_trainer
 
+    simulated.install()
     DEVICE = simulated.DEVICE
 else:
     DEVICE = torch.device("cuda", 0)
 
-CLOSE: dict[str, float] = {} if IS_SIMULATED else {"rtol": 1e-3, "atol": 1e-4}
+CLOSE: dict[str, Any] = {} if IS_SIMULATED else {"rtol": 1e-3, "atol": 1e-4}
 """How far a result in float32 may be from the host's: a card adds in another order."""
 
 
@@ -44,6 +45,9 @@ class StepsWithoutWaiting(pl.Callback):
 
     The first step is left out, in which optimisers and libraries set themselves up.
     """
+
+    def __init__(self) -> None:
+        self.refusal: AbstractContextManager[None] | None = None
 
     def on_train_batch_start(self, trainer: pl.Trainer, *_: Any) -> None:
         self.refusal = no_waiting() if trainer.global_step else None

@@ -28,6 +28,8 @@ from dislab.metrics import MIG
 from dislab.objectives import VAE
 from dislab.regularizers import KL, TotalCorrelation
 
+PRECISIONS = ["32-true", pytest.param("bf16-mixed", id="half_precision")]
+
 
 def vae() -> VAE:
     torch.manual_seed(0)
@@ -92,7 +94,7 @@ def check_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
         torch.testing.assert_close(one[part], other[part], rtol=0, atol=0, msg=part)
 
 
-@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+@pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("residency", ["device", "host"])
 def test_a_run_can_be_repeated(precision: str, residency: str, tmp_path: Path) -> None:
     """Wherever its images are gathered."""
@@ -109,7 +111,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     check_alike(whole, fitted(tmp_path / "rest", resume=kept))
 
 
-@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+@pytest.mark.parametrize("precision", PRECISIONS)
 def test_inner_steps_change_nothing(precision: str, tmp_path: Path) -> None:
     plain = fitted(tmp_path / "plain", precision=precision)
     check_alike(plain, fitted(tmp_path / "quick", InnerSteps(4), precision=precision))
@@ -125,7 +127,7 @@ def test_scores_and_pictures(tmp_path: Path) -> None:
         Traversals(1, 3),
     ]
     logger = CSVLogger(folder, name="", version="")
-    runner = trainer(folder, callbacks=callbacks, logger=logger, max_steps=3)
+    runner = trainer(folder, callbacks=callbacks, logger=logger, max_steps=3, log_every_n_steps=2)
     model, data = vae(), blobs("auto")
     runner.fit(model, datamodule=data)
     runner.test(model, datamodule=data)

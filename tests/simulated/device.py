@@ -183,7 +183,9 @@ class _Module(_DummyBackendModule):
 
 
 def install() -> None:
-    """Makes the device known to this process, once."""
+    """Makes the device known to this process, unless it is."""
+    if torch.Generator is DeviceGenerator:
+        return
     _setup_privateuseone_for_python_backend("sim", backend_module=_Module())
     for name in torch._C._dispatch_get_all_op_names():
         operator = _factory(name)
