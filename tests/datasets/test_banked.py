@@ -65,7 +65,6 @@ def test_pickled_as_its_settings_alone(cache: Path) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_gathering_on_a_device_equals_the_host(cache: Path) -> None:
     dataset = Fifty()
     dataset.prepare()

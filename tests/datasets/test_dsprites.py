@@ -50,7 +50,6 @@ def test_unpacking_by_shifts_equals_numpy() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_gathering_on_a_device_equals_the_host(dsprites: DSprites) -> None:
     index = torch.from_numpy(np.random.default_rng(0).integers(737_280, size=100))
     tables = {name: table.cuda() for name, table in dsprites.tables().items()}

@@ -308,7 +308,6 @@ def test_the_frozen_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_drawing_on_a_device_equals_the_host() -> None:
     state, view = grid(16), renderer.camera(64)
     scene = renderer.backdrop(renderer.SIMULATED, view, torch.device("cuda"))

@@ -216,7 +216,6 @@ def test_published_file_that_is_missing_or_not_wanted(tmp_path: Path, cache: Pat
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_gathering_on_a_device_equals_the_host(shapes3d: Shapes3D) -> None:
     index = torch.from_numpy(np.random.default_rng(0).integers(480_000, size=100))
     tables = {name: table.cuda() for name, table in shapes3d.tables().items()}

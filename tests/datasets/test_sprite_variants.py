@@ -187,7 +187,6 @@ def test_there_is_at_least_one_hue() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("build", BUILDS)
 def test_a_device_makes_the_same_images(dsprites: DSprites, build: object) -> None:
     assert callable(build)

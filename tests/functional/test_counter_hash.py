@@ -49,7 +49,6 @@ def test_bytes_are_uniform_and_unrelated() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_device_gives_the_same_bytes() -> None:
     counters = torch.arange(10_000) * 987_654_321
     assert torch.equal(random_bytes(3, counters.cuda()).cpu(), random_bytes(3, counters))

@@ -4,7 +4,6 @@ With `DISLAB_SIMULATED_DEVICE` they run on the device made of Python instead, so
 to work where there is no card; see `tests/test_simulated_device.py`.
 """
 
-import os
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what is in this folder."""
     for item in items:
@@ -25,7 +25,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _plain_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Convolutions as exact as the host's, and the same every time."""
-    if not torch.cuda.is_available() and not os.environ.get("DISLAB_SIMULATED_DEVICE"):
-        pytest.skip("needs a CUDA device")
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
     monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)

@@ -77,7 +77,6 @@ def test_states_follow_the_metric_and_survive_copies(build: Any) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("build", METRICS)
 def test_states_stay_on_the_device(build: Any) -> None:
     codes, factors = draw()

@@ -196,24 +196,6 @@ def install() -> None:
     torch.serialization.register_package(0, _tag, _restored)
 
 
-def to_device(value: Any) -> Any:
-    """Tensors on the device, in tuples, lists and dictionaries too.
-
-    Args:
-        value: Tensors on the host, or what holds them.
-    """
-    return torch.utils._pytree.tree_map_only(Tensor, lambda one: one.to(DEVICE), value)
-
-
-def to_host(value: Any) -> Any:
-    """Tensors on the host, in tuples, lists and dictionaries too.
-
-    Args:
-        value: Tensors on the device, or what holds them.
-    """
-    return torch.utils._pytree.tree_map_only(Tensor, lambda one: one.detach().cpu(), value)
-
-
 @functools.cache
 def _is_composite(operator: Any) -> bool:
     name = operator.name()

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 from tests.conformance.test_datasets import DATASETS
+from tests.gpu.place import to_device, to_host
 from tests.gpu.test_data import delivered
-from tests.simulated.device import DEVICE, no_waiting, to_device, to_host
+from tests.simulated.device import DEVICE, no_waiting
 from torch import Tensor
 
 from dislab.base import Dataset

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.gpu.place import to_device, to_host
 from tests.simulated.device import (
     DEVICE,
     DeviceTensor,
     HostWaitsError,
     MixedDevicesError,
     no_waiting,
-    to_device,
-    to_host,
     waits,
 )
 from torch import Tensor

@@ -17,8 +17,9 @@ from tests.conformance.test_objectives import (
     save,
 )
 from tests.conformance.test_regularizers import CASES
-from tests.simulated.device import DEVICE, HostWaitsError, MixedDevicesError, to_host
-from tests.simulated.training import StepsWithoutWaiting, trainer
+from tests.gpu.place import StepsWithoutWaiting, to_host
+from tests.simulated.device import DEVICE, HostWaitsError, MixedDevicesError
+from tests.simulated.training import trainer
 from torch.utils.data import DataLoader
 
 from dislab.base import Objective, Terms

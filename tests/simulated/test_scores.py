@@ -6,7 +6,8 @@ import pytest
 import torch
 from tests.conformance.test_metrics import METRICS
 from tests.conformance.test_predictors import PREDICTORS
-from tests.simulated.device import DEVICE, no_waiting, to_device, to_host
+from tests.gpu.place import to_device, to_host
+from tests.simulated.device import DEVICE, no_waiting
 from torch import Tensor
 
 from dislab.base._finiteness import Watch

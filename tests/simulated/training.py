@@ -7,7 +7,7 @@ import lightning.pytorch as pl
 import torch
 from lightning.pytorch.accelerators import Accelerator
 from lightning.pytorch.strategies import SingleDeviceStrategy
-from tests.simulated.device import DEVICE, no_waiting
+from tests.simulated.device import DEVICE
 
 
 class Simulated(Accelerator):
@@ -41,20 +41,6 @@ class Simulated(Accelerator):
     @staticmethod
     def name() -> str:
         return "simulated"
-
-
-class StepsWithoutWaiting(pl.Callback):
-    """Refuses what makes the host wait from the moment that a batch has arrived to its update."""
-
-    def on_train_batch_start(self, *_: Any) -> None:
-        self.refusal = no_waiting()
-        self.refusal.__enter__()
-
-    def on_train_batch_end(self, *_: Any) -> None:
-        self.refusal.__exit__(None, None, None)
-
-    def on_exception(self, *_: Any) -> None:
-        self.refusal.__exit__(None, None, None)
 
 
 def trainer(device: torch.device, folder: Path, **settings: Any) -> pl.Trainer:
