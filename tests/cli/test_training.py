@@ -283,7 +283,11 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["--name=a/b"], "'a/b' cannot name a run"),
         (["--run=nowhere"], "nowhere is no run"),
         (["--config=run.yaml"], "resume is set in a configuration file; give --resume instead"),
-        (["--trainer.accelerator=gpu"], "No supported gpu backend found!"),
+        pytest.param(
+            ["--trainer.accelerator=gpu"],
+            "No supported gpu backend found!",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+        ),
         (["--trainer.precision=bf16-true"], "use bf16-mixed or 16-mixed"),
         (["--trainer.gradient_clip_algorithm=no"], "gradient_clip_algorithm"),
         (["--trainer.limit_val_batches=1.5"], "limit_val_batches"),

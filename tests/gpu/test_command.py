@@ -72,8 +72,11 @@ def test_half_precision_trains_as_float32(precision: str, folder: Path) -> None:
     assert len(full) == len(half) == 6
     assert all(map(math.isfinite, half))
     assert full[-1] < 0.9 * full[0]
-    # float16's scaler may skip the first steps, which then come later
-    assert half == pytest.approx(full, rel=0.1 if precision == "16-mixed" else 0.02)
+    if precision == "bf16-mixed":
+        assert half == pytest.approx(full, rel=0.02)
+    else:  # the scaler skips some of the first steps, and all others come that much later
+        assert half[:4] == pytest.approx(full[:4], rel=0.05)
+        assert half[-1] < 0.97 * half[0]
 
 
 def test_a_run_of_a_card_is_scored_on_the_host(folder: Path) -> None:

@@ -236,7 +236,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if func in (_ATEN._to_copy.default, _ATEN.copy_.default):
         return _transfer(func, args, kwargs)
     _check_places(func, given, args, kwargs)
-    if func in _WAITS or (func in _INDEXING and _by_mask(func, args)):
+    if func in _WAITS or (func in _INDEXING and _indexing_waits(func, args)):
         _wait(str(func))
     out = func(*_hosted(args), **_hosted(kwargs))
     if torch.Tag.inplace_view in func.tags:
@@ -276,9 +276,16 @@ def _check_places(func: Any, given: list[Tensor], args: Any, kwargs: dict[str, A
     raise MixedDevicesError(f"{func} mixes tensors of host and device: {shapes}")
 
 
-def _by_mask(func: Any, args: Any) -> bool:
+def _indexing_waits(func: Any, args: Any) -> bool:
+    """Whether rows are picked by a mask, or a single value is put where indices say.
+
+    For a card, Python keeps a number on the host until then; with a mask it is a fill, which takes
+    it from there.
+    """
     masks = [one for one in args[1] if one is not None and one.dtype in (torch.bool, torch.uint8)]
-    return bool(masks) and (func is _ATEN.index.Tensor or args[2].numel() != 1)
+    if func is _ATEN.index.Tensor:
+        return bool(masks)
+    return bool(masks) == (args[2].numel() != 1)
 
 
 def _transfer(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -54,6 +54,7 @@ WAITING: list[Callable[[Tensor], Any]] = [
     lambda x: x.unique(),  # type: ignore[no-untyped-call]
     lambda x: torch.equal(x, x),
     lambda x: x[torch.tensor([0, 1])],
+    lambda x: x.__setitem__(x.argmax(0), 1.0),
     lambda x: x[[0, 1]],
     lambda x: torch.tensor([1.0, 2.0], device=DEVICE),
     lambda x: torch.ones(3).to(DEVICE),

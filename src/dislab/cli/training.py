@@ -57,6 +57,9 @@ _NOT_THE_USERS: Final = (
     "Experiment logs directory .* exists and is not empty",  # the run folder, which is new
     "Precision .* is not supported by the model summary",  # a size in MB, nothing else
     r"Found .* module\(s\) in eval mode",  # a frozen model inside another one
+    "GPU available but not used",  # because the user asked for the CPU
+    # float16's scaler skipped the first step
+    r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`",
     "The dirpath has changed from",  # of a run that was moved, or is named from elsewhere
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 beside torch 2.13
 )

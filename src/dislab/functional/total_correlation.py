@@ -94,12 +94,12 @@ def log_weights(
     if count == 1:
         return weights  # a single posterior is all that is known of q(z)
     others = count - 1
-    row = torch.arange(count, device=like.device)
+    row = torch.arange(count, device=like.device)[:, None]
     rest = max(train_size - others, 0) / (train_size * others)
     weights = weights - math.log(others)
-    weights[row, (row + 1) % count] = math.log(rest) if rest else -math.inf
-    weights[row, row] = -math.log(train_size)
-    return weights
+    # not by indexing, for which a number is first sent to a card
+    weights.scatter_(1, (row + 1) % count, math.log(rest) if rest else -math.inf)
+    return weights.scatter_(1, row, -math.log(train_size))
 
 
 @full_precision
