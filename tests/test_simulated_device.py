@@ -22,16 +22,8 @@ OF_CARDS = [f"tests/gpu/test_{name}.py" for name in ("data", "objectives", "part
     reason="this release of PyTorch has no backends in Python",
 )
 def test_everything_runs_on_a_simulated_device() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "tests/simulated",
-        *OF_CARDS,
-        "-k",
-        "not half_precision",
-    ]
+    rooms = ["tests/simulated", *OF_CARDS]
+    command = [sys.executable, "-m", "pytest", "-q", *rooms, "-k", "not half_precision"]
     environment = {**os.environ, "DISLAB_SIMULATED_DEVICE": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
     done = subprocess.run(

@@ -285,7 +285,8 @@ def _indexing_waits(func: Any, args: Any) -> bool:
     masks = [one for one in args[1] if one is not None and one.dtype in (torch.bool, torch.uint8)]
     if func is _ATEN.index.Tensor:
         return bool(masks)
-    return bool(masks) == (args[2].numel() != 1)
+    values: int = args[2].numel()
+    return bool(masks) == (values != 1)
 
 
 def _transfer(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
