@@ -292,8 +292,10 @@ def in_processes(set_name: str, batch_size: int, args: argparse.Namespace) -> di
             raise SystemExit(done.stderr)
         rates: Rates = json.loads(done.stdout.splitlines()[-1])
         summaries[way] = summary(way, rates)
-        images = 0 if is_timed_by_clock(way) else images_of(way)
-        for reference in REFERENCES if images else ():
+        if is_timed_by_clock(way):
+            continue
+        images = images_of(way)
+        for reference in REFERENCES:
             one = reference == "one by one" or images == 1
             name = reference if one else f"{reference}, {images} images"
             seen = pooled.setdefault(name, {key: [] for key in REFERENCES})

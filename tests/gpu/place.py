@@ -9,13 +9,14 @@ from typing import Any
 
 import lightning.pytorch as pl
 import torch
+from lightning.pytorch.strategies import SingleDeviceStrategy
 from torch import Tensor
 
 IS_SIMULATED = bool(os.environ.get("DISLAB_SIMULATED_DEVICE"))
 
 if IS_SIMULATED:
     from tests.simulated import device as simulated
-    from tests.simulated.training import trainer as simulated_trainer
+    from tests.simulated.accelerator import Simulated
 
     simulated.install()
     DEVICE = simulated.DEVICE
@@ -87,23 +88,24 @@ def to_host(value: Any) -> Any:
     return torch.utils._pytree.tree_map_only(Tensor, lambda one: one.detach().cpu(), value)
 
 
-def trainer(folder: Path, **settings: Any) -> pl.Trainer:
-    """A quiet trainer on the device.
+def trainer(device: torch.device, folder: Path, **settings: Any) -> pl.Trainer:
+    """A quiet trainer.
 
     Args:
+        device: Where it trains: the device under test, or the host.
         folder: Where it writes.
         settings: What else Lightning's has.
     """
-    if IS_SIMULATED:
-        return simulated_trainer(DEVICE, folder, **settings)
     quiet: dict[str, Any] = {
-        "accelerator": "gpu",
-        "devices": 1,
         "logger": False,
         "enable_checkpointing": False,
         "enable_progress_bar": False,
         "enable_model_summary": False,
         "default_root_dir": folder,
+        "max_steps": 3,
         "num_sanity_val_steps": 0,
     }
-    return pl.Trainer(**{**quiet, **settings})
+    place: dict[str, Any] = {"accelerator": "cpu" if device.type == "cpu" else "gpu", "devices": 1}
+    if IS_SIMULATED and device == DEVICE:
+        place = {"strategy": SingleDeviceStrategy(device, accelerator=Simulated())}
+    return pl.Trainer(**{**quiet, **place, **settings})

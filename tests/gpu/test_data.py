@@ -30,11 +30,14 @@ def delivered(build: Any, device: torch.device) -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize("residency", ["device", "host", "auto"])
-@pytest.mark.parametrize("build", [build for builds in DATAMODULES.values() for build in builds])
-def test_datamodules(build: Any, residency: str) -> None:
-    build = partial(build, DSprites(), residency=residency)
+def check_batches(build: Any) -> None:
     host, device = (delivered(build, place) for place in (HOST, DEVICE))
     for one, other in zip(host, device, strict=True):
         assert {part.device for part in other} == {DEVICE}
         torch.testing.assert_close(tuple(to_host(other)), tuple(one))
+
+
+@pytest.mark.parametrize("residency", ["device", "host", "auto"])
+@pytest.mark.parametrize("build", [build for builds in DATAMODULES.values() for build in builds])
+def test_datamodules(build: Any, residency: str) -> None:
+    check_batches(partial(build, DSprites(), residency=residency))

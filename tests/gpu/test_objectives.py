@@ -53,9 +53,9 @@ def check_losses(build: Any, batch: Any) -> None:
     twin = copy.deepcopy(model).to(DEVICE)
     draws = model.draw(len(batch[0]), torch.Generator().manual_seed(1))
     expected, gradients = judged(model, batch, draws)
-    there, drawn = to_device(tuple(batch)), to_device(draws)
+    there, drawn = to_device(batch), to_device(draws)
     with no_waiting():
-        found, others = judged(twin, type(batch)(*there), drawn)
+        found, others = judged(twin, there, drawn)
     for name, value in found.items():
         assert value.device == DEVICE
         torch.testing.assert_close(to_host(value), expected[name].detach(), **CLOSE)
@@ -69,20 +69,15 @@ def check_steps(build: Any, batch: Any, folder: Path, **settings: Any) -> None:
     torch.manual_seed(0)
     model: Objective = build()
     start = copy.deepcopy(model.state_dict())
-    batches = [to_device_types(batch)] * 3
-    loader: Any = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]
+    loader: Any = DataLoader([to_device(batch)] * 3, batch_size=None)  # type: ignore[arg-type]
     watched = [StepsWithoutWaiting()]
-    runner = trainer(folder, callbacks=watched, max_steps=3, limit_val_batches=1, **settings)
+    runner = trainer(DEVICE, folder, callbacks=watched, limit_val_batches=1, **settings)
     runner.fit(model, loader, loader)
     assert runner.global_step == 3
     trained = model.state_dict()
     assert all(value.isfinite().all() for value in trained.values())
     learns = [name for name, one in model.named_parameters() if one.requires_grad]
     assert any(not torch.equal(to_host(trained[name]), start[name]) for name in learns)
-
-
-def to_device_types(batch: Any) -> Any:
-    return type(batch)(*to_device(tuple(batch)))
 
 
 @pytest.mark.parametrize(("build", "batch"), CASES)

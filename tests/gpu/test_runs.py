@@ -10,7 +10,7 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
-from tests.gpu.place import trainer
+from tests.gpu.place import DEVICE, trainer
 
 from dislab.callbacks import (
     Evaluate,
@@ -79,7 +79,7 @@ def fitted(
         "enable_checkpointing": True,
     }
     kept = ModelCheckpoint(folder, every_n_train_steps=11, save_top_k=-1, filename="{step}")
-    runner = trainer(folder, **{**given, **settings}, callbacks=[*callbacks, kept])
+    runner = trainer(DEVICE, folder, **{**given, **settings}, callbacks=[*callbacks, kept])
     runner.fit(vae(), datamodule=blobs(residency), ckpt_path=resume, weights_only=True)
     runner.save_checkpoint(folder / "end.ckpt")
     found: dict[str, Any] = torch.load(
@@ -112,9 +112,10 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_inner_steps_change_nothing(precision: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("inner", [4, 1000])
+def test_inner_steps_change_nothing(inner: int, precision: str, tmp_path: Path) -> None:
     plain = fitted(tmp_path / "plain", precision=precision)
-    check_alike(plain, fitted(tmp_path / "quick", InnerSteps(4), precision=precision))
+    check_alike(plain, fitted(tmp_path / "quick", InnerSteps(inner), precision=precision))
 
 
 def test_scores_and_pictures(tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ def test_scores_and_pictures(tmp_path: Path) -> None:
         Traversals(1, 3),
     ]
     logger = CSVLogger(folder, name="", version="")
-    runner = trainer(folder, callbacks=callbacks, logger=logger, max_steps=3, log_every_n_steps=2)
+    runner = trainer(DEVICE, folder, callbacks=callbacks, logger=logger, log_every_n_steps=2)
     model, data = vae(), blobs("auto")
     runner.fit(model, datamodule=data)
     runner.test(model, datamodule=data)

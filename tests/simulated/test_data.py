@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.conformance.test_datasets import DATASETS
 from tests.gpu.place import to_device, to_host
-from tests.gpu.test_data import delivered
+from tests.gpu.test_data import check_batches
 from tests.simulated.device import DEVICE, no_waiting
 from torch import Tensor
 
@@ -24,14 +24,6 @@ from dislab.datasets import _shapes3d_render as shapes3d
 HOST = torch.device("cpu")
 
 
-def check_batches(build: Any, **settings: Any) -> None:
-    build = partial(build, **settings)
-    host, device = (delivered(build, place) for place in (HOST, DEVICE))
-    for one, other in zip(host, device, strict=True):
-        assert {part.device for part in other} == {DEVICE}
-        torch.testing.assert_close(tuple(to_host(other)), tuple(one))
-
-
 @pytest.mark.parametrize("residency", ["device", "host"])
 @pytest.mark.parametrize("settings", [{"resize": 32}, {"colour": "rgb"}, {"colour": "grey"}])
 @pytest.mark.parametrize("channels", [1, 3])
@@ -39,9 +31,8 @@ def test_transforms(settings: dict[str, Any], channels: int, residency: str) -> 
     images = np.random.default_rng(0).integers(256, size=(60, channels, 40, 40), dtype=np.uint8)
     states = [[x, y] for x in range(6) for y in range(10)]
     dataset = ArrayDataset(images, states)
-    check_batches(
-        lambda include, **other: SingleData(dataset, **other), residency=residency, **settings
-    )
+    build = partial(SingleData, dataset, residency=residency, **settings)
+    check_batches(lambda include, **other: build(**other))
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,8 @@ from tests.conformance.test_objectives import (
     save,
 )
 from tests.conformance.test_regularizers import CASES
-from tests.gpu.place import StepsWithoutWaiting, to_host
+from tests.gpu.place import StepsWithoutWaiting, to_host, trainer
 from tests.simulated.device import DEVICE, HostWaitsError, MixedDevicesError
-from tests.simulated.training import trainer
 from torch.utils.data import DataLoader
 
 from dislab.base import Objective, Terms

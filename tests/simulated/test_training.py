@@ -14,8 +14,8 @@ import pytest
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
+from tests.gpu.place import trainer
 from tests.simulated.device import DEVICE, waits
-from tests.simulated.training import trainer
 
 from dislab.base import DataModule, Objective
 from dislab.callbacks import (
@@ -124,12 +124,6 @@ def test_a_run_goes_on_where_it_stopped(places: Any, tmp_path: Path) -> None:
     fitted(places[0], tmp_path / "part", max_steps=15)
     kept = tmp_path / "part" / "step=11.ckpt"
     check_alike(whole, fitted(places[1], tmp_path / "rest", resume=kept))
-
-
-@pytest.mark.parametrize("inner", [4, 1000])
-def test_inner_steps_change_nothing(inner: int, tmp_path: Path) -> None:
-    plain = fitted(DEVICE, tmp_path / "plain")
-    check_alike(plain, fitted(DEVICE, tmp_path / "quick", InnerSteps(inner)))
 
 
 class Noted(pl.Callback):
