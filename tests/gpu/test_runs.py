@@ -48,21 +48,15 @@ def vae() -> VAE:
     )
 
 
-def blobs(residency: Any) -> SingleData:
-    return SingleData(
-        GaussianBlob(8),
-        batch_size=4,
-        steps_per_epoch=9,
-        eval_batch_size=16,
-        validation=0.3,
-        test=0.3,
-        residency=residency,
-    )
+def blobs(**settings: Any) -> SingleData:
+    given: dict[str, Any] = {"batch_size": 4, "steps_per_epoch": 9, "eval_batch_size": 16}
+    return SingleData(GaussianBlob(8), **{**given, "validation": 0.3, "test": 0.3, **settings})
 
 
 def fitted(
     folder: Path,
     *callbacks: pl.Callback,
+    device: torch.device = DEVICE,
     residency: str = "device",
     resume: Path | None = None,
     **settings: Any,
@@ -79,12 +73,12 @@ def fitted(
         "enable_checkpointing": True,
     }
     kept = ModelCheckpoint(folder, every_n_train_steps=11, save_top_k=-1, filename="{step}")
-    runner = trainer(DEVICE, folder, **{**given, **settings}, callbacks=[*callbacks, kept])
-    runner.fit(vae(), datamodule=blobs(residency), ckpt_path=resume, weights_only=True)
-    runner.save_checkpoint(folder / "end.ckpt")
-    found: dict[str, Any] = torch.load(
-        folder / "end.ckpt", weights_only=True, map_location=torch.device("cpu")
-    )
+    runner = trainer(device, folder, **{**given, **settings}, callbacks=[*callbacks, kept])
+    data = blobs(residency=residency)
+    runner.fit(vae(), datamodule=data, ckpt_path=resume, weights_only=True)
+    end = folder / "end.ckpt"
+    runner.save_checkpoint(end)
+    found: dict[str, Any] = torch.load(end, weights_only=True, map_location="cpu")
     return found
 
 
@@ -129,7 +123,7 @@ def test_scores_and_pictures(tmp_path: Path) -> None:
     ]
     logger = CSVLogger(folder, name="", version="")
     runner = trainer(DEVICE, folder, callbacks=callbacks, logger=logger, log_every_n_steps=2)
-    model, data = vae(), blobs("auto")
+    model, data = vae(), blobs()
     runner.fit(model, datamodule=data)
     runner.test(model, datamodule=data)
     assert "mig" in json.dumps(json.loads((folder / "scores.json").read_text()))

@@ -27,7 +27,7 @@ HOST = torch.device("cpu")
 @pytest.mark.parametrize("residency", ["device", "host"])
 @pytest.mark.parametrize("settings", [{"resize": 32}, {"colour": "rgb"}, {"colour": "grey"}])
 @pytest.mark.parametrize("channels", [1, 3])
-def test_transforms(settings: dict[str, Any], channels: int, residency: str) -> None:
+def test_transforms(settings: dict[str, Any], channels: int, residency: Any) -> None:
     images = np.random.default_rng(0).integers(256, size=(60, channels, 40, 40), dtype=np.uint8)
     states = [[x, y] for x in range(6) for y in range(10)]
     dataset = ArrayDataset(images, states)

@@ -12,9 +12,9 @@ import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 from tests.gpu.place import trainer
+from tests.gpu.test_runs import blobs, check_alike, fitted, vae
 from tests.simulated.device import DEVICE, waits
 
 from dislab.base import DataModule, Objective
@@ -30,14 +30,13 @@ from dislab.callbacks import (
     TransferScores,
     Traversals,
 )
-from dislab.datamodules import SingleData, SymbolData
+from dislab.datamodules import SymbolData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.metrics import MIG
-from dislab.objectives import JMVAE, VAE, GroundTruthDecoder, InfoGAN
+from dislab.objectives import JMVAE, GroundTruthDecoder, InfoGAN
 from dislab.predictors import MLP, Ridge
-from dislab.regularizers import KL, TotalCorrelation
 
 HOST = torch.device("cpu")
 PLACES = (HOST, DEVICE)
@@ -45,69 +44,13 @@ NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 SHAPE = (1, 64, 64)
 
 
-def vae() -> VAE:
-    torch.manual_seed(0)
-    return VAE(
-        SHAPE,
-        900,
-        3,
-        *NETWORKS,
-        {
-            "kl": partial(KL, warmup_steps=30),
-            "tc": partial(TotalCorrelation, width=4, depth=1),
-        },
-        optimizer=partial(torch.optim.Adam, lr=1e-3),
-        scheduler=partial(torch.optim.lr_scheduler.StepLR, step_size=7, gamma=0.5),
-    )
-
-
-def blobs(**settings: Any) -> SingleData:
-    given: dict[str, Any] = {"batch_size": 4, "steps_per_epoch": 9, "eval_batch_size": 16}
-    return SingleData(GaussianBlob(8), **{**given, "validation": 0.3, "test": 0.3, **settings})
-
-
-def fitted(
-    device: torch.device,
-    folder: Path,
-    *callbacks: pl.Callback,
-    resume: Path | None = None,
-    **settings: Any,
-) -> dict[str, Any]:
-    """The last checkpoint of a run of 20 steps with clipped gradients."""
-    torch.manual_seed(5)
-    given: dict[str, Any] = {
-        "max_steps": 20,
-        "log_every_n_steps": 6,
-        "val_check_interval": 8,
-        "check_val_every_n_epoch": None,
-        "gradient_clip_val": 5.0,
-        "logger": CSVLogger(folder, name="", version=""),
-        "enable_checkpointing": True,
-    }
-    kept = ModelCheckpoint(folder, every_n_train_steps=11, save_top_k=-1, filename="{step}")
-    runner = trainer(device, folder, **{**given, **settings}, callbacks=[*callbacks, kept])
-    runner.fit(vae(), datamodule=blobs(residency="device"), ckpt_path=resume, weights_only=True)
-    runner.save_checkpoint(folder / "end.ckpt")
-    return stored(folder / "end.ckpt")
-
-
-def stored(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
-    return found
-
-
 def rows(folder: Path) -> list[dict[str, str]]:
     with (folder / "metrics.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def check_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
-    for part in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch"):
-        torch.testing.assert_close(one[part], other[part], msg=part)
-
-
 def test_a_run_is_that_of_the_host(tmp_path: Path) -> None:
-    host, device = (fitted(place, tmp_path / place.type) for place in PLACES)
+    host, device = (fitted(tmp_path / place.type, device=place) for place in PLACES)
     check_alike(host, device)
     assert len(rows(tmp_path / "cpu")) > 3
     for one, other in zip(*(rows(tmp_path / place.type) for place in PLACES), strict=True):
@@ -120,10 +63,10 @@ def test_a_run_is_that_of_the_host(tmp_path: Path) -> None:
 @pytest.mark.parametrize("places", [(DEVICE, DEVICE), (DEVICE, HOST), (HOST, DEVICE)])
 def test_a_run_goes_on_where_it_stopped(places: Any, tmp_path: Path) -> None:
     """On the same device, or on another one: a checkpoint belongs to none."""
-    whole = fitted(HOST, tmp_path / "whole")
-    fitted(places[0], tmp_path / "part", max_steps=15)
+    whole = fitted(tmp_path / "whole", device=HOST)
+    fitted(tmp_path / "part", device=places[0], max_steps=15)
     kept = tmp_path / "part" / "step=11.ckpt"
-    check_alike(whole, fitted(places[1], tmp_path / "rest", resume=kept))
+    check_alike(whole, fitted(tmp_path / "rest", device=places[1], resume=kept))
 
 
 class Noted(pl.Callback):
