@@ -1,0 +1,88 @@
+"""Run folders: made, and searched for the checkpoint to go on from."""
+
+import re
+from pathlib import Path
+
+from lightning.pytorch import Trainer
+
+from dislab.errors import InputError
+
+LAST = Path("checkpoints", "last.ckpt")
+"""Where in a run folder the state lies that training goes on from."""
+
+
+def last_checkpoint(trainer: Trainer) -> Path | None:
+    """Where a trainer keeps the state to go on from; None when it keeps no checkpoints.
+
+    Args:
+        trainer: The trainer at work.
+    """
+    kept = getattr(trainer.checkpoint_callback, "dirpath", None)
+    return Path(kept, LAST.name) if kept else None
+
+
+def new_run(root: str | Path, name: str) -> Path:
+    """A new empty run folder `<root>/<name>/version_<k>`, with k above all that exist.
+
+    Processes that ask at the same time get folders of their own.
+
+    Args:
+        root: The folder of all runs; made when missing.
+        name: What the run is called.
+
+    Raises:
+        InputError: The name is no plain folder name, or the folder cannot be made.
+    """
+    if not re.fullmatch(r"\w[\w.+=,-]*", name):
+        raise InputError(
+            f"{name!r} cannot name a run; use letters, digits and . _ + = , - without slashes"
+        )
+    parent = Path(root, name)
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        number = 1 + max((_number(folder) for folder in parent.iterdir()), default=-1)
+        while True:
+            run = parent / f"version_{number}"
+            try:
+                run.mkdir()
+            except FileExistsError:
+                number += 1
+            else:
+                return run
+    except OSError as error:
+        raise InputError(
+            f"no run folder can be made in {parent}: {error.strerror}; choose another root folder"
+        ) from error
+
+
+def checkpoint_of(run: str | Path) -> Path:
+    """The checkpoint to go on from: the last one of a run folder, or the file itself.
+
+    In a run folder the newest `last.ckpt` wins; without one, the newest checkpoint of any name.
+
+    Args:
+        run: A run folder, its folder of checkpoints, or a checkpoint file.
+
+    Raises:
+        InputError: There is none; the message lists what is there instead.
+    """
+    run = Path(run)
+    if run.is_file():
+        return run
+    if not run.is_dir():
+        raise InputError(f"{run} does not exist; give a run folder or a checkpoint file")
+    folder = run / "checkpoints" if (run / "checkpoints").is_dir() else run
+    found = sorted(folder.glob("*.ckpt"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    last = [path for path in found if re.fullmatch(r"last(-v\d+)?", path.stem)]
+    if not found:
+        there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+        raise InputError(
+            f"there is no checkpoint in {folder}, only: {there}; give the folder of one run, such "
+            "as runs/name/version_0, or a .ckpt file"
+        )
+    return (last or found)[-1]
+
+
+def _number(folder: Path) -> int:
+    match = re.fullmatch(r"version_(\d+)", folder.name)
+    return int(match[1]) if match else -1

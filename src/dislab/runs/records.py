@@ -1,0 +1,77 @@
+"""Records of scores in a run folder, and the versions that numbers depend on."""
+
+import json
+from pathlib import Path
+from platform import python_version
+from typing import Any, Literal
+
+from dislab.builders import version_of
+from dislab.errors import InputError
+from dislab.storage import atomic, json_text, locked
+
+ScoreStage = Literal[
+    "validate",
+    "test",
+    "validate_concepts",
+    "test_concepts",
+    "validate_transfer",
+    "test_transfer",
+    "test_generalisation",
+]
+"""The command that made a record of scores, and of which kind when it is not of codes."""
+
+Record = dict[str, Any]
+"""Numbers, strings, lists and dictionaries, as JSON knows them."""
+
+SCORES = "scores.json"
+
+
+def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
+    """Writes a record of scores under its stage in `scores.json`, and returns that file's path.
+
+    The records of other stages stay. The file is replaced in one move, so that it is never seen
+    half-written. Numbers that are not finite become null.
+
+    Args:
+        run: The run folder; made when missing.
+        stage: The command that made the record; an older record of the same one is replaced.
+        record: What to write.
+
+    Raises:
+        InputError: The file is there but is no JSON object, or cannot be written.
+    """
+    path = Path(run, SCORES)
+    with locked(path):
+        records = read_scores(run) if path.exists() else {}
+        with atomic(path) as temporary:
+            temporary.write_text(json_text({**records, stage: record}), encoding="utf-8")
+    return path
+
+
+def read_scores(run: str | Path) -> dict[str, Record]:
+    """The records of `scores.json`, by stage.
+
+    Args:
+        run: The run folder.
+
+    Raises:
+        InputError: The file is missing, or is no JSON object.
+    """
+    path = Path(run, SCORES)
+    if not path.is_file():
+        raise InputError(f"{path.parent} has no {SCORES}; `dislab validate` or `test` writes one")
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(
+            f"{path} is no JSON ({error}); delete it and score the run again"
+        ) from error
+    if not isinstance(records, dict):
+        raise InputError(f"{path} holds no JSON object; delete it and score the run again")
+    return records
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a number may depend on, by distribution; PyTorch's with its build."""
+    names = ("dislab", "torch", "lightning", "numpy", "scikit-learn")
+    return {name: version_of(name) for name in names} | {"python": python_version()}
