@@ -3,6 +3,7 @@
 Standard library, platformdirs, filelock and tqdm only.
 """
 
+import errno
 import hashlib
 import http.client
 import json
@@ -61,7 +62,8 @@ def atomic(path: Path) -> Iterator[Path]:
     """A temporary name beside a file; what is written there takes the file's place at the end.
 
     Nobody ever sees half a file: when the block raises, the temporary file is removed and the old
-    file, if any, stays.
+    file, if any, stays. The content is on the disk before it takes the place, so that not even a
+    power failure leaves half a file.
 
     Args:
         path: The file to make or replace; its folder is created.
@@ -73,7 +75,9 @@ def atomic(path: Path) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
+        _sync(temporary)
         os.replace(temporary, path)
+        _sync(path.parent)
     except OSError as error:
         advice = "free some space, or choose a folder that you may write to"
         if path.is_relative_to(cache_path()):
@@ -83,6 +87,18 @@ def atomic(path: Path) -> Iterator[Path]:
         # where the folder is a file, there is nothing to remove, and looking for it is an error
         with suppress(OSError):
             temporary.unlink()
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file or the names in a folder are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that syncs no folders
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def json_text(record: Mapping[str, Any]) -> str:

@@ -4,16 +4,29 @@ A run lies in `<root>/<name>/version_<k>/` with `config.yaml`, `checkpoints/`, `
 `metrics.csv`, TensorBoard events and `images/`.
 """
 
-from dislab.runs.checkpoints import read_checkpoint
-from dislab.runs.folders import LAST, checkpoint_of, last_checkpoint, new_run
+from dislab.runs.checkpoints import CheckpointFiles, check_resumable, read_checkpoint
+from dislab.runs.curves import Curves
+from dislab.runs.folders import (
+    CONFIG,
+    LAST,
+    checkpoint_of,
+    last_checkpoint,
+    new_run,
+    remove_unused,
+    trained_alone,
+)
 from dislab.runs.models import from_settings, load_run, rebuild, settings_of
 from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, versions, write_scores
 
 __all__ = [
+    "CONFIG",
     "LAST",
     "SCORES",
+    "CheckpointFiles",
+    "Curves",
     "Record",
     "ScoreStage",
+    "check_resumable",
     "checkpoint_of",
     "from_settings",
     "last_checkpoint",
@@ -22,7 +35,9 @@ __all__ = [
     "read_checkpoint",
     "read_scores",
     "rebuild",
+    "remove_unused",
     "settings_of",
+    "trained_alone",
     "versions",
     "write_scores",
 ]

@@ -1,11 +1,91 @@
-"""Checkpoint files: read with nothing but tensors and plain data in them."""
+"""Checkpoint files: written whole, with a checksum, and read as tensors and plain data only."""
 
+import functools
+import hashlib
+import os
+import struct
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, Final, cast
 
 import torch
+from lightning.fabric.plugins import TorchCheckpointIO
 
 from dislab.errors import InputError
+from dislab.storage import atomic, remove_leftovers
+
+_END: Final = struct.Struct("<4s4H2LH")
+"""The last record of a ZIP archive, as which PyTorch writes a checkpoint: its final field is the
+length of a comment, which follows."""
+
+_SIGNATURE: Final = b"PK\x05\x06"
+_MARK: Final = b"dislab-sha256:"
+_CHUNK: Final = 1 << 20
+_COMMENT: Final = len(_MARK) + hashlib.sha256().digest_size * 2
+
+_KINDS: Final[dict[str, type | tuple[type, ...]]] = {
+    "state_dict": Mapping,
+    "global_step": int,
+    "pytorch-lightning_version": str,
+}
+"""What every checkpoint of a run holds."""
+
+_OF_TRAINING: Final[dict[str, type | tuple[type, ...]]] = {
+    "epoch": int,
+    "hyper_parameters": Mapping,
+    "loops": Mapping,
+    "callbacks": Mapping,
+    "optimizer_states": list,
+    "lr_schedulers": list,
+}
+"""What training needs besides, to go on."""
+
+
+class CheckpointFiles(TorchCheckpointIO):
+    """Writes a checkpoint beside the file that it replaces, and reads none that is damaged.
+
+    The previous file stays until the new one is on the disk. The SHA-256 of the whole content
+    stands in the comment of the ZIP archive that a checkpoint is, where PyTorch looks at nothing.
+    """
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None
+    ) -> None:
+        """Writes a file.
+
+        Args:
+            checkpoint: Tensors and plain data.
+            path: The file, which is made or replaced.
+            storage_options: Not used.
+
+        Raises:
+            InputError: The file cannot be written, for want of space or permission.
+        """
+        path = Path(path)
+        remove_leftovers(path)
+        with atomic(path) as temporary:
+            with temporary.open("wb") as file:
+                torch.save(checkpoint, file)
+            with temporary.open("r+b") as file:
+                _sign(file)
+
+    def load_checkpoint(
+        self,
+        path: str | Path,
+        map_location: Callable[..., Any] | None = None,
+        weights_only: bool | None = None,
+    ) -> dict[str, Any]:
+        """Reads a file onto the CPU, whatever else is asked for.
+
+        Args:
+            path: The file.
+            map_location: Not used.
+            weights_only: Not used: nothing but tensors and plain data is ever read.
+
+        Raises:
+            InputError: The file is missing, damaged, or no checkpoint of a run.
+        """
+        return _read(Path(path), mmap=False)
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
@@ -18,24 +98,32 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
         InputError: It is missing, damaged, holds anything but tensors and plain data, or is of
             no training run.
     """
-    if not Path(path).is_file():
-        raise InputError(f"there is no checkpoint {path}; give a .ckpt file of a run")
-    try:
-        stored = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except Exception as error:  # torch.load raises half a dozen types for a damaged file
+    return _read(Path(path), mmap=True)
+
+
+def check_resumable(path: str | Path, stored: Mapping[str, Any]) -> None:
+    """Looks whether a checkpoint holds all that training needs to go on.
+
+    Args:
+        path: The file, for the message.
+        stored: What the file holds.
+
+    Raises:
+        InputError: Something is missing or of a wrong kind; the message names it.
+    """
+    problems = _problems(stored, _OF_TRAINING)
+    loops = stored.get("loops")
+    if isinstance(loops, Mapping) and not isinstance(loops.get("fit_loop"), Mapping):
+        problems.append("loops.fit_loop")
+    states = stored.get("optimizer_states")
+    if isinstance(states, list) and not (states and all(_is_state(one) for one in states)):
+        problems.append("optimizer_states")
+    if problems:
         raise InputError(
-            f"{path} cannot be read as a checkpoint: it is damaged, of another program, or holds "
-            f"objects that are no plain numbers ({short(error)})"
-        ) from error
-    missing = {"state_dict", "global_step", "pytorch-lightning_version"} - set(
-        stored if isinstance(stored, dict) else ()
-    )
-    if missing:
-        raise InputError(
-            f"{path} is no checkpoint of a training run: it lacks {', '.join(sorted(missing))}; "
-            "give a .ckpt file of a run"
+            f"training cannot go on from {path}: it lacks {_listed(problems)}, or holds something "
+            "else there; it was saved with weights only, or changed by another program. Use an "
+            "earlier checkpoint, or score this one by dislab test"
         )
-    return cast("dict[str, Any]", stored)
 
 
 def short(error: BaseException) -> str:
@@ -45,3 +133,90 @@ def short(error: BaseException) -> str:
         error: The error.
     """
     return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def _read(path: Path, mmap: bool) -> dict[str, Any]:
+    if not path.is_file():
+        raise InputError(f"there is no checkpoint {path}; give a .ckpt file of a run")
+    try:
+        status = path.stat()
+        _verify(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        stored = torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
+    except InputError:
+        raise
+    except Exception as error:  # torch.load raises half a dozen types for a damaged file
+        raise InputError(
+            f"{path} cannot be read as a checkpoint: it is damaged, of another program, or holds "
+            f"objects that are no plain numbers ({short(error)})"
+        ) from error
+    problems = _problems(stored, _KINDS) if isinstance(stored, dict) else sorted(_KINDS)
+    if not problems and not all(isinstance(name, str) for name in stored["state_dict"]):
+        problems = ["names in state_dict"]
+    if problems:
+        raise InputError(
+            f"{path} is no checkpoint of a training run: it lacks {_listed(problems)}; "
+            "give a .ckpt file of a run"
+        )
+    return cast("dict[str, Any]", stored)
+
+
+def _problems(stored: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> list[str]:
+    """Names of the parts that are missing or of a wrong kind."""
+    return sorted(name for name, kind in kinds.items() if not isinstance(stored.get(name), kind))
+
+
+def _is_state(state: object) -> bool:
+    """Whether something is the state of an optimiser."""
+    return isinstance(state, Mapping) and {"state", "param_groups"} <= state.keys()
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _sign(file: BinaryIO) -> None:
+    """Adds the checksum of everything before it to the end of an archive."""
+    file.seek(-_END.size, os.SEEK_END)
+    *fields, length = _END.unpack(file.read(_END.size))
+    if fields[0] != _SIGNATURE or length:
+        raise RuntimeError("torch.save wrote no plain ZIP archive; its format has changed")
+    file.seek(-_END.size, os.SEEK_END)
+    file.write(_END.pack(*fields, _COMMENT))
+    length = file.tell()
+    file.seek(0)
+    digest = _digest(file, length)
+    file.seek(length)
+    file.write(_MARK + digest)
+
+
+# A command reads a checkpoint several times, and a large one takes a while; the other arguments
+# tell a file from the one that takes its place.
+@functools.lru_cache(maxsize=8)
+def _verify(path: Path, inode: int, size: int, changed: int) -> None:
+    """Compares the content of a file with its checksum, if it has one.
+
+    A file that PyTorch wrote by itself has none, and ends in the last record of its archive.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, size - _END.size))
+        last = file.read()
+        if len(last) == _END.size and _END.unpack(last)[0] == _SIGNATURE and last.endswith(b"\0\0"):
+            return
+        file.seek(max(0, size - _COMMENT))
+        comment = file.read()
+        file.seek(0)
+        if comment == _MARK + _digest(file, size - _COMMENT):
+            return
+    raise InputError(
+        f"{path} cannot be read as a checkpoint: it is damaged, or of another program; its content "
+        "does not match its checksum. Use another checkpoint"
+    )
+
+
+def _digest(file: BinaryIO, length: int) -> bytes:
+    """SHA-256 of the next bytes of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    while length > 0 and (chunk := file.read(min(_CHUNK, length))):
+        digest.update(chunk)
+        length -= len(chunk)
+    return digest.hexdigest().encode()

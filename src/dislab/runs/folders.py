@@ -1,11 +1,25 @@
-"""Run folders: made, and searched for the checkpoint to go on from."""
+"""Run folders: made, locked while they are trained, and searched for checkpoints."""
 
+import errno
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
+from filelock import FileLock, Timeout
 from lightning.pytorch import Trainer
 
 from dislab.errors import InputError
+
+CONFIG: Final = "config.yaml"
+
+_LOCK: Final = ".training"
+"""The file that a process holds the lock of while it trains."""
+
+_LOCKS_NOTHING: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
+"""What file systems say that know no locks."""
 
 LAST = Path("checkpoints", "last.ckpt")
 """Where in a run folder the state lies that training goes on from."""
@@ -53,6 +67,71 @@ def new_run(root: str | Path, name: str) -> Path:
         raise InputError(
             f"no run folder can be made in {parent}: {error.strerror}; choose another root folder"
         ) from error
+
+
+@contextmanager
+def trained_alone(run: Path) -> Iterator[None]:
+    """Keeps other processes from training a run; scoring and reading it stay possible.
+
+    A process that is killed holds nothing any more. On a file system without locks nothing is
+    kept from anybody, and a line on standard error says so.
+
+    Args:
+        run: The run folder.
+
+    Raises:
+        InputError: Another process trains the run, or the folder cannot be written to.
+    """
+    lock = FileLock(run / _LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InputError(
+            f"{run} is being trained by another process; wait until it has ended, or end it. "
+            "Scoring needs no waiting: dislab test --run"
+        ) from None
+    except NotImplementedError:
+        _say_unlocked(run)
+    except OSError as error:
+        if error.errno not in _LOCKS_NOTHING:
+            raise InputError(
+                f"{run} cannot be written to: {error.strerror}; training needs a folder that you "
+                "may write to"
+            ) from error
+        _say_unlocked(run)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _say_unlocked(run: Path) -> None:
+    print(
+        f"dislab: warning: {run} lies on a file system without locks; take care that no second "
+        "process trains this run",
+        file=sys.stderr,
+    )
+
+
+def remove_unused(run: Path) -> None:
+    """Removes a run folder in which nothing was trained; one with anything else in it stays.
+
+    Args:
+        run: The run folder.
+    """
+    if not all(_is_of_the_start(file) for file in run.iterdir()):
+        return
+    with suppress(OSError):
+        for file in run.iterdir():
+            file.unlink()
+        run.rmdir()
+        run.parent.rmdir()  # unless it holds other runs
+
+
+def _is_of_the_start(file: Path) -> bool:
+    """Whether a file is written before the first step."""
+    named = file.name in (CONFIG, _LOCK, "hparams.yaml")
+    return named or file.name.startswith("events.out.tfevents.")
 
 
 def checkpoint_of(run: str | Path) -> Path:

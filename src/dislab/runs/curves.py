@@ -1,0 +1,221 @@
+"""The table of logged values of a run, `metrics.csv`."""
+
+import csv
+import errno
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from lightning.pytorch.loggers.logger import Logger
+from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
+from torch import Tensor
+
+from dislab.storage import atomic
+
+CURVES: Final = "metrics.csv"
+
+Row = dict[str, str]
+"""Texts of the cells of a row, by column; empty cells are left out."""
+
+
+class Curves(Logger):
+    """Appends each row of logged values to `metrics.csv` at once, so that a kill loses no row.
+
+    The file is never shortened in place: a new column, and a run that goes on, write a new file
+    beside the old one and move it into its place. Nothing is written or removed before the first
+    row.
+
+    A step has one row of each set of columns. The first one stays, and a row with more columns
+    replaces the row that it extends: a value that is logged again adds nothing. So the rows of a
+    step can be written before the checkpoint of that step, and again by Lightning after it.
+
+    Args:
+        folder: The run folder.
+        first_step: Rows of this step and later ones, which an earlier process wrote after the
+            checkpoint, are dropped when the first row is written.
+    """
+
+    def __init__(self, folder: Path, first_step: int = 0) -> None:
+        super().__init__()
+        self._path = folder / CURVES
+        self._first_step = first_step
+        self._columns: list[str] | None = None
+        self._rows: list[Row] = []
+        """The rows of the latest step."""
+
+    @property
+    def name(self) -> str:
+        """Nothing, as the run folder says it all."""
+        return ""
+
+    @property
+    def version(self) -> str:
+        """Nothing, as the run folder says it all."""
+        return ""
+
+    @property
+    def save_dir(self) -> str:
+        """The run folder."""
+        return str(self._path.parent)
+
+    @property
+    def log_dir(self) -> str:
+        """The run folder."""
+        return self.save_dir
+
+    @rank_zero_only
+    def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        """Leaves the settings to config.yaml."""
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Writes a row.
+
+        Args:
+            metrics: Scalars by name.
+            step: Optimiser steps done before the one that was measured.
+        """
+        if step is None:
+            step = int(self._rows[-1]["step"]) + 1 if self._rows else self._first_step
+        row = {name: _text(value) for name, value in sorted({**metrics, "step": step}.items())}
+        if self._columns is None:
+            self._open()
+        if self._rows and self._rows[0]["step"] != row["step"]:
+            self._rows = []
+        known = [one for one in self._rows if one.keys() <= row.keys()]
+        if any(one.keys() == row.keys() for one in known):
+            return
+        self._rows = [*(one for one in self._rows if one not in known), row]
+        if known:
+            self._replace(known, row)
+        elif row.keys() <= set(self._columns or ()):
+            self._append(row)
+        else:
+            self._write([*self._read(), row])
+
+    @rank_zero_only
+    def sync(self) -> None:
+        """Waits until the rows are on the disk, as a checkpoint that follows them relies on it."""
+        if self._columns is not None:
+            with self._path.open("rb") as file:
+                os.fsync(file.fileno())
+
+    def _open(self) -> None:
+        """Takes over the rows of an earlier process up to the checkpoint."""
+        read = read_curves(self._path)
+        kept = [row for row in read.rows if int(row["step"]) < self._first_step]
+        if read.damage:
+            aside = _aside(self._path)
+            os.replace(self._path, aside)
+            rank_zero_warn(
+                f"{self._path} {read.damage}; it is kept as {aside.name}, and its "
+                f"{len(kept)} whole rows before step {self._first_step} go on in a new file"
+            )
+        self._columns = []
+        if kept:
+            self._rows = [row for row in kept if row["step"] == kept[-1]["step"]]
+        if kept != read.rows or read.torn or read.damage:
+            self._write(kept)
+        else:
+            self._columns = read.columns
+
+    def _read(self) -> list[Row]:
+        return read_curves(self._path).rows
+
+    def _append(self, row: Row) -> None:
+        line = _lines(self._columns or [], [row]).encode()
+        with self._path.open("ab", buffering=0) as file:
+            if file.write(line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+
+    def _replace(self, old: list[Row], new: Row) -> None:
+        """Puts a row in the place of those that it extends."""
+        self._write([*(row for row in self._read() if row not in old), new])
+
+    def _write(self, rows: list[Row]) -> None:
+        """Replaces the file."""
+        columns = sorted({*(self._columns or ()), *(name for row in rows for name in row)})
+        with atomic(self._path) as temporary:
+            header = _lines(columns, [dict(zip(columns, columns, strict=True))])
+            temporary.write_text(header + _lines(columns, rows), encoding="utf-8", newline="")
+        self._columns = columns
+
+
+class Table(NamedTuple):
+    """What a `metrics.csv` holds.
+
+    Attributes:
+        columns: Names of the columns, in the file's order.
+        rows: The whole rows, in the file's order.
+        torn: Whether the file ends in half a row, as a full disk leaves it.
+        damage: What else is wrong with the file; empty where nothing is.
+    """
+
+    columns: list[str]
+    rows: list[Row]
+    torn: bool = False
+    damage: str = ""
+
+
+def read_curves(path: Path) -> Table:
+    """The rows of a `metrics.csv`; of a damaged one those that can be read.
+
+    Args:
+        path: The file; a missing one has no rows.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return Table([], [])
+    except (UnicodeDecodeError, OSError) as error:
+        return Table([], [], damage=f"cannot be read ({error})")
+    whole, _, rest = text.rpartition("\n")
+    try:
+        lines = list(csv.reader(io.StringIO(whole)))
+    except csv.Error as error:
+        return Table([], [], damage=f"is no table of logged values ({error})")
+    if not lines:
+        return Table([], [], torn=bool(rest))
+    columns = lines[0]
+    if "step" not in columns or len(set(columns)) < len(columns):
+        return Table([], [], damage="is no table of logged values: it has no column 'step'")
+    rows = [_cells(columns, line) for line in lines[1:]]
+    whole_rows = [row for row in rows if row is not None]
+    wrong = len(rows) - len(whole_rows)
+    damage = f"has {wrong} rows that are none of logged values" if wrong else ""
+    return Table(columns, whole_rows, bool(rest), damage)
+
+
+def _cells(columns: list[str], line: list[str]) -> Row | None:
+    """The cells of a line; None where they are not those of a row."""
+    if len(line) != len(columns):
+        return None
+    row = {name: cell for name, cell in zip(columns, line, strict=True) if cell}
+    try:
+        numbers = {name: float(cell) for name, cell in row.items()}
+    except ValueError:
+        return None
+    step = numbers.get("step", -1.0)
+    if not (step >= 0 and step.is_integer()):
+        return None
+    return row | {"step": str(int(step))}
+
+
+def _text(value: Any) -> str:
+    return str(value.item() if isinstance(value, Tensor) else value)
+
+
+def _lines(columns: list[str], rows: list[Row]) -> str:
+    text = io.StringIO()
+    csv.DictWriter(text, columns, restval="", lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _aside(path: Path) -> Path:
+    """A free name for a file that is kept beside the new one."""
+    number = 0
+    while (free := path.with_name(f"{path.stem}_damaged_{number}{path.suffix}")).exists():
+        number += 1
+    return free
