@@ -1,5 +1,6 @@
 """Callbacks: scores, pictures and codes of a run, written into its folder."""
 
+from dislab.callbacks.checkpoints import Checkpoints
 from dislab.callbacks.concept_scores import ConceptScores
 from dislab.callbacks.evaluate import Evaluate
 from dislab.callbacks.generalisation import Generalisation
@@ -13,6 +14,7 @@ from dislab.callbacks.transfer_scores import TransferScores
 from dislab.callbacks.traversals import Traversals
 
 __all__ = [
+    "Checkpoints",
     "ConceptScores",
     "Evaluate",
     "Generalisation",

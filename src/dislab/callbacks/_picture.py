@@ -17,8 +17,9 @@ class Picture(pl.Callback, ABC):
     """A picture of what an objective decodes, drawn by the first process.
 
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
-    end of training, `validate` and `test` write `images/<name>.png`. TensorBoard gets all of them
-    under the number of optimiser steps. A method that lacks a part is left alone, with one line in
+    end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
+    (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
+    number of optimiser steps. A method that lacks a part is left alone, with one line in
     the log.
     """
 
@@ -75,7 +76,9 @@ class Picture(pl.Callback, ABC):
         figure = self.draw(trainer, data, module)
         file = f"{self.name}_{steps:07d}.png" if in_training else f"{self.name}.png"
         plots.save(figure, folder / "images" / file)
+        key = f"images/{self.name}"
         for logger in trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
-                pixels = plots.pixels(figure)
-                logger.experiment.add_image(f"images/{self.name}", pixels, steps, dataformats="HWC")
+                logger.experiment.add_image(key, plots.pixels(figure), steps, dataformats="HWC")
+            elif callable(show := getattr(logger, "log_image", None)):  # as of Weights & Biases
+                show(key=key, images=[plots.pixels(figure)], step=steps)

@@ -12,12 +12,45 @@ from dislab.base import DataModule, Objective
 from dislab.errors import InputError
 
 
+class RunFolder(pl.Callback):
+    """Says where the run lies, whichever loggers the trainer has.
+
+    Args:
+        path: The folder that the first process made; None in the other ones, which are told.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.has_trained = False
+
+    @property
+    def path(self) -> Path:
+        """The folder; known to all processes once the trainer has started."""
+        assert self._path is not None, "the first process knows the folder, the others ask later"
+        return self._path
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Tells the other processes."""
+        told = trainer.strategy.broadcast(None if self._path is None else str(self._path))
+        self._path = Path(str(told))
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Remembers that nothing refused to train."""
+        self.has_trained = True
+
+
 def run_folder(trainer: pl.Trainer) -> Path:
     """The folder of the run; every process must ask.
+
+    It is the one that the `dislab` command made; for a trainer of one's own, the folder of its
+    first logger, else its root folder.
 
     Args:
         trainer: The trainer at work.
     """
+    for callback in trainer.callbacks:  # type: ignore[attr-defined]  # set by name
+        if isinstance(callback, RunFolder):
+            return callback.path
     return Path(trainer.log_dir or trainer.default_root_dir)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 import lightning.pytorch as pl
 from lightning.pytorch.utilities import rank_zero_info
 
+from dislab.callbacks._step_end import validation_follows
 from dislab.runs import last_checkpoint
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -20,9 +21,10 @@ _STEPS_BETWEEN_TALKS: Final = 10
 class StopOnSignal(pl.Callback):
     """Ends training after the current optimiser step when Ctrl-C or SIGTERM arrives.
 
-    A checkpoint is written first. Taken between two steps, it holds a state that an uninterrupted
-    run passes through, so that the resumed run equals it; one that is taken in the middle of a
-    step, as an exception hook would, does not. A second signal ends the process at once.
+    A checkpoint is written first, after a validation if one is due. Taken between two steps, it
+    holds a state that an uninterrupted run passes through, so that the resumed run equals it; one
+    that is taken in the middle of a step, as an exception hook would, does not. A second signal
+    ends the process at once.
     """
 
     def __init__(self) -> None:
@@ -30,10 +32,12 @@ class StopOnSignal(pl.Callback):
         self._previous: dict[int, Any] = {}
         self._step = 0
         self._talk = 0
+        self._leaves = False
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Takes over the signals, which Python allows in the main thread only."""
         self.received = None
+        self._leaves = False
         self._step = trainer.global_step
         self._talk = self._step // _STEPS_BETWEEN_TALKS
         if threading.current_thread() is threading.main_thread():
@@ -51,13 +55,18 @@ class StopOnSignal(pl.Callback):
         """Writes the checkpoint and leaves, once the step is whole."""
         whole, self._step = trainer.global_step > self._step, trainer.global_step
         if whole and self._told(trainer):
-            if (path := last_checkpoint(trainer)) is not None:
-                trainer.save_checkpoint(path, weights_only=False)
-            # Lightning logs the values of a step after this hook; the resumed run will not
-            connector: Any = trainer._logger_connector
-            connector.on_batch_end()
-            connector.update_train_step_metrics()
-            raise KeyboardInterrupt
+            self._leaves = True
+            if not validation_follows(trainer):
+                # Lightning logs the values of a step after this hook; the resumed run will not
+                connector: Any = trainer._logger_connector
+                connector.on_batch_end()
+                connector.update_train_step_metrics()
+                self._leave(trainer)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Leaves after the validation of the last step."""
+        if self._leaves:
+            self._leave(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Gives the signals back."""
@@ -68,6 +77,12 @@ class StopOnSignal(pl.Callback):
     ) -> None:
         """Gives the signals back."""
         self._give_back()
+
+    def _leave(self, trainer: pl.Trainer) -> None:
+        """Saves the state and ends training."""
+        if (path := last_checkpoint(trainer)) is not None:
+            trainer.save_checkpoint(path, weights_only=False)
+        raise KeyboardInterrupt
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.received is not None:

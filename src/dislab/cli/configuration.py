@@ -1,21 +1,52 @@
 """Configuration files: the one that a run keeps, and those that a command reads."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.cli import SaveConfigCallback
+from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dislab.base import LINKS
+from dislab.callbacks._trainer import run_folder
 from dislab.errors import InputError
-from dislab.runs import checkpoint_of, read_checkpoint
+from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
 
 _WRITTEN_BY: Final = "# dislab=="
+
+CHANGEABLE: Final = (
+    "trainer",
+    "checkpoint",
+    "evaluate",
+    "transfer",
+    "generalisation",
+    "reconstructions",
+    "traversals",
+    "samples",
+    "interpolations",
+    "representations",
+    "stop_on_signal",
+    "inner_steps",
+    "keep_freed_memory",
+    "channels_last",
+)
+"""Sections of a configuration that may be others when a run goes on."""
+
+_CHANGEABLE_OF_DATA: Final = tuple(
+    f"data.init_args.{name}"
+    for name in (
+        "residency",
+        "num_workers",
+        "eval_batch_size",
+        "dataset.init_args.path",
+        "dataset.init_args.folder",
+        "dataset.init_args.download",
+    )
+)
+"""Settings of data that say where images lie and how they are read, not which ones there are."""
 
 
 def header() -> list[str]:
@@ -93,38 +124,93 @@ def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
     return found
 
 
-class SaveConfig(SaveConfigCallback):
-    """Keeps the complete configuration of a run; scoring a finished one leaves it alone.
+def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Old and new values of the settings in which two configurations differ, by dotted names.
 
-    A run that goes on with other settings gets a new `config.yaml`; the old one is kept beside it
-    under the step at which it ended.
+    Args:
+        old: Nested settings.
+        new: Nested settings.
+    """
+    found: dict[str, tuple[Any, Any]] = {}
+    for key in dict.fromkeys([*old, *new]):
+        before, after = old.get(key), new.get(key)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            inner = changes(before, after)
+            found |= {f"{key}.{name}": values for name, values in inner.items()}
+        elif before != after:
+            found[key] = (before, after)
+    return found
+
+
+def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections that a run goes on with in another form.
+
+    Args:
+        old: The run's configuration.
+        new: The configuration that is asked for.
+
+    Raises:
+        InputError: A setting differs that the run cannot change; the message lists what it can.
+    """
+    found = {}
+    for name, (before, after) in changes(old, new).items():
+        section = name.partition(".")[0]
+        if section not in CHANGEABLE and not name.startswith(_CHANGEABLE_OF_DATA):
+            raise InputError(
+                f"{name} is {after!r} here and {before!r} in the run, which cannot change it when "
+                "it goes on; leave it out, or start a new run. A run can change its "
+                f"{', '.join(CHANGEABLE)}, and where data.dataset lies"
+            )
+        found[section] = new[section]
+    return found
+
+
+class KeepConfig(Callback):
+    """Keeps the complete configuration of a run in `config.yaml`.
+
+    A run that goes on with other settings gets a new file once nothing refuses to train; the old
+    one is kept beside it under the step at which it ended.
+
+    Args:
+        text: What a new run writes; empty for one that goes on.
+        settings: The sections that a run goes on with in another form.
+        step: Optimiser steps that it has done.
     """
 
+    def __init__(self, text: str, settings: Mapping[str, Any], step: int = 0) -> None:
+        self._text = text
+        self._settings = settings
+        self._step = step
+
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Writes `config.yaml`.
+        """Writes the file of a new run, so that it stands whatever happens next."""
+        if self._text and trainer.is_global_zero:
+            _write(run_folder(trainer) / CONFIG, self._text)
+        self._text = ""
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Renews the file of a run that goes on."""
+        self.renew(trainer)
+
+    def renew(self, trainer: Trainer) -> None:
+        """Replaces the file if a setting that can change has changed.
 
         Args:
-            trainer: The trainer at work.
-            pl_module: The objective.
-            stage: fit, validate, test or predict.
+            trainer: The trainer; every process must ask.
         """
-        config = self.config.clone()
-        if config.get("run") is not None:
+        path = run_folder(trainer) / CONFIG
+        if not self._settings or not trainer.is_global_zero:
             return
-        if config.get("resume") is None:
-            super().setup(trainer, pl_module, stage)
-        elif trainer.is_global_zero and not self.already_saved:
-            self.already_saved = True
-            step = int(read_checkpoint(config["ckpt_path"])["global_step"])
-            config["resume"] = config["ckpt_path"] = None
-            self._renew(Path(str(trainer.log_dir), self.config_filename), config, step)
+        text = path.read_text(encoding="utf-8")
+        old = yaml.safe_load(text)
+        new = {**old, **self._settings}
+        self._settings = {}
+        if new != old:
+            _write(path.with_name(f"config_until_step_{self._step}.yaml"), text)
+            first = "".join(f"# {line}\n" for line in header())
+            _write(path, first + yaml.safe_dump(new, sort_keys=False))
 
-    def _renew(self, path: Path, config: Any, step: int) -> None:
-        text = self.parser.dump(config, skip_none=False)
-        old = path.read_text(encoding="utf-8")
-        if yaml.safe_load(text) == yaml.safe_load(old):
-            return
-        with atomic(path.with_name(f"config_until_step_{step}.yaml")) as temporary:
-            temporary.write_text(old, encoding="utf-8")
-        with atomic(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+
+def _write(path: Path, text: str) -> None:
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -7,11 +7,14 @@ import threading
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
 import torch
 import torch.distributed as dist
+import yaml
+from lightning.fabric.plugins import CheckpointIO
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
@@ -26,6 +29,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 from dislab import plugins
 from dislab.base import LINKS, DataModule, Objective
 from dislab.callbacks import (
+    Checkpoints,
     Evaluate,
     Generalisation,
     InnerSteps,
@@ -37,18 +41,38 @@ from dislab.callbacks import (
     TransferScores,
     Traversals,
 )
+from dislab.callbacks._trainer import RunFolder
 from dislab.cli.allocator import keep_freed_memory
-from dislab.cli.configuration import SaveConfig, flat, header, of_run, written_elsewhere
+from dislab.cli.configuration import (
+    KeepConfig,
+    changed,
+    flat,
+    header,
+    of_run,
+    written_elsewhere,
+)
 from dislab.cli.messages import explain
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
-from dislab.cli.resuming import csv_logger, resumed_loggers
 from dislab.errors import InputError, TrainingError, cannot_write
 from dislab.functional.precision import check_precision
-from dislab.runs import last_checkpoint, new_run, read_checkpoint
+from dislab.runs import (
+    CONFIG,
+    LAST,
+    CheckpointFiles,
+    Curves,
+    check_resumable,
+    last_checkpoint,
+    new_run,
+    read_checkpoint,
+    remove_unused,
+    trained_alone,
+)
 
 _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 """Tells the processes that a run starts which folder the first of them made."""
+
+_RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 
 _INTERRUPTED: Final = 130
 """Exit status after Ctrl-C or SIGTERM."""
@@ -99,7 +123,11 @@ class Parser(LightningArgumentParser):
 class TrainingCLI(LightningCLI):
     """LightningCLI with dislab's links, callbacks and run folder."""
 
+    held: ExitStack
+    """Ends what a run holds, such as its lock, when the command ends; set before each command."""
+
     _asked: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
+    _changed: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Adds the run's name and folder, the standing callbacks and the links between parts."""
@@ -123,7 +151,7 @@ class TrainingCLI(LightningCLI):
             default=None,
             help="keep the channels of a pixel side by side in memory (unless set: on a CPU)",
         )
-        parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
+        parser.add_lightning_class_args(Checkpoints, "checkpoint")
         parser.add_lightning_class_args(Evaluate, "evaluate")
         parser.add_lightning_class_args(TransferScores, "transfer")
         parser.add_lightning_class_args(Generalisation, "generalisation")
@@ -150,6 +178,10 @@ class TrainingCLI(LightningCLI):
             one.partition("=")[0] == f"--{right}" for one in cast("list[str]", args)
         ):
             raise InputError(f"{right} is set in a configuration file; give --{right} instead")
+        if config["resume"] is not None:
+            file = str(Path(config["resume"], CONFIG))
+            of_the_run = self.parser.parse_args([self.config.subcommand, f"--config={file}"])
+            self._changed = changed(self._plain(of_the_run), self._plain(self.config))
         checkpoint = config.get("ckpt_path")
         if checkpoint in ("last", "best", "hpc"):
             raise InputError(
@@ -157,7 +189,9 @@ class TrainingCLI(LightningCLI):
                 "start afresh; name a file, or go on with a run by --resume or --run"
             )
         if checkpoint:
-            read_checkpoint(checkpoint)
+            stored = read_checkpoint(checkpoint)
+            if self.config.subcommand == "fit":
+                check_resumable(checkpoint, stored)
             self._asked = flat(config["model"])
 
     def before_instantiate_classes(self) -> None:
@@ -198,13 +232,61 @@ class TrainingCLI(LightningCLI):
         check_precision(settings.get("precision"))
         if settings.get("enable_progress_bar") is None:
             kwargs["enable_progress_bar"] = sys.stdout.isatty()
-        has_folder = settings.get("logger") in (None, True) and not settings.get("fast_dev_run")
-        if has_folder:
-            kwargs["logger"] = False
-        trainer = super().instantiate_trainer(**kwargs)
-        if has_folder:
-            trainer.loggers = self._loggers(config)
+        given = _several(settings.get("plugins"))
+        if not any(isinstance(one, CheckpointIO) for one in given):
+            kwargs["plugins"] = [*given, CheckpointFiles()]
+        if settings.get("fast_dev_run"):
+            return super().instantiate_trainer(**kwargs)
+        trainer = super().instantiate_trainer(**kwargs | {"logger": False})
+        self._keep_run(trainer, config)
         return trainer
+
+    def _keep_run(self, trainer: Trainer, config: Any) -> None:
+        """Gives a trainer the run folder, and all that is kept there a place in it."""
+        folder = self._folder(config)
+        self._run_folder = RunFolder(folder)
+        first_step = 0
+        if folder is not None and self.subcommand == "fit":
+            self.held.enter_context(trained_alone(folder))
+            if config["resume"] is None:
+                self.held.push(self._remove_unused)
+            else:
+                first_step = int(read_checkpoint(config["ckpt_path"])["global_step"])
+        text = "" if config["resume"] or config["run"] else self._text()
+        self._kept_config = KeepConfig(text, self._changed, first_step)
+        trainer.callbacks[:0] = [self._run_folder, self._kept_config]  # type: ignore[attr-defined]
+        if folder is None:  # the loggers of this process write nothing
+            trainer.loggers = [Curves(Path(config["runs"], config["name"]))]
+            return
+        for callback in trainer.checkpoint_callbacks:
+            if isinstance(callback, ModelCheckpoint) and callback.dirpath is None:
+                callback.dirpath = str(folder / LAST.parent)
+        curves = [] if config["run"] else [Curves(folder, first_step)]
+        trainer.loggers = [*self._loggers(config, folder, first_step), *curves]
+
+    def _loggers(self, config: Any, folder: Path, first_step: int) -> list[Logger]:
+        """The loggers that were asked for; TensorBoard's unless others are."""
+        asked = config["trainer"].get("logger")
+        if asked is None or asked is True:
+            purge = first_step if config["resume"] else None
+            return [TensorBoardLogger(folder, name="", version="", purge_step=purge)]
+        return _several(asked)
+
+    def _remove_unused(self, kind: object, error: object, trace: object) -> None:
+        """Removes the folder of a new run that was refused before its first step."""
+        if error is not None and not self._run_folder.has_trained:
+            remove_unused(self._run_folder.path)
+
+    def _text(self) -> str:
+        config = self.config[self.subcommand]
+        text: str = self._parser(self.subcommand).dump(config, skip_none=False)
+        return text
+
+    def _plain(self, config: Any) -> dict[str, Any]:
+        """A configuration as it is written, without the run that a command goes on with."""
+        parser = self._parser(config.subcommand)
+        settings = yaml.safe_load(parser.dump(config[config.subcommand], skip_none=False))
+        return {**settings, "resume": None, "run": None, "ckpt_path": None}
 
     def fit(self, **arguments: Any) -> None:
         """Trains; an interrupted run says how to go on with it."""
@@ -213,21 +295,22 @@ class TrainingCLI(LightningCLI):
         except SystemExit:  # how Lightning leaves after an interrupt
             path = last_checkpoint(self.trainer)
             kept = path is not None and path.is_file()
-            how = f"Go on with: dislab fit --resume {self.trainer.log_dir}"
+            how = f"Go on with: dislab fit --resume {self._run_folder.path}"
             rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
         except RuntimeError as error:
             if not lost_another(error):
                 raise
-            # not trainer.log_dir, which asks the process that is gone
-            first = self.trainer.is_global_zero and bool(self.trainer.loggers)
-            folder = self.trainer.loggers[0].log_dir if first else "RUN"
             raise TrainingError(
                 f"process {self.trainer.global_rank} of {self.trainer.world_size} stopped, because "
                 "another one ended; what that one said, if it could, is further up. Go on from the "
-                f"last checkpoint, if there is one, with: dislab fit --resume {folder}"
+                f"last checkpoint, if there is one, with: dislab fit --resume "
+                f"{self._run_folder.path}"
             ) from error
-        if not self._is_rehearsal() and (path := last_checkpoint(self.trainer)) is not None:
+        if self._is_rehearsal():
+            return
+        self._kept_config.renew(self.trainer)
+        if (path := last_checkpoint(self.trainer)) is not None:
             # ModelCheckpoint saves at its interval only
             self.trainer.save_checkpoint(path, weights_only=False)
 
@@ -239,7 +322,7 @@ class TrainingCLI(LightningCLI):
         if not len(self.datamodule.indices("test")):  # a data module may go without
             score = self.trainer.validate
         score(self.model, datamodule=self.datamodule, weights_only=True)
-        rank_zero_info(f"The run is in {self.trainer.log_dir}")
+        rank_zero_info(f"The run is in {self._run_folder.path}")
 
     def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
         """Refuses model settings other than the checkpoint's, which LightningCLI puts over them."""
@@ -258,21 +341,12 @@ class TrainingCLI(LightningCLI):
     def _is_rehearsal(self) -> bool:
         return bool(self.trainer.fast_dev_run)  # type: ignore[attr-defined]  # set by name
 
-    def _loggers(self, config: Any) -> list[Logger]:
-        folder = self._folder(config)
-        if config["resume"] is not None:
-            return resumed_loggers(folder, config["ckpt_path"])
-        tensorboard = TensorBoardLogger(folder, name="", version="")
-        if config["run"] is not None:  # CSVLogger would delete a finished run's metrics.csv
-            return [tensorboard]
-        return [tensorboard, csv_logger(folder)]
-
-    def _folder(self, config: Any) -> Path:
+    def _folder(self, config: Any) -> Path | None:
+        """The run folder; None in a process that the first one tells it later."""
+        if getattr(rank_zero_only, "rank", 0) != 0:
+            return None
         if known := config["run"] or config["resume"] or os.environ.get(_RUN_FOLDER):
             return Path(known)
-        if getattr(rank_zero_only, "rank", 0) != 0:
-            # the loggers of this process write nothing, and Lightning tells it the folder
-            return Path(config["runs"], config["name"])
         folder = new_run(Path(config["runs"]), config["name"])
         os.environ[_RUN_FOLDER] = str(folder)
         return folder
@@ -295,26 +369,30 @@ def run(command: str, args: Sequence[str]) -> int:
     Parser.origin = written_elsewhere(args)
     logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
     try:
-        TrainingCLI(
-            Objective,
-            DataModule,
-            parser_class=Parser,
-            subclass_mode_model=True,
-            subclass_mode_data=True,
-            auto_configure_optimizers=False,
-            save_config_callback=SaveConfig,
-            args=[command, *of_run(args)],
-        )
+        with ExitStack() as held:
+            TrainingCLI.held = held
+            TrainingCLI(
+                Objective,
+                DataModule,
+                parser_class=Parser,
+                subclass_mode_model=True,
+                subclass_mode_data=True,
+                auto_configure_optimizers=False,
+                save_config_callback=None,
+                args=[command, *of_run(args)],
+            )
+    except InputError:
+        raise
     except MisconfigurationException as error:
         raise InputError(_one_line(error)) from error
-    except ValueError as error:
-        if isinstance(error, InputError) or not _is_of_lightning(error):
-            raise
-        raise InputError(_one_line(error)) from error
-    except RuntimeError as error:
-        if "loading state_dict" not in str(error):
-            raise
-        raise InputError(f"the checkpoint does not fit the model: {_one_line(error)}") from error
+    except Exception as error:
+        if _restores_a_checkpoint(error):
+            raise InputError(
+                f"the checkpoint does not fit the model and the trainer: {_one_line(error)}"
+            ) from error
+        if isinstance(error, ValueError) and _is_of_lightning(error):
+            raise InputError(_one_line(error)) from error
+        raise
     finally:
         os.environ.pop(_RUN_FOLDER, None)
     if dist.is_available() and dist.is_initialized():
@@ -323,10 +401,23 @@ def run(command: str, args: Sequence[str]) -> int:
     return 0
 
 
+def _several(value: Any) -> list[Any]:
+    """A setting that may be one thing, several, or none."""
+    if not value:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
 def _is_of_lightning(error: ValueError) -> bool:
     """Whether Lightning itself refuses a setting, rather than some code that it calls."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return str(frame.f_globals.get("__name__", "")).startswith("lightning.")
+
+
+def _restores_a_checkpoint(error: Exception) -> bool:
+    """Whether something failed while Lightning put a checkpoint's content into its places."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(str(frame.f_globals.get("__name__")) == _RESTORING for frame in frames)
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:

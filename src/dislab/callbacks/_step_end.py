@@ -1,0 +1,42 @@
+"""What Lightning does in a step after its callbacks: it logs, and it validates."""
+
+from typing import Any, cast
+
+import lightning.pytorch as pl
+from lightning.fabric.utilities.apply_func import convert_tensors_to_scalars
+
+from dislab.runs import Curves
+
+
+def validation_follows(trainer: pl.Trainer) -> bool:
+    """Whether a validation is due after the batch whose end the callbacks hear of.
+
+    Args:
+        trainer: The trainer at work.
+    """
+    loop = trainer.fit_loop
+    if getattr(trainer, "_val_check_time_interval", None) is not None:
+        return False  # the clock decides, and only when Lightning asks it
+    return loop.epoch_loop._should_check_val_fx(cast("Any", loop._data_fetcher))
+
+
+def write_row(trainer: pl.Trainer) -> None:
+    """Writes the values that a step logs into the table of the run, before a checkpoint of it.
+
+    Lightning writes them after its callbacks; a kill in between would lose them. The table takes
+    them once.
+
+    Args:
+        trainer: The trainer at work, at the end of a batch.
+    """
+    for logger in trainer.loggers:
+        if not isinstance(logger, Curves):
+            continue
+        connector, loop = trainer._logger_connector, trainer.fit_loop
+        waits = loop._should_accumulate() and trainer.lightning_module.automatic_optimization
+        if connector.should_update_logs and not waits:
+            row = convert_tensors_to_scalars(connector.metrics["log"])
+            if row:
+                epoch = {"epoch": trainer.current_epoch}
+                logger.log_metrics(epoch | row, loop.epoch_loop._batches_that_stepped)
+        logger.sync()
