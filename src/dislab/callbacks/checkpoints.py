@@ -15,11 +15,15 @@ class Checkpoints(ModelCheckpoint):
 
     The values that the step logs are written first, and where a validation is due, its values and
     pictures too. So a run that is killed at any moment and goes on has every row and picture of an
-    undisturbed one. All settings are those of Lightning's `ModelCheckpoint`.
+    undisturbed one. The step that reaches `max_steps` is saved like any other, so that a run can go
+    on beyond it as if it had been longer. All settings are those of Lightning's `ModelCheckpoint`.
     """
 
+    last_step = -1
+    """Optimiser steps of the state in `last.ckpt`; -1 before the first save."""
+
     _in_batch = False
-    _is_due = False
+    _waiting: frozenset[str] = frozenset()
 
     @property
     def state_key(self) -> str:
@@ -34,36 +38,42 @@ class Checkpoints(ModelCheckpoint):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Saves if it is time, unless a validation comes first."""
+        """Saves if it is time or the last step, unless a validation comes first."""
         self._in_batch = True
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+        is_last = trainer.global_step == trainer.max_steps != self.last_step
+        if is_last and not self._should_skip_saving_checkpoint(trainer):
+            self._save_last_checkpoint(trainer, self._monitor_candidates(trainer))
         self._in_batch = False
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves what waited for the validation."""
-        is_due, self._is_due = self._is_due, False
-        if is_due and not self._should_skip_saving_checkpoint(trainer):
+        waiting, self._waiting = self._waiting, frozenset()
+        if waiting and not self._should_skip_saving_checkpoint(trainer):
             candidates = self._monitor_candidates(trainer)
-            self._save_topk_checkpoint(trainer, candidates)
-            self._save_last_checkpoint(trainer, candidates)
+            if "best" in waiting:
+                self._save_topk_checkpoint(trainer, candidates)
+            if "last" in waiting:
+                self._save_last_checkpoint(trainer, candidates)
         super().on_validation_end(trainer, pl_module)
 
     def _save_topk_checkpoint(self, trainer: pl.Trainer, monitor_candidates: Any) -> None:
-        if not self._waits(trainer):
+        if not self._waits(trainer, "best"):
             super()._save_topk_checkpoint(trainer, monitor_candidates)
 
     def _save_last_checkpoint(
         self, trainer: pl.Trainer, monitor_candidates: dict[str, Tensor]
     ) -> None:
-        if not self._waits(trainer):
+        if self.save_last and not self._waits(trainer, "last"):
             super()._save_last_checkpoint(trainer, monitor_candidates)
+            self.last_step = trainer.global_step
 
-    def _waits(self, trainer: pl.Trainer) -> bool:
+    def _waits(self, trainer: pl.Trainer, kind: str) -> bool:
         """Whether a state at the end of a batch is saved later; if not, its row comes first."""
         if not self._in_batch:
             return False
         if validation_follows(trainer):
-            self._is_due = True
-        else:
-            write_row(trainer)
-        return self._is_due
+            self._waiting |= {kind}
+            return True
+        write_row(trainer)
+        return False

@@ -310,8 +310,10 @@ class TrainingCLI(LightningCLI):
         if self._is_rehearsal():
             return
         self._kept_config.renew(self.trainer)
-        if (path := last_checkpoint(self.trainer)) is not None:
-            # ModelCheckpoint saves at its interval only
+        saved = getattr(self.trainer.checkpoint_callback, "last_step", -1)
+        path = last_checkpoint(self.trainer)
+        if path is not None and saved != self.trainer.global_step:
+            # the last step of an epoch or of a time limit is known only when it is over
             self.trainer.save_checkpoint(path, weights_only=False)
 
     def after_fit(self) -> None:

@@ -1,0 +1,296 @@
+"""Who owns a run folder: one process at a time, whichever loggers the trainer has."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from dislab.cli import main
+from dislab.runs import trained_alone
+
+SMALL = """
+name: small
+seed_everything: 3
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
+    regularizers: {kl: {class_path: KL}}
+data:
+  class_path: SingleData
+  init_args:
+    dataset: GaussianBlob
+    batch_size: 8
+    validation: 0.05
+    test: 0.1
+trainer:
+  max_steps: 4
+  log_every_n_steps: 2
+  val_check_interval: 2
+  check_val_every_n_epoch: null
+  accelerator: cpu
+  devices: 1
+  enable_model_summary: false
+checkpoint: {every_n_train_steps: 2}
+evaluate: {metrics: {mig: {class_path: MIG}}, points: 100, sheet: false}
+traversals: {images: 1, steps: 3, points: 50}
+"""
+
+RUN = "runs/small/version_0"
+BEYOND_AN_EPOCH = (
+    "--trainer.val_check_interval=1000000",
+    "--trainer.check_val_every_n_epoch=1",
+    "--trainer.max_steps=8",
+)
+
+Dislab = Callable[..., int]
+
+
+@pytest.fixture
+def dislab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dislab:
+    """Runs a command in an empty folder that holds small.yaml."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(SMALL)
+
+    def run(*args: str) -> int:
+        try:
+            return main(args)
+        except SystemExit as ended:
+            return int(ended.code or 0)
+
+    return run
+
+
+def rows(run: str) -> list[dict[str, str]]:
+    with Path(run, "metrics.csv").open(newline="") as file:
+        return [{name: cell for name, cell in row.items() if cell} for row in csv.DictReader(file)]
+
+
+def names(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+LOGGERS = {
+    "none": "false",
+    "csv": "[{class_path: CSVLogger, init_args: {save_dir: elsewhere}}]",
+    "two": "[{class_path: TensorBoardLogger, init_args: {save_dir: elsewhere}}, "
+    "{class_path: CSVLogger, init_args: {save_dir: elsewhere}}]",
+}
+
+
+@pytest.mark.parametrize("loggers", LOGGERS)
+def test_loggers_are_added_to_the_run_folder(
+    loggers: str, dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml", "--name=plain", "--trainer.max_steps=6") == 0
+    plain = rows("runs/plain/version_0")
+    (tmp_path / "logger.yaml").write_text(f"trainer: {{logger: {LOGGERS[loggers]}}}")
+    assert dislab("fit", "--config=small.yaml", "--config=logger.yaml") == 0
+    assert f"{RUN}/scores.json" in capsys.readouterr().out
+    assert {"config.yaml", "metrics.csv", "scores.json", "checkpoints", "images"} <= {
+        path.name for path in Path(RUN).iterdir()
+    }
+    assert {path.name for path in tmp_path.iterdir()} <= {
+        "small.yaml",
+        "logger.yaml",
+        "runs",
+        "elsewhere",
+    }
+    assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=6") == 0
+    assert rows(RUN) == plain
+    assert dislab("test", f"--run={RUN}") == 0
+    assert dislab("fit", "--config=small.yaml", "--config=logger.yaml") == 0
+    assert sorted(path.name for path in Path("runs/small").iterdir()) == ["version_0", "version_1"]
+
+
+def test_pictures_go_to_every_logger_that_takes_them(
+    dislab: Dislab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lightning.pytorch.loggers import CSVLogger
+
+    taken: list[tuple[str, int, Any]] = []
+
+    def log_image(self: CSVLogger, key: str, images: list[Any], step: int) -> None:
+        taken.append((key, step, images[0].shape[-1]))
+
+    monkeypatch.setattr(CSVLogger, "log_image", log_image, raising=False)
+    (tmp_path / "logger.yaml").write_text(f"trainer: {{logger: {LOGGERS['csv']}}}")
+    assert dislab("fit", "--config=small.yaml", "--config=logger.yaml") == 0
+    assert {("images/traversals", 2, 3), ("images/reconstructions", 4, 3)} <= set(taken)
+
+
+def test_only_one_process_trains_a_run(dislab: Dislab, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    before = Path(RUN, "metrics.csv").read_bytes()
+    capsys.readouterr()
+    with trained_alone(Path(RUN)):
+        assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=8") == 2
+        message = capsys.readouterr().err
+        assert f"{RUN} is being trained by another process" in message
+        assert dislab("test", f"--run={RUN}") == 0
+    assert Path(RUN, "metrics.csv").read_bytes() == before
+    assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=6") == 0
+
+
+@pytest.mark.slow
+def test_of_two_processes_that_resume_a_run_one_is_refused(dislab: Dislab, tmp_path: Path) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    command = [sys.executable, "-m", "dislab", "fit", f"--resume={RUN}", "--trainer.max_steps=3000"]
+    started = [
+        subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=300)[1] for process in started]
+    assert sorted(process.returncode for process in started) == [0, 2]
+    assert sum("is being trained by another process" in text for text in said) == 1
+    steps = [int(row["step"]) for row in rows(RUN) if "train/loss" in row]
+    assert steps == list(range(1, 3000, 2))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("--seed_everything=99", "seed_everything is 99 here and 3 in the run"),
+        ("--name=other", "name is 'other' here and 'small' in the run"),
+        ("--runs=other", "runs is 'other' here and 'runs' in the run"),
+        ("--data.batch_size=4", "data.init_args.batch_size is 4 here and 8 in the run"),
+        ("--model.latent_dim=4", "model.init_args.latent_dim is 4 here and 3 in the run"),
+    ],
+)
+def test_what_a_resumed_run_cannot_change_is_refused(
+    setting: str, message: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    capsys.readouterr()
+    before = names(Path(RUN))
+    assert dislab("fit", f"--resume={RUN}", setting) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "A run can change its trainer, checkpoint, evaluate" in said
+    assert names(Path(RUN)) == before
+
+
+def test_a_resume_with_unchanged_settings_leaves_config_yaml_alone(dislab: Dislab) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    config = Path(RUN, "config.yaml")
+    # a class may be spelt by its name or by its path
+    config.write_text(config.read_text().replace("dislab.objectives.VAE", "VAE"))
+    before = config.read_bytes()
+    assert dislab("fit", f"--resume={RUN}") == 0
+    assert config.read_bytes() == before
+    assert not list(Path(RUN).glob("config_until_step_*"))
+    assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=6", "--data.num_workers=0") == 0
+    assert yaml.safe_load(config.read_text())["trainer"]["max_steps"] == 6
+    assert Path(RUN, "config_until_step_4.yaml").read_bytes() == before
+
+
+def test_a_refused_run_leaves_no_folder(
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["--evaluate.metrics={dci: {class_path: DCI, init_args: {bins: -1}}}"]
+    assert dislab("fit", "--config=small.yaml", *args) == 2
+    assert "bins" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists() or not names(tmp_path / "runs")
+
+
+def test_a_refused_resume_leaves_the_run_as_it_was(dislab: Dislab) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    before = {name: Path(RUN, name).stat() for name in names(Path(RUN))}
+    assert dislab("fit", f"--resume={RUN}", *BEYOND_AN_EPOCH) == 2
+    events = {name for name in names(Path(RUN)) if name.startswith("events.out.tfevents.")}
+    assert names(Path(RUN)) - events == before.keys() - events  # TensorBoard opens one more file
+    for name, was in before.items():
+        assert Path(RUN, name).stat().st_mtime_ns == was.st_mtime_ns or Path(RUN, name).is_dir()
+
+
+DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "optimizer_states": lambda stored: stored.update(optimizer_states=[]),
+    "loops": lambda stored: stored.update(loops=None),
+    "lr_schedulers": lambda stored: stored.pop("lr_schedulers"),
+    "does not fit the model and the trainer": lambda stored: stored["loops"]["fit_loop"].update(
+        {"epoch_loop.batch_progress": 3}
+    ),
+    "state_dict": lambda stored: stored.update(state_dict=5),
+    "does not fit the model": lambda stored: stored["state_dict"].popitem(),
+}
+
+
+@pytest.mark.parametrize("named", DAMAGES)
+def test_a_checkpoint_with_missing_parts_is_refused_by_name(
+    named: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    path = Path(RUN, "checkpoints/last.ckpt")
+    stored = torch.load(path, weights_only=True)
+    DAMAGES[named](stored)
+    torch.save(stored, path)
+    capsys.readouterr()
+    assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=6") == 2
+    said = capsys.readouterr().err
+    assert named in said
+    assert "Traceback" not in said
+
+
+def test_a_flipped_bit_is_refused_by_test_and_resume(
+    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    path = Path(RUN, "checkpoints/last.ckpt")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    for args in (["test", f"--run={RUN}"], ["fit", f"--resume={RUN}"], ["predict", f"--run={RUN}"]):
+        assert dislab(*args) == 2
+        assert "its content does not match its checksum" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "after"), [(2, 2), (2, 1), (1, 2)])
+def test_a_run_goes_on_with_as_many_processes_as_one_likes(
+    before: int, after: int, tmp_path: Path
+) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL)
+
+    def fit(processes: int, *args: str) -> None:
+        strategy = "ddp" if processes > 1 else "auto"
+        settings = [f"--trainer.devices={processes}", f"--trainer.strategy={strategy}"]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        environment.pop("DISLAB_RUN_FOLDER", None)
+        done = subprocess.run(
+            [sys.executable, "-m", "dislab", "fit", *args, *settings],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    fit(1, "--config=small.yaml", "--name=whole", "--trainer.max_steps=8")
+    fit(before, "--config=small.yaml", "--name=parts")
+    fit(after, "--resume=runs/parts/version_0", "--trainer.max_steps=8")
+    whole, parts = tmp_path / "runs/whole/version_0", tmp_path / "runs/parts/version_0"
+    weights = [
+        torch.load(run / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
+        for run in (whole, parts)
+    ]
+    for name, expected in weights[0].items():
+        torch.testing.assert_close(weights[1][name], expected, atol=1e-6, rtol=0, msg=name)
+    expected_rows, found_rows = rows(str(whole)), rows(str(parts))
+    assert [row.keys() for row in found_rows] == [row.keys() for row in expected_rows]
+    for found, expected in zip(found_rows, expected_rows, strict=True):
+        for name in expected.keys() & {"step", "train/loss"}:
+            assert float(found[name]) == pytest.approx(float(expected[name]), rel=1e-5)
+    scores = [json.loads((run / "scores.json").read_text())["test"] for run in (whole, parts)]
+    assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
