@@ -113,6 +113,15 @@ def test_loggers_are_added_to_the_run_folder(
     assert sorted(path.name for path in Path("runs/small").iterdir()) == ["version_0", "version_1"]
 
 
+def test_a_finished_run_that_goes_on_changes_nothing(dislab: Dislab) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    kept = {name: Path(RUN, name).read_bytes() for name in ("metrics.csv", "config.yaml")}
+    scores = json.loads(Path(RUN, "scores.json").read_text())["test"]["scores"]
+    assert dislab("fit", f"--resume={RUN}") == 0
+    assert {name: Path(RUN, name).read_bytes() for name in kept} == kept
+    assert json.loads(Path(RUN, "scores.json").read_text())["test"]["scores"] == scores
+
+
 def test_pictures_go_to_every_logger_that_takes_them(
     dislab: Dislab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

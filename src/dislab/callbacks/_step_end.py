@@ -20,6 +20,19 @@ def validation_follows(trainer: pl.Trainer) -> bool:
     return loop.epoch_loop._should_check_val_fx(cast("Any", loop._data_fetcher))
 
 
+def count_last_step(trainer: pl.Trainer) -> None:
+    """Counts the last step of a run that was finished before, as a run that trains it does.
+
+    A state that is saved in a step has the step uncounted for the loggers, and Lightning counts it
+    when the next one begins; after a finished run none does, and what is logged then would be of
+    the step before.
+
+    Args:
+        trainer: The trainer, after `fit` with nothing to do.
+    """
+    trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
+
+
 def write_row(trainer: pl.Trainer) -> None:
     """Writes the values that a step logs into the table of the run, before a checkpoint of it.
 

@@ -41,6 +41,7 @@ from dislab.callbacks import (
     TransferScores,
     Traversals,
 )
+from dislab.callbacks._step_end import count_last_step
 from dislab.callbacks._trainer import RunFolder
 from dislab.cli.allocator import keep_freed_memory
 from dislab.cli.configuration import (
@@ -309,6 +310,8 @@ class TrainingCLI(LightningCLI):
             ) from error
         if self._is_rehearsal():
             return
+        if not self._run_folder.has_trained:
+            count_last_step(self.trainer)
         self._kept_config.renew(self.trainer)
         saved = getattr(self.trainer.checkpoint_callback, "last_step", -1)
         path = last_checkpoint(self.trainer)
