@@ -14,6 +14,7 @@ from dislab.callbacks._trainer import run_folder
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
+from dislab.yaml_files import parse_yaml, read_text
 
 _WRITTEN_BY: Final = "# dislab=="
 
@@ -201,8 +202,8 @@ class KeepConfig(Callback):
         path = run_folder(trainer) / CONFIG
         if not self._settings or not trainer.is_global_zero:
             return
-        text = path.read_text(encoding="utf-8")
-        old = yaml.safe_load(text)
+        text = read_text(path)
+        old = parse_yaml(text, str(path))
         new = {**old, **self._settings}
         self._settings = {}
         if new != old:

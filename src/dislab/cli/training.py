@@ -44,6 +44,7 @@ from dislab.callbacks import (
 from dislab.callbacks._step_end import count_last_step
 from dislab.callbacks._trainer import RunFolder
 from dislab.cli.allocator import keep_freed_memory
+from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.cli.configuration import (
     KeepConfig,
     changed,
@@ -367,6 +368,8 @@ def run(command: str, args: Sequence[str]) -> int:
     Raises:
         InputError: The configuration or a file it names is wrong.
     """
+    check_configurations(args)
+    read_values_strictly()
     plugins.load_all()
     for message in _NOT_THE_USERS:
         warnings.filterwarnings("ignore", message)

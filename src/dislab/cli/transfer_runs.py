@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import jsonargparse
-import yaml
 from lightning.pytorch import Trainer
 
 from dislab import plugins
@@ -21,6 +20,7 @@ from dislab.runs import checkpoint_of, load_run
 from dislab.transfer import Transfer, made_for, shipped
 from dislab.transfer.choices import builders
 from dislab.transfer.transfer_table import transfer_table
+from dislab.yaml_files import read_mapping
 
 _NOT_THE_USERS: Final = (
     "Be aware that when using `ckpt_path`, callbacks used to create the checkpoint",
@@ -109,11 +109,8 @@ def _config(folder: Path) -> dict[str, Any]:
             f"{folder} is no run: it has no config.yaml; runs lie in runs/. Codes of another "
             "program are scored with --codes"
         )
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    if not isinstance(config, dict) or "data" not in config:
+    config = read_mapping(path, "data: {class_path: SingleData}")
+    if "data" not in config:
         raise InputError(f"{path} does not say what data the run was trained on")
     return config
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from dislab.errors import InputError, suggestion
 from dislab.transfer.scenario import Scenario
+from dislab.yaml_files import parse_yaml, read_text
 
 KEYS: Final = (
     "about",
@@ -72,11 +71,7 @@ def load_scenario(name: str) -> Scenario:
     """
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the scenario {name} cannot be read: {error}") from error
-        return _parsed(path.stem, text, name)
+        return _parsed(path.stem, read_text(path), name)
     if name not in shipped():
         hint = suggestion(name, shipped())
         raise InputError(f"there is no scenario {name!r}{hint}; {_listing()}")
@@ -84,11 +79,7 @@ def load_scenario(name: str) -> Scenario:
 
 
 def _parsed(name: str, text: str, origin: str) -> Scenario:
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        said = " ".join(str(error).split())
-        raise InputError(f"the scenario {origin} is no YAML: {said}") from error
+    content = parse_yaml(text, origin)
     if not isinstance(content, dict) or not {"train", "test"} <= content.keys():
         raise InputError(
             f"the scenario {origin} needs train and test, each with conditions on factors, such as "

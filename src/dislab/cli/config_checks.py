@@ -1,0 +1,97 @@
+"""Checks of the YAML that a training command is about to read, in files and in options."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import jsonargparse
+import yaml
+
+from dislab.yaml_files import check_limits, parse_mapping, parse_yaml, read_text
+
+_CONFIGS: Final = ("--config", "-c")
+_FOLDERS: Final = ("--run", "--resume")
+_SECTIONS: Final = ("--model", "--data", "--trainer", "--optimizer", "--lr_scheduler")
+"""Options that take a file of any name in place of their settings."""
+_SUFFIXES: Final = (".yaml", ".yml")
+_EXAMPLE: Final = "model: {class_path: VAE}"
+
+
+def check_configurations(args: Sequence[str]) -> None:
+    """Refuses broken YAML, before a parser reads it that names no file and drops duplicate keys.
+
+    Read are the files that options name, those that are named inside, and the options themselves.
+    A file that does not exist is left to the parser.
+
+    Args:
+        args: What follows the command.
+
+    Raises:
+        InputError: A file is not UTF-8, is no YAML, is nested too deeply or has too many aliases;
+            a key is set twice; a configuration holds no settings.
+    """
+    seen: set[Path] = set()
+    for option, value in _options(args):
+        if option in _FOLDERS:
+            option, value = "--config", str(Path(value, "config.yaml"))
+        path = Path(value)
+        whole = option in _CONFIGS
+        named = whole or option in _SECTIONS or path.suffix in _SUFFIXES
+        if named and _is_file(path):
+            _check_file(path, whole, seen)
+        else:
+            check_limits(value, option)
+
+
+def read_values_strictly() -> None:
+    """Lets jsonargparse refuse duplicate keys, deep nesting and too many aliases in every text."""
+    load = jsonargparse.get_loader("yaml")
+    if getattr(load, "is_strict", False):
+        return
+
+    def strict(text: str) -> Any:
+        check_limits(text, "a value")
+        return load(text)
+
+    strict.is_strict = True  # type: ignore[attr-defined]
+    jsonargparse.set_loader("yaml", strict, (yaml.YAMLError,))
+
+
+def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Options and their values; a value that stands alone goes with the option before it."""
+    option = ""
+    for arg in args:
+        if arg.startswith("-"):
+            option, separator, value = arg.partition("=")
+            if separator:
+                yield option, value
+        else:
+            yield option, arg
+
+
+def _check_file(path: Path, whole: bool, seen: set[Path]) -> None:
+    if path.resolve() in seen:
+        return
+    seen.add(path.resolve())
+    text = read_text(path)
+    content = parse_mapping(text, str(path), _EXAMPLE) if whole else parse_yaml(text, str(path))
+    for value in _texts(content):
+        inner = path.parent / value
+        if inner.suffix in _SUFFIXES and _is_file(inner):
+            _check_file(inner, False, seen)
+
+
+def _texts(content: object) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict | list):
+        for one in content.values() if isinstance(content, dict) else content:
+            yield from _texts(one)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a path is a regular file; a pipe can be read once only, and is the parser's."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long for a name, or with a null character
+        return False

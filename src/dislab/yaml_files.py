@@ -1,0 +1,253 @@
+"""Strict YAML: each mistake in a file is one message that names the file and the line.
+
+Duplicate keys are refused, where YAML libraries keep the last one without a word; so are nesting
+and aliases that would exhaust the memory. Numbers such as 1e-4 are numbers, as in YAML 1.2 and in
+jsonargparse, and dates are text.
+"""
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from dislab.errors import InputError
+
+DEPTH: Final = 64
+"""How many lists and mappings may lie inside each other."""
+COPIES: Final = 10_000
+"""How many values all aliases of a text may add to those that are written."""
+
+_FLOAT: Final = re.compile(
+    r"""^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
+    |[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+
+    |\.[0-9_]+(?:[eE][-+][0-9]+)?
+    |[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*
+    |[-+]?\.(?:inf|Inf|INF)
+    |\.(?:nan|NaN|NAN))$""",
+    re.VERBOSE,
+)
+_SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SPECIAL: Final = ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
+"""Keys `<<` and `=`, which stand for no value."""
+_REPLACED: Final = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:float")
+
+
+class _Loader(_SAFE_LOADER):  # type: ignore[misc]  # in C where PyYAML was built so
+    """PyYAML's safe loader, with the numbers of YAML 1.2 and without dates."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012  # as PyYAML has it
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _REPLACED]
+        for first, resolvers in _SAFE_LOADER.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+
+
+def read_mapping(path: Path, example: str) -> dict[str, Any]:
+    """The settings in a YAML file.
+
+    Args:
+        path: The file.
+        example: Settings that such a file may hold, for the message on a file without any.
+
+    Raises:
+        InputError: The file cannot be read, is not UTF-8, is no YAML, sets a key twice, or holds
+            no settings.
+    """
+    return parse_mapping(read_text(path), str(path), example)
+
+
+def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
+    """The settings in a YAML text.
+
+    Args:
+        text: The YAML.
+        origin: Its file or option, for messages.
+        example: Settings that such a text may hold, for the message on a text without any.
+
+    Raises:
+        InputError: The text is no YAML, sets a key twice, or holds no settings.
+    """
+    content = parse_yaml(text, origin)
+    if isinstance(content, dict) and content:
+        return content
+    wrong = "is empty" if content in (None, {}) else f"holds {_kind(content)}"
+    raise InputError(f"{origin} {wrong}; it must hold settings, such as {example}")
+
+
+def parse_yaml(text: str, origin: str) -> Any:
+    """The content of a YAML text: numbers, texts, lists, mappings.
+
+    Args:
+        text: The YAML.
+        origin: Its file or option, for messages.
+
+    Raises:
+        InputError: The text is no YAML, sets a key twice, is nested too deeply, or its aliases
+            add too many values.
+    """
+    try:
+        return _checked(text, origin)
+    except yaml.YAMLError as error:
+        raise InputError(_explained(error, origin)) from error
+
+
+def check_limits(text: str, origin: str) -> None:
+    """Refuses YAML that would lose a value or exhaust the memory; lets other text pass.
+
+    Args:
+        text: Perhaps YAML, such as the value of an option.
+        origin: Its file or option, for messages.
+
+    Raises:
+        InputError: The text sets a key twice, is nested too deeply, or its aliases add too many
+            values.
+    """
+    with suppress(yaml.YAMLError):
+        _checked(text, origin)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: The file cannot be read or is not UTF-8.
+    """
+    try:
+        content = path.read_bytes()
+        return content.decode("utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}, line {line}: byte {content[error.start]:#04x} is not UTF-8; save the file as "
+            "UTF-8 text"
+        ) from error
+
+
+def _checked(text: str, origin: str) -> Any:
+    _check_nesting(text, origin)
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        _Walk(origin).extent(root)
+        return loader.construct_document(root)
+    except (yaml.YAMLError, InputError):
+        raise
+    except Exception as error:  # PyYAML raises half a dozen types for a value that its tag denies
+        raise InputError(f"{origin} holds a value that cannot be read: {error}") from error
+    finally:
+        loader.dispose()
+
+
+def _check_nesting(text: str, origin: str) -> None:
+    """Refuses deep nesting before anything is built, which takes a call each level."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEPTH:
+                raise _too_deep(origin, _line(event))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+class _Extent(NamedTuple):
+    """How many values a node holds with all aliases written out, and how deep they lie."""
+
+    values: int
+    depth: int
+
+
+class _Walk:
+    """Visits each node once."""
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+        self._extents: dict[int, _Extent | None] = {}
+        self._copies = 0
+        self._scalars = _Loader("")
+
+    def extent(self, node: Node) -> _Extent:
+        """The extent of a node, whose keys and aliases are checked."""
+        if id(node) in self._extents:
+            return self._alias(node)
+        self._extents[id(node)] = None  # until all inside is known
+        inside: list[Node] = []
+        if isinstance(node, MappingNode):
+            self._check_keys(node)
+            inside = [value for _, value in node.value]
+        elif isinstance(node, SequenceNode):
+            inside = node.value
+        extents = [self.extent(one) for one in inside]
+        values = 1 + sum(one.values for one in extents)
+        depth = 1 + max((one.depth for one in extents), default=0) if inside else 0
+        if depth > DEPTH:
+            raise _too_deep(self.origin, _line(node))
+        self._extents[id(node)] = found = _Extent(values, depth)
+        return found
+
+    def _alias(self, node: Node) -> _Extent:
+        known = self._extents[id(node)]
+        if known is None:
+            raise InputError(f"{self._at(node)}: an alias stands for a value that holds the alias")
+        self._copies += known.values
+        if self._copies > COPIES:
+            raise InputError(
+                f"{self._at(node)}: aliases of this value and others add more than {COPIES:,} "
+                "values; use fewer"
+            )
+        return known
+
+    def _check_keys(self, node: MappingNode) -> None:
+        first: dict[Any, Node] = {}
+        for key, _ in node.value:
+            if not isinstance(key, ScalarNode):
+                raise InputError(
+                    f"{self._at(key)}: a key is {_kind(key.value)}; a key must be a word"
+                )
+            name = key.value if key.tag in _SPECIAL else self._scalars.construct_object(key)
+            if name in first:
+                raise InputError(
+                    f"{self._at(key)}: {key.value} was set in line {_line(first[name])} already; "
+                    "keep one of them"
+                )
+            first[name] = key
+
+    def _at(self, node: Node) -> str:
+        return f"{self.origin}, line {_line(node)}"
+
+
+def _line(node: Node | yaml.Event) -> int:
+    return node.start_mark.line + 1 if node.start_mark else 1
+
+
+def _too_deep(origin: str, line: int) -> InputError:
+    return InputError(
+        f"{origin}, line {line}: more than {DEPTH} lists and mappings lie inside each other; nest "
+        "less"
+    )
+
+
+def _explained(error: yaml.YAMLError, origin: str) -> str:
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:  # a character that no text has
+        return f"{origin} is no YAML: {' '.join(str(error).split())}"
+    said = ", ".join(filter(None, (getattr(error, name) for name in ("context", "problem"))))
+    return f"{origin}, line {mark.line + 1}, column {mark.column + 1}: no YAML: {said}"
+
+
+def _kind(content: object) -> str:
+    if isinstance(content, dict):
+        return "a mapping"
+    return "a list" if isinstance(content, list) else f"{content!r} only"

@@ -1,0 +1,143 @@
+"""Broken YAML of every kind in every place where a training command reads it."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonargparse
+import pytest
+import yaml
+
+from dislab.cli import main
+from dislab.cli.config_checks import check_configurations, read_values_strictly
+from dislab.errors import InputError
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{outer}: &{outer} [{','.join([f'*{inner}'] * 10)}]\n"
+    for inner, outer in zip("abcdefgh", "bcdefghi", strict=True)
+)
+BROKEN = {
+    "duplicate": (b"name: a\nseed_everything: 1\nname: b\n", "line 3: name was set in line 1"),
+    "latin": ("name: é\n".encode("latin-1"), "line 1: byte 0xe9 is not UTF-8"),
+    "utf16": ("name: a\n".encode("utf-16"), "line 1: byte 0xff is not UTF-8"),
+    "open": (b"model:\n  init_args: {a: 1\n", "line 3, column 1: no YAML: "),
+    "tab": (b"model:\n\tinit_args: 1\n", "line 2, column 1: no YAML: "),
+    "empty": (b"", "is empty; it must hold settings, such as model: "),
+    "comment": (b"# later\n", "is empty; it must hold settings"),
+    "list": (b"- model\n- data\n", "holds a list; it must hold settings"),
+    "word": (b"betavae", "holds 'betavae' only; it must hold settings"),
+    "braces": (b"a: " + b"{a: " * 3000, "line 1: more than 64 lists and mappings"),
+    "bomb": (BOMB.encode(), "add more than 10,000 values"),
+    "number": (b"name: " + b"9" * 5000, "holds a value that cannot be read: "),
+    "null": (b"name: a\0b", "is no YAML: unacceptable character"),
+    "object": (b"name: !!python/name:os.system", "could not determine a constructor"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+@pytest.mark.parametrize("place", ["--config", "-c", "--run", "--resume"])
+def test_a_broken_configuration_is_named(place: str, kind: str, tmp_path: Path) -> None:
+    content, message = BROKEN[kind]
+    path = tmp_path / "config.yaml"
+    path.write_bytes(content)
+    named = tmp_path if place in ("--run", "--resume") else path
+    for args in ([place, str(named)], [f"{place}={named}"]):
+        with pytest.raises(InputError) as caught:
+            check_configurations(["--name", "x", *args])
+        assert str(caught.value).startswith(str(path))
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["duplicate", "latin", "open", "braces", "bomb"])
+@pytest.mark.parametrize(
+    ("inner", "args"),
+    [
+        ("part.yaml", ["--data", "FOLDER/part.yaml"]),
+        ("part", ["--model", "FOLDER/part"]),
+        ("part.yml", ["--model.encoder=FOLDER/part.yml"]),
+        ("deep/part.yaml", ["--config", "FOLDER/outer.yaml"]),
+    ],
+)
+def test_files_that_are_named_inside_are_checked(
+    inner: str, args: list[str], kind: str, tmp_path: Path
+) -> None:
+    content, message = BROKEN[kind]
+    (tmp_path / "deep").mkdir()
+    (tmp_path / inner).write_bytes(content)
+    (tmp_path / "outer.yaml").write_text("model: {encoder: deep/next.yaml}")
+    (tmp_path / "deep/next.yaml").write_text("- {class_path: part.yaml}\n- ../outer.yaml")
+    with pytest.raises(InputError) as caught:
+        check_configurations([arg.replace("FOLDER", str(tmp_path)) for arg in args])
+    assert f"{inner.rpartition('/')[2]}, line " in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--config", "missing.yaml"],
+        ["--config", "."],
+        ["--config", "x" * 5000],
+        ["--name", "\0"],
+        ["--data.include", "{x: [1, 2]}", "--name=[a"],
+        ["--config", "{a: 1}"],
+        ["--ckpt_path", "binary.ckpt"],
+        ["--print_config"],
+    ],
+)
+def test_other_arguments_are_left_to_the_parser(
+    args: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "binary.ckpt").write_bytes(os.urandom(100))
+    check_configurations(args)
+
+
+@pytest.mark.parametrize("value", ["{x: 1, x: 2}", "[" * 3000, "{a: " * 3000, BOMB])
+@pytest.mark.parametrize("option", ["--data.include", "--model.regularizers", "--config"])
+def test_limits_hold_on_the_command_line(
+    option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", f"{option}={value}"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"dislab: error: {option}, line ")
+    assert error.count("\n") == 1
+
+
+def test_texts_that_the_parser_reads_by_itself_have_the_same_limits() -> None:
+    before = jsonargparse.get_loader("yaml")
+    try:
+        read_values_strictly()
+        load = jsonargparse.get_loader("yaml")
+        read_values_strictly()
+        assert jsonargparse.get_loader("yaml") is load
+        assert load("{a: 1e-4, b: }") == {"a": 1e-4, "b": None}
+        assert load("{a, b}") == "{a, b}"  # a set to YAML, a text to the parser
+        with pytest.raises(InputError, match="a value, line 2: a was set in line 1 already"):
+            load("a: 1\na: 2")
+        with pytest.raises(yaml.YAMLError):  # which the parser takes for a text that is no YAML
+            load("[a")
+    finally:
+        jsonargparse.set_loader("yaml", before, (yaml.YAMLError,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["duplicate", "latin", "list", "braces", "bomb"])
+def test_the_command_ends_with_one_line_and_little_memory(kind: str, tmp_path: Path) -> None:
+    content, message = BROKEN[kind]
+    (tmp_path / "broken.yaml").write_bytes(content)
+    done = subprocess.run(
+        [sys.executable, "-m", "dislab", "fit", "--config", "broken.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30)),
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("dislab: error: broken.yaml")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.yaml"]
