@@ -1,7 +1,12 @@
 import errno
 import hashlib
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,7 +15,15 @@ from typing import Any
 import pytest
 
 from dislab.errors import InputError
-from dislab.storage import atomic, cache_folder, download, locked, remove_leftovers, sha256
+from dislab.storage import (
+    atomic,
+    cache_folder,
+    check_output,
+    download,
+    locked,
+    remove_leftovers,
+    sha256,
+)
 
 CONTENT = bytes(range(256)) * 40
 CHECKSUM = hashlib.sha256(CONTENT).hexdigest()
@@ -126,11 +139,122 @@ def test_atomic_names_the_cache_variable_for_cached_files_only(
     assert "DISLAB_CACHE" not in str(caught.value)
 
 
+WRITE = """
+import sys, time
+from pathlib import Path
+from dislab.storage import atomic
+with atomic(Path(sys.argv[1])) as temporary:
+    temporary.write_text("half")
+    print("writing", flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def writer(path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Another process within a write, which is killed at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITE, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_next_write_removes_the_files_of_killed_writers(tmp_path: Path) -> None:
+    for name in ("a [1].png", "a [1].png.json", "other.png"):
+        with writer(tmp_path / name):
+            pass
+    assert len(list(tmp_path.iterdir())) == 3
+    with atomic(tmp_path / "a [1].png") as temporary:
+        temporary.write_text("whole")
+    # those of other files stay, even where their names begin alike
+    assert sorted(path.name.partition(".png")[0] for path in tmp_path.iterdir()) == [
+        ".a [1]",
+        ".other",
+        "a [1]",
+    ]
+
+
+def test_a_write_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    with writer(path):
+        (under_way,) = tmp_path.iterdir()
+        with atomic(path) as outer:
+            outer.write_text("outer")
+            with atomic(path) as inner:
+                inner.write_text("inner")
+            assert outer.exists()
+        assert path.read_text() == "outer"
+        assert under_way.read_text() == "half"
+
+
+@pytest.mark.parametrize(("days", "stays"), [(0.9, True), (1.1, False)])
+def test_a_file_from_another_machine_is_removed_by_age(
+    days: float, stays: bool, tmp_path: Path
+) -> None:
+    leftover = tmp_path / ".a.png.0123abcd-1-01234567.tmp"
+    leftover.touch()
+    before = time.time() - days * 86_400
+    os.utime(leftover, (before, before))
+    with atomic(tmp_path / "a.png") as temporary:
+        temporary.touch()
+    assert leftover.exists() == stays
+
+
 def test_remove_leftovers_of_this_file_only(tmp_path: Path) -> None:
-    (tmp_path / ".file.1234.tmp").touch()
-    (tmp_path / ".other.1234.tmp").touch()
-    remove_leftovers(tmp_path / "file")
-    assert [path.name for path in tmp_path.iterdir()] == [".other.1234.tmp"]
+    with writer(tmp_path / "file"), writer(tmp_path / "file.npy"):
+        remove_leftovers(tmp_path / "file")
+        assert [path.name.partition("-")[0][:6] for path in tmp_path.iterdir()] == [".file."]
+        assert next(tmp_path.iterdir()).name.startswith(".file.npy.")
+
+
+def test_an_output_that_can_be_written_leaves_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "old.json").write_text("old")
+    (tmp_path / "input.npz").touch()
+    for name in ("new.json", "old.json", "deep/er/new.json"):
+        check_output("--json", tmp_path / name, [tmp_path / "input.npz", tmp_path / "none.npz"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["input.npz", "old.json"]
+    assert (tmp_path / "old.json").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("input.npz", "--json is FOLDER/input.npz, which is an input; name another file"),
+        ("folder/../input.npz", "which is an input"),
+        ("link", "--json is FOLDER/link, which is an input"),
+        ("hard", "which is an input"),
+        ("folder", "--json is FOLDER/folder, which is a folder; name a file"),
+        ("pipe", "--json is FOLDER/pipe, which is no regular file; name another one"),
+        ("input.npz/a.json", "--json: FOLDER/input.npz/a.json cannot be written: Not a directory"),
+        ("x" * 300, "cannot be written: File name too long"),
+        ("nul\0", "cannot be written: embedded null"),
+        ("", "which is a folder; name a file"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused(
+    name: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "input.npz").touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("input.npz")
+    (tmp_path / "hard").hardlink_to(tmp_path / "input.npz")
+    os.mkfifo(tmp_path / "pipe")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError) as caught:
+        check_output("--json", tmp_path / name, [tmp_path / "input.npz"])
+    assert message.replace("FOLDER", str(tmp_path)) in str(caught.value)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_output_without_permission_is_refused() -> None:
+    with pytest.raises(InputError, match=r"/proc/none/a.json cannot be written: .*choose a folder"):
+        check_output("--json", Path("/proc/none/a.json"), [])
 
 
 def test_atomic_names_a_folder_that_is_a_file(tmp_path: Path) -> None:

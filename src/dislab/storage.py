@@ -4,15 +4,20 @@ Standard library, platformdirs, filelock and tqdm only.
 """
 
 import errno
+import functools
+import glob
 import hashlib
 import http.client
 import json
 import math
 import os
+import platform
+import re
+import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -27,6 +32,10 @@ CACHE_VARIABLE: Final = "DISLAB_CACHE"
 """Environment variable that names the cache folder."""
 
 _CHUNK: Final = 1 << 20
+_ABANDONED: Final = 24 * 3600.0
+"""Seconds after which a temporary file that nobody writes to is taken for left behind."""
+_WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0-9a-f]{8}")
+"""The part of a temporary file's name that says who writes it."""
 
 
 def cache_path() -> Path:
@@ -63,7 +72,9 @@ def atomic(path: Path) -> Iterator[Path]:
 
     Nobody ever sees half a file: when the block raises, the temporary file is removed and the old
     file, if any, stays. The content is on the disk before it takes the place, so that not even a
-    power failure leaves half a file.
+    power failure leaves half a file. Temporary files of killed processes are removed by the next
+    write of the same file; those of processes at work, or of another machine within a day, are
+    left alone.
 
     Args:
         path: The file to make or replace; its folder is created.
@@ -71,9 +82,10 @@ def atomic(path: Path) -> Iterator[Path]:
     Raises:
         InputError: The file cannot be written, for want of space or permission.
     """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    temporary = _temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_dead(path)
         yield temporary
         _sync(temporary)
         os.replace(temporary, path)
@@ -101,6 +113,46 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp")
+
+
+def _remove_dead(path: Path) -> None:
+    """Removes what killed processes left of a file while another process may be writing it."""
+    for leftover, process in _leftovers(path):
+        with suppress(OSError):  # its writer may end, or another one remove it, meanwhile
+            old = time.time() - leftover.stat().st_mtime > _ABANDONED
+            if old or (process is not None and not _is_alive(process)):
+                leftover.unlink()
+
+
+def _leftovers(path: Path) -> Iterator[tuple[Path, int | None]]:
+    """Temporary files of a file, and the process that writes each, if it is of this machine."""
+    for candidate in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        middle = candidate.name[len(path.name) + 2 : -len(".tmp")]
+        if found := _WRITER.fullmatch(middle):
+            here = found["host"] == _host()
+            yield candidate, int(found["process"]) if here else None
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":  # where the probe would end the process; age decides
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a process of another user
+        return True
+    return True
+
+
+@functools.cache
+def _host() -> str:
+    """Eight digits for this machine: processes have their numbers from it."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
 def json_text(record: Mapping[str, Any]) -> str:
     """A record as JSON with a line break at its end; numbers that are not finite become null.
 
@@ -116,8 +168,53 @@ def remove_leftovers(path: Path) -> None:
     Args:
         path: The file that they were writing with `atomic`.
     """
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
+    for leftover, _ in _leftovers(path):
         leftover.unlink(missing_ok=True)
+
+
+def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
+    """Refuses an output that cannot be written, or would replace an input; nothing is left behind.
+
+    Args:
+        option: What names the output, for messages.
+        path: The file to write with `atomic`.
+        inputs: Files that are read; some may not exist.
+
+    Raises:
+        InputError: The output is an input, in whatever spelling, or no file can be written there.
+    """
+    try:
+        if path.is_dir():
+            raise InputError(f"{option} is {path}, which is a folder; name a file")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{option} is {path}, which is no regular file; name another one")
+        if path.exists() and any(one.exists() and path.samefile(one) for one in inputs):
+            raise InputError(f"{option} is {path}, which is an input; name another file")
+        _try_to_write(path)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{option}: {path} cannot be written: {reason}; choose a folder that you may write to"
+        ) from error
+
+
+def _try_to_write(path: Path) -> None:
+    """Makes the folders and an empty temporary file, and removes them again."""
+    missing = [folder for folder in path.parents if not folder.exists()]
+    made: list[Path] = []
+    try:
+        for folder in reversed(missing):
+            folder.mkdir()
+            made.append(folder)
+        trial = _temporary(path)
+        trial.touch()
+        trial.unlink()
+    finally:
+        for folder in reversed(made):
+            with suppress(OSError):  # another process may have put something there
+                folder.rmdir()
 
 
 @contextmanager

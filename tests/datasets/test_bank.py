@@ -168,7 +168,7 @@ def test_full_disk_is_named_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
-    leftover = tmp_path / "deep/.bank.npy.abcd.tmp"
+    leftover = tmp_path / "deep/.bank.npy.0123abcd.tmp"
     leftover.parent.mkdir()
     leftover.touch()
     prepare_bank(plan(tmp_path, Maker()))
