@@ -227,6 +227,7 @@ def test_an_output_that_can_be_written_leaves_no_trace(tmp_path: Path) -> None:
     [
         ("input.npz", "--json is FOLDER/input.npz, which is an input; name another file"),
         ("folder/../input.npz", "which is an input"),
+        ("missing/../input.npz", "which is an input"),
         ("link", "--json is FOLDER/link, which is an input"),
         ("hard", "which is an input"),
         ("folder", "--json is FOLDER/folder, which is a folder; name a file"),

@@ -188,9 +188,10 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
             raise InputError(f"{option} is {path}, which is a folder; name a file")
         if path.exists() and not path.is_file():
             raise InputError(f"{option} is {path}, which is no regular file; name another one")
-        if path.exists() and any(one.exists() and path.samefile(one) for one in inputs):
+        real = path.parent.resolve() / path.name  # as it will be when missing folders are made
+        if real.exists() and any(one.exists() and real.samefile(one) for one in inputs):
             raise InputError(f"{option} is {path}, which is an input; name another file")
-        _try_to_write(path)
+        _try_to_write(real)
     except InputError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a name with a null character

@@ -161,7 +161,6 @@ NAN[[4, 9], 0] = np.nan
         (with_arrays(), ["--metrics", "MGI"], "there is no 'MGI' among the metrics (did you mean"),
         (with_arrays(), ["--bootstrap", "-1"], "bootstrap is -1"),
         (with_arrays(), ["--bootstrap", "x"], "argument --bootstrap: invalid int value: 'x'; see"),
-        (with_arrays(), ["--json", "/proc/nowhere/x.json"], "/proc/nowhere/x.json cannot be writ"),
     ],
 )
 def test_mistakes_end_with_one_line_and_status_two(
@@ -175,6 +174,57 @@ def test_mistakes_end_with_one_line_and_status_two(
     assert error.startswith("dislab: error: ")
     assert message in error
     assert error.count("\n") == 1
+
+
+OUTPUTS = [
+    (["--json", "codes.npz"], "--json is codes.npz, which is an input; name another file"),
+    (["--json", "./new/../codes.npz"], "which is an input; name another file"),
+    (["--json", "folder/../codes.npz"], "which is an input"),
+    (["--json", "link.npz"], "--json is link.npz, which is an input"),
+    (["--sheet", "codes.npz"], "--sheet is codes.npz; the name of a picture ends in one of .png"),
+    (["--sheet", "link.png"], "--sheet is link.png, which is an input"),
+    (["--sheet", "x.exe"], "--sheet is x.exe; the name of a picture ends in one of .png, .pdf, "),
+    (["--sheet", "x"], "the name of a picture ends in one of .png, .pdf, .svg"),
+    (["--sheet", "folder.png"], "--sheet is folder.png, which is a folder; name a file"),
+    (["--json", "folder"], "--json is folder, which is a folder"),
+    (["--json", "codes.npz/x.json"], "--json: codes.npz/x.json cannot be written: Not a directory"),
+    (["--json", "/proc/x/y.json"], "--json: /proc/x/y.json cannot be written: "),
+    (["--json", "/dev/null"], "--json is /dev/null, which is no regular file"),
+    (["--json", "a.svg", "--sheet", "./a.svg"], "--json and --sheet are both ./a.svg; name two"),
+]
+
+
+@pytest.mark.parametrize(("args", "message"), OUTPUTS)
+def test_outputs_are_checked_before_the_work(
+    args: list[str],
+    message: str,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def score(*_: object, **__: object) -> None:
+        raise AssertionError("scored first")
+
+    monkeypatch.setattr("dislab.metrics.evaluate_fully", score)
+    monkeypatch.chdir(file.parent)
+    for name in ("folder", "folder.png"):
+        Path(name).mkdir()
+    for name in ("link.npz", "link.png"):
+        Path(name).symlink_to("codes.npz")
+    content, before = file.read_bytes(), sorted(Path().rglob("*"))
+    assert main(["score", "codes.npz", "--metrics", "MIG", *args]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert file.read_bytes() == content
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_sheets_of_every_format(file: Path, tmp_path: Path) -> None:
+    for suffix, start in (("pdf", b"%PDF"), ("svg", b"<?xml")):
+        out = tmp_path / f"sheet.{suffix}"
+        assert main(["score", str(file), "--metrics", "MIG", "--sheet", str(out)]) == 0
+        assert out.read_bytes().startswith(start)
 
 
 def test_a_run_that_predicted_nothing_is_told_how(

@@ -118,7 +118,9 @@ def test_a_run_whose_data_cannot_be_read_is_a_message(
     text = path.read_text()
     for changed, message in (
         (text.replace("dislab.datasets.DSprites", "DSpirtes"), "DSpirtes"),
-        ("a: [", "cannot be read"),
+        ("a: [", "line 2, column 1: no YAML: "),
+        ("data: 1\ndata: 2", "line 2: data was set in line 1 already; keep one of them"),
+        ("- data", "config.yaml holds a list; it must hold settings"),
         ("a: 1", "does not say what data the run was trained on"),
     ):
         path.write_text(changed)
@@ -226,7 +228,12 @@ def test_a_file_of_any_program(file: Path, capsys: pytest.CaptureFixture[str]) -
         ({}, ["--scenarios", "far.yaml"], "scenario far tests on Elsewhere; give codes and fact"),
         ({}, ["--other", "far"], "--other is 'far'; it is SCENARIO=FILE.npz"),
         ({}, ["--other", "far=no.npz"], "no.npz does not exist; give an .npz file"),
-        ({}, ["--scenarios", "hwe.yaml"], "the scenario hwe.yaml cannot be read"),
+        ({}, ["--scenarios", "hwe.yaml"], "hwe.yaml cannot be read: No such file"),
+        ({}, ["--json", "codes.npz"], "--json is codes.npz, which is an input; name another"),
+        ({}, ["--json", "./hue.yaml"], "--json is hue.yaml, which is an input; name another"),
+        ({}, ["--other", "far=hue.yaml", "--json", "hue.yaml"], "hue.yaml, which is an input"),
+        ({}, ["--json", "."], "--json is ., which is a folder; name a file"),
+        ({}, ["--json", "codes.npz/a"], "--json: codes.npz/a cannot be written: Not a directory"),
         ({}, ["--batch_size", "64"], "--batch_size is 64, and goes with runs; the codes in a file"),
         ({}, ["--reconstructions", "0"], "--reconstructions is 0, and goes with runs"),
     ],

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from dislab.errors import InputError
 from dislab.plots import image_grid, pixels, save
 
 
@@ -34,3 +35,18 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
         save(image_grid(np.ones((1, 1, 1, 8, 8))), path)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["grid.png"]
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.png", b"\x89PNG"), ("a.PDF", b"%PDF"), ("a.svg", b"<?xml")]
+)
+def test_the_suffix_decides_the_format(name: str, start: bytes, tmp_path: Path) -> None:
+    save(image_grid(np.zeros((1, 1, 1, 8, 8))), tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("name", ["a.exe", "a", "a.png.bak", ".png", "a.jpg"])
+def test_other_suffixes_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"ends in one of \.png, \.pdf, \.svg"):
+        save(image_grid(np.zeros((1, 1, 1, 8, 8))), tmp_path / name)
+    assert not list(tmp_path.iterdir())

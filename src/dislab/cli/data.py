@@ -77,16 +77,17 @@ def _prepare(name: str, settings: list[str]) -> int:
 
 def _show(name: str, settings: list[str]) -> int:
     dataset, given = _made("show", name, settings)
-    dataset.prepare()
     from dislab import plots
-    from dislab.cli.sheets import sample_sheet, traversal_sheet
+    from dislab.cli.sheets import check_images, sample_sheet, traversal_sheet
+    from dislab.storage import check_output
 
-    sheets = {
-        "samples": sample_sheet(dataset, given["images"]),
-        "traversals": traversal_sheet(dataset),
-    }
-    for kind, sheet in sheets.items():
-        path = Path(given["out"], f"{name}_{kind}.png")
+    check_images(given["images"])
+    paths = [Path(given["out"], f"{name}_{kind}.png") for kind in ("samples", "traversals")]
+    for path in paths:
+        check_output("--out", path, [])
+    dataset.prepare()
+    sheets = (sample_sheet(dataset, given["images"]), traversal_sheet(dataset))
+    for sheet, path in zip(sheets, paths, strict=True):
         plots.save(sheet, path)
         print(path)
     return 0

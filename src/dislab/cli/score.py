@@ -36,6 +36,7 @@ def run(args: list[str]) -> int:
     from dislab.metrics.score_table import score_table
 
     path = _file(Path(options.codes))
+    _check_outputs(options, path)
     arrays = read_arrays(path, ("codes", "factors"))
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -109,6 +110,25 @@ def _file(path: Path) -> Path:
     if not path.is_file():
         raise InputError(f"{path} does not exist; give an .npz file or a run folder")
     return path
+
+
+def _check_outputs(options: argparse.Namespace, codes: Path) -> None:
+    """Refuses outputs that cannot be written, before anything is scored."""
+    from dislab.storage import check_output
+
+    if options.json:
+        check_output("--json", Path(options.json), [codes])
+    if options.sheet:
+        from dislab.plots import check_picture
+
+        check_picture("--sheet", Path(options.sheet))
+        check_output("--sheet", Path(options.sheet), [codes])
+    if options.json and options.sheet and _same(Path(options.json), Path(options.sheet)):
+        raise InputError(f"--json and --sheet are both {options.sheet}; name two files")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
 
 
 def _write(out: Path, source: Path, found: "Evaluation") -> None:

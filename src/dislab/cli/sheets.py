@@ -14,8 +14,23 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.draws import host_generator
 
 COLUMNS: Final = 10
+MOST_IMAGES: Final = 1000
 MOST: Final = 20
 """Factors that a sheet of traversals shows."""
+
+
+def check_images(images: int) -> None:
+    """Refuses a number of images that no sheet can show.
+
+    Args:
+        images: How many.
+
+    Raises:
+        InputError: It is below 1, or more than a picture has room for.
+    """
+    check_at_least("images", images, 1)
+    if images > MOST_IMAGES:
+        raise InputError(f"images is {images}; a sheet shows at most {MOST_IMAGES}")
 
 
 def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
@@ -26,9 +41,9 @@ def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
         images: How many.
 
     Raises:
-        InputError: No image is wanted, or they have neither one nor three channels.
+        InputError: No image is wanted, or too many, or they have neither one nor three channels.
     """
-    check_at_least("images", images, 1)
+    check_images(images)
     count = len(dataset.factors)
     states = np.arange(min(count, images))
     if count > images:

@@ -122,10 +122,15 @@ def _parser() -> Parser:
 
 
 def _score_file(options: argparse.Namespace) -> int:
+    from dislab.storage import check_output
     from dislab.transfer import Domain, load_scenarios, transfer_scores
     from dislab.transfer.transfer_table import transfer_table
 
     path = Path(options.codes)
+    if options.json:
+        others = [Path(one.partition("=")[2]) for one in options.other]
+        inputs = [path, *others, *map(Path, options.scenarios or [])]
+        check_output("--json", Path(options.json), inputs)
     load_scenarios(options.scenarios or [])
     codes, factors, space = _domain(path)
     others = {}

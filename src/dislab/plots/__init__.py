@@ -3,10 +3,11 @@
 from dislab.plots.heat_map import heat_map
 from dislab.plots.hinton import hinton
 from dislab.plots.image_grid import image_grid
-from dislab.plots.output import pixels, save
+from dislab.plots.output import check_picture, pixels, save
 from dislab.plots.score_sheet import score_sheet
 
 __all__ = [
+    "check_picture",
     "heat_map",
     "hinton",
     "image_grid",

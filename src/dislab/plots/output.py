@@ -2,12 +2,17 @@
 
 from io import BytesIO
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from jaxtyping import UInt8
 from matplotlib.figure import Figure
 
+from dislab.errors import InputError
 from dislab.storage import atomic
+
+SUFFIXES: Final = (".png", ".pdf", ".svg")
+"""Formats of pictures, in the order of messages."""
 
 
 def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
@@ -23,15 +28,32 @@ def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
     return flat.reshape(height, width, 4)[..., :3].copy()
 
 
+def check_picture(option: str, path: Path) -> None:
+    """Refuses the name of a picture whose suffix is no format that figures are written in.
+
+    Args:
+        option: What names the picture, for messages.
+        path: The picture.
+
+    Raises:
+        InputError: The suffix is another one.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"{option} is {path}; the name of a picture ends in one of {', '.join(SUFFIXES)}"
+        )
+
+
 def save(figure: Figure, path: Path) -> None:
-    """Writes a figure as PNG at its own resolution; the file is never seen half-written.
+    """Writes a figure at its own resolution; the file is never seen half-written.
 
     Args:
         figure: What to draw.
-        path: Where to; missing folders are made.
+        path: Where to, as PNG, PDF or SVG by its suffix; missing folders are made.
 
     Raises:
-        InputError: The file cannot be written.
+        InputError: The suffix is another one, or the file cannot be written.
     """
+    check_picture("the picture", path)
     with atomic(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=figure.dpi)
+        figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=figure.dpi)
