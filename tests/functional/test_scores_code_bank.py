@@ -52,6 +52,12 @@ def test_a_nuisance_is_not_scored_and_not_warned_of() -> None:
         checked([CODES], [constant], space, least=2)
 
 
+@pytest.mark.parametrize("factor", [1e15 / 8, 1e-99, 0.0])
+def test_codes_of_extreme_size_pass_unchanged(factor: float) -> None:
+    codes = CODES.double() / CODES.abs().max() * factor
+    assert torch.equal(checked([codes], [FACTORS], SPACE, least=2).codes, codes)
+
+
 @pytest.mark.parametrize(
     ("codes", "factors", "message"),
     [
@@ -63,6 +69,13 @@ def test_a_nuisance_is_not_scored_and_not_warned_of() -> None:
             "2 of 3 codes hold NaN or infinity, in latents 0, 2;",
         ),
         ([torch.full((2, 12), torch.nan)], [FACTORS[:2]], "latents 0, 1, 2, 3, 4, 5, 6, 7 and 4 m"),
+        (
+            [CODES.double() * 1e200],
+            [FACTORS],
+            r"codes reach .*e\+200 at most in latents .*scale th",
+        ),
+        ([CODES.double() * 1e-200], [FACTORS], r"codes reach .*e-200 at most in .*: scale them up"),
+        ([with_value(-1e16, (1, 2))], [FACTORS], r"codes reach 1e\+16 at most in latent 2; "),
         ([CODES[:, 0]], [FACTORS], r"shape \(batch, latent\).*got \(3,\)"),
         ([CODES[:, :0]], [FACTORS], r"got \(3, 0\)"),
         ([CODES, CODES[:, :2]], [FACTORS, FACTORS], r"got \(3, 3\), \(3, 2\)"),

@@ -13,6 +13,10 @@ from dislab.factors import FactorSpace
 
 NAMES_SHOWN: Final = 8
 """Names or numbers that a message lists before it only counts the rest."""
+LARGEST: Final = 1e15
+"""Largest magnitude of a code: sums of squares still fit into single precision."""
+SMALLEST: Final = 1e-100
+"""Smallest magnitude of a latent's largest code, unless that is 0: its square is not 0."""
 
 
 class ConstantFactorWarning(UserWarning):
@@ -20,13 +24,14 @@ class ConstantFactorWarning(UserWarning):
 
 
 def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
-    """The batches put together, finite and in float64.
+    """The batches put together, in float64 and of a size whose squares are numbers.
 
     Args:
         batches: Batches of codes.
 
     Raises:
-        InputError: There are none, their shapes do not fit, or they hold NaN or infinity.
+        InputError: There are none, their shapes do not fit, or they hold NaN, infinity, or numbers
+            too large or too small to be squared.
     """
     if not batches:
         raise InputError("the score has no codes; call update(codes, factors) before compute()")
@@ -40,8 +45,14 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
     if codes.is_complex():
         raise InputError(f"codes are real numbers, not {codes.dtype}")
     codes = codes.to(torch.float64)
-    if not codes.sum().isfinite():  # a sum is all that sound codes cost
-        _refuse_broken(codes)
+    if len(codes):
+        low, high = codes.aminmax(dim=0)  # one pass is all that sound codes cost
+        size = torch.maximum(-low, high)
+        if not bool((size.isfinite() & (size <= LARGEST)).all()):
+            _refuse_broken(codes)
+            _refuse_size(size, size > LARGEST, "scale them down")
+        if bool((tiny := (size > 0) & (size < SMALLEST)).any()):
+            _refuse_size(size, tiny, "scale them up")
     return codes
 
 
@@ -138,6 +149,14 @@ def _refuse_broken(codes: Float[Tensor, "image latent"]) -> None:
             f"{int(broken.any(1).sum())} of {len(codes)} codes hold NaN or infinity, in "
             f"{_listed('latent', latents)}; scores need finite codes: look for a run that diverged"
         )
+
+
+def _refuse_size(size: Float[Tensor, " latent"], wrong: Bool[Tensor, " latent"], do: str) -> None:
+    latents = wrong.nonzero().flatten().tolist()
+    raise InputError(
+        f"codes reach {float(size[latents[0]]):.3g} at most in {_listed('latent', latents)}; scores "
+        f"square them, which takes numbers from {SMALLEST:g} to {LARGEST:g}, or 0: {do}"
+    )
 
 
 def _images(count: int) -> str:
