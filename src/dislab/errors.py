@@ -14,6 +14,13 @@ _CANNOT_WRITE: Final = (
     errno.EACCES,
     errno.EPERM,
 )
+_NO_MEMORY: Final = (
+    "can't allocate memory",  # torch on a CPU
+    "out of memory",  # torch on an accelerator
+    "Storage size calculation overflowed",  # torch
+    "array is too big",  # numpy
+    "Maximum allowed dimension exceeded",  # numpy
+)
 
 
 class InputError(ValueError):
@@ -79,3 +86,16 @@ def cannot_write(error: BaseException | None) -> bool:
         error: What was raised.
     """
     return isinstance(error, OSError) and error.errno in _CANNOT_WRITE
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error says that an array does not fit into memory.
+
+    Args:
+        error: What was raised.
+    """
+    if isinstance(error, MemoryError):
+        return True
+    return isinstance(error, RuntimeError | ValueError) and any(
+        sign in str(error) for sign in _NO_MEMORY
+    )

@@ -137,16 +137,46 @@ def test_a_sheet_shows_the_images_themselves() -> None:
         (["prepare", "FolderDataset"], "FolderDataset needs a folder: give --folder"),
         (["prepare", "DSprites", "--path", "x"], "path 'x' is not read with source rendered"),
         (["show", "GaussianBlob", "--images", "0"], "images is 0; it must be"),
+        (
+            ["show", "GaussianBlob", "--images", str(2**63)],
+            "images is 9223372036854775808; a sheet",
+        ),
+        (
+            ["show", "GaussianBlob", "--images", "2.5"],
+            "GaussianBlob: images: expected a whole numb",
+        ),
+        (
+            ["show", "GaussianBlob", "--out", "/proc/x"],
+            "--out: /proc/x/GaussianBlob_samples.png ca",
+        ),
+        (
+            ["show", *SMALL, "--out", "/dev/null"],
+            "--out: /dev/null/ParametricHeads_samples.png can",
+        ),
+        (
+            ["show", "GaussianBlob", "--places", "{a: 1, a: 2}"],
+            "--places, line 1: a was set in lin",
+        ),
+        (
+            ["prepare", "ColorDSprites", "--hues", "1531"],
+            "hues is 1531; pixels of 8 bits show 1530",
+        ),
+        (["prepare", "ColorDSprites", "--hues", str(2**63)], "hues is 9223372036854775808; pixels"),
+        (
+            ["prepare", "ParametricHeads", "--lights", str(2**63)],
+            "these settings ask for 61,981,060",
+        ),
         (["prepare", "GaussianBlob", "--out", "x"], "GaussianBlob has no setting 'out'"),
     ],
 )
 def test_mistakes_end_with_one_line_and_status_two(
-    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    args: list[str], message: str, cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["data", *args]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"dislab: error: {message}")
     assert error.count("\n") == 1
+    assert not cache.exists()  # nothing is prepared for a command that cannot end well
 
 
 @pytest.mark.parametrize("args", [[], ["--help"], ["show"], ["prepare", "--help"]])

@@ -1,11 +1,15 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 
+import numpy as np
 import pytest
+import torch
 
 from dislab.cli import COMMANDS, main
+from dislab.errors import InputError
 
 
 def without_heavy_imports(*args: str) -> str:
@@ -85,3 +89,56 @@ def test_mistakes_end_with_one_line_and_status_two(
     error = capsys.readouterr().err
     assert error.startswith(f"dislab: error: {message}")
     assert error.count("\n") == 1
+
+
+def refused_by_training() -> None:
+    """As training wraps what a part raises."""
+    try:
+        torch.empty(10**15)
+    except RuntimeError as error:
+        raise InputError(str(error)) from error
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: np.zeros(10**15),
+        lambda: np.zeros((2**40, 2**40)),
+        lambda: torch.empty(10**15),
+        lambda: torch.empty(2**40, 2**40),
+        lambda: [0] * 2**60,
+        refused_by_training,
+    ],
+)
+def test_a_lack_of_memory_is_one_line(
+    ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dislab.cli._dispatch", lambda *_: ask())
+    assert main(["score"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("dislab: error: memory does not suffice")
+    assert "smaller batch_size" in error
+    assert error.count("\n") == 1
+    assert len(error) < 400
+
+
+@pytest.mark.parametrize("raised", [RuntimeError("mine"), ValueError("mine"), KeyError("mine")])
+def test_mistakes_of_ours_keep_their_traceback(
+    raised: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise raised
+
+    monkeypatch.setattr("dislab.cli._dispatch", fail)
+    with pytest.raises(type(raised), match="mine"):
+        main(["score"])
+
+
+@pytest.mark.parametrize("args", [["score"], ["transfer"], ["transfer", "--codes"]])
+def test_a_path_that_is_too_long_is_one_line(
+    args: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = ["--scenarios", "finger_ood1_a"] if "--codes" in args else []
+    assert main([*args, "x" * 5000, *scenario]) == 2
+    error = capsys.readouterr().err
+    assert error == f"dislab: error: {'x' * 40}…: File name too long\n"

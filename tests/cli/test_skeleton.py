@@ -94,7 +94,26 @@ def test_the_groups_it_writes_exist() -> None:
         (["1st"], "'1st' cannot name a package"),
         (["class"], "'class' cannot name a package"),
         (["dislab-"], "cannot name a package"),
+        *(
+            ([name], f"{name!r} cannot name a package; use letters, digits and -, the first a l")
+            for name in ("", "_", "-", "a/b", "..", "a.b", "my--part", "__init__", "__main__")
+        ),
+        *(([name], "cannot name a package; ") for name in ("ä", "part-", "x\n", "1", "a b ")),
+        *(
+            ([name], f"{name!r} cannot name a package; use letters, digits and -, the first a lett")
+            for name in ("None", "none", "TRUE", "import", "match", "async", "dislab-class")
+        ),
+        (["x" * 41], "the name of a package has at most 40 characters, not 41, as in my-part"),
+        (["x" * 300], "the name of a package has at most 40 characters, not 300, as in my-part"),
         (["own", "--class", "my part"], "'my part' cannot name a class"),
+        *(
+            (["own", "--class", name], f"{name!r} cannot name a class; use letters and digits")
+            for name in ("None", "int", "print", "__A", "Ä", "a", "self", "A_", "1A", "ValueError")
+        ),
+        (["own", "--class", "X" * 300], "the name of a class has at most 60 characters, not 300"),
+        (["own", "--class", "KL"], "there is a KL among the regularizers already; choose another"),
+        (["own", "--class", "Tensor"], "'Tensor' is a name that the package imports; choose anot"),
+        (["own", "--class", "Posterior"], "'Posterior' is a name that the package imports"),
         (["own", "--group", "encoder"], "invalid choice: 'encoder'"),
         ([], "the following arguments are required: name"),
     ],
@@ -117,5 +136,14 @@ def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match=r"file is no folder; choose another --folder"):
         write_package("own", "encoders", None, tmp_path / "file")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_package("own", "encoders", None, tmp_path / "file/inside")
+
+
+@pytest.mark.parametrize("name", ["x" * 40, "A", "a_b c-d2", "dislab-own", "dislab", "test"])
+def test_other_names_are_taken(name: str, tmp_path: Path) -> None:
+    package = write_package(name, "metrics", None, tmp_path)
+    for path in package.rglob("*.py"):
+        compile(path.read_text(), str(path), "exec")

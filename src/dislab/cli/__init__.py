@@ -1,12 +1,20 @@
 """The `dislab` command: a dispatcher that imports no more than the chosen command needs."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
 
-from dislab.errors import InputError, TrainingError, cannot_write, explained, suggestion
+from dislab.errors import (
+    InputError,
+    TrainingError,
+    cannot_write,
+    explained,
+    lacks_memory,
+    suggestion,
+)
 
 COMMANDS: Final = {
     "fit": "train a model, then score it on the test split",
@@ -44,7 +52,7 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(command, rest)
     except InputError as error:
-        print(f"dislab: error: {error}", file=sys.stderr)
+        print(f"dislab: error: {_memory(error) if lacks_memory(error) else error}", file=sys.stderr)
         return 2
     except TrainingError as error:
         print(f"dislab: {error}", file=sys.stderr)
@@ -52,7 +60,15 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has had enough
         sys.stderr.close()
         return 0
+    except (MemoryError, RuntimeError, ValueError) as error:
+        if not lacks_memory(error):
+            raise
+        print(f"dislab: error: {_memory(error)}", file=sys.stderr)
+        return 2
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            print(f"dislab: error: {str(error.filename)[:40]}…: {error.strerror}", file=sys.stderr)
+            return 2
         if not cannot_write(error):
             raise
         where = f" {error.filename}" if error.filename else ""
@@ -65,6 +81,14 @@ def main(args: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # before or after training, which has a way of its own to stop
         print("dislab: interrupted", file=sys.stderr)
         return 130
+
+
+def _memory(error: BaseException) -> str:
+    said = " ".join(str(error).split())[:200]
+    return (
+        f"memory does not suffice{f' ({said})' if said else ''}; choose fewer images or latents, "
+        "smaller networks or a smaller batch_size, or free some memory"
+    )
 
 
 def _dispatch(command: str, args: list[str]) -> int:

@@ -102,8 +102,10 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[s
         )
     import jsonargparse  # with the data sets torch is imported, which listing them must not do
 
+    from dislab.cli.config_checks import check_configurations
     from dislab.cli.messages import explain
 
+    check_configurations(settings)
     cls: Any = load_all(("datasets",))["datasets"].get(name)
     if cls is None:
         raise InputError(f"{name} cannot be imported; the warning above says why")

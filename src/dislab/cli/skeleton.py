@@ -1,5 +1,6 @@
 """`dislab plugins new`: a package with one part in it, which works as it stands."""
 
+import builtins
 import importlib.resources
 import keyword
 import re
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
+from dislab.plugins import available
 
 
 class _Kind(NamedTuple):
@@ -21,6 +23,12 @@ class _Kind(NamedTuple):
     usage: str
     own_test: str
 
+
+_LONGEST: Final = 40
+"""Letters of a package's name: its files are called after it."""
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_ ][A-Za-z0-9]+)*")
+_CLASS: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+_KEYWORDS: Final = {word.lower() for word in (*keyword.kwlist, *keyword.softkwlist)}
 
 _IN_A_VAE: Final = "In a configuration: `{option}: $Class`, or `--model.{option} $Class`."
 
@@ -158,17 +166,12 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
     Raises:
         InputError: A name cannot be one, the folder exists, or it cannot be written.
     """
-    words = [word for word in re.split(r"[-_ ]+", name.removeprefix("dislab-")) if word]
-    module = "_".join(words).lower()
-    if not module.isidentifier() or not module.isascii() or keyword.iskeyword(module):
-        raise InputError(
-            f"{name!r} cannot name a package; use letters, digits and -, as in my-part"
-        )
+    words = _words(name)
+    module = "_".join(words)
     kind = _KINDS[group]
     cls = cls or "".join(word[:1].upper() + word[1:] for word in words) + kind.suffix
-    if not cls.isidentifier() or keyword.iskeyword(cls) or cls.startswith("_"):
-        raise InputError(f"{cls!r} cannot name a class; use letters and digits, as in MyPart")
-    target = folder / f"dislab-{'-'.join(words).lower()}"
+    _check_class(cls, group)
+    target = folder / f"dislab-{'-'.join(words)}"
     values = {
         "distribution": target.name,
         "package": f"dislab_{module}",
@@ -181,6 +184,8 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
         "version": version("dislab"),
     }
     files = _files(group, values)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is no folder; choose another --folder")
     if target.exists():
         raise InputError(f"{target} exists already; choose another name or --folder")
     try:
@@ -188,6 +193,48 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error}; choose another --folder") from error
     return target
+
+
+def _words(name: str) -> list[str]:
+    """The words of a package's name, which Python and pip take for a name, in lower case."""
+    bare = name.removeprefix("dislab-")
+    if len(bare) > _LONGEST:
+        raise InputError(
+            f"the name of a package has at most {_LONGEST} characters, not {len(bare)}, as in "
+            "my-part"
+        )
+    if not _NAME.fullmatch(bare) or bare.lower() in _KEYWORDS:
+        reason = ", and no word of Python" if bare.lower() in _KEYWORDS else ""
+        raise InputError(
+            f"{name!r} cannot name a package; use letters, digits and -, the first a letter"
+            f"{reason}, as in my-part"
+        )
+    return re.split(r"[-_ ]", bare.lower())
+
+
+def _check_class(cls: str, group: str) -> None:
+    if len(cls) > _LONGEST + 20:
+        raise InputError(
+            f"the name of a class has at most {_LONGEST + 20} characters, not {len(cls)}, as in "
+            "MyPart"
+        )
+    if not _CLASS.fullmatch(cls) or keyword.iskeyword(cls) or hasattr(builtins, cls):
+        raise InputError(
+            f"{cls!r} cannot name a class; use letters and digits, the first a capital, and no "
+            "word of Python, as in MyPart"
+        )
+    if cls in [plugin.name for plugin in available(group)]:
+        raise InputError(f"there is a {cls} among the {group} already; choose another --class")
+    if cls in _imported(group):
+        raise InputError(f"{cls!r} is a name that the package imports; choose another --class")
+
+
+def _imported(group: str) -> set[str]:
+    """Names that the files of a package import, apart from its own class."""
+    path = importlib.resources.files("dislab.cli") / "templates" / f"{group}.py.txt"
+    text = _IMPORTS.get(group, "") + path.read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:from \S+ )?import (.+)$", text, re.MULTILINE)
+    return {word for line in lines for word in re.findall(r"\w+", line)}
 
 
 def _files(group: str, values: dict[str, str]) -> dict[str, str]:

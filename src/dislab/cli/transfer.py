@@ -128,8 +128,8 @@ def _score_file(options: argparse.Namespace) -> int:
 
     path = Path(options.codes)
     if options.json:
-        others = [Path(one.partition("=")[2]) for one in options.other]
-        inputs = [path, *others, *map(Path, options.scenarios or [])]
+        named = [one.partition("=")[2] for one in options.other] + (options.scenarios or [])
+        inputs = [path, *map(Path, named)]
         check_output("--json", Path(options.json), inputs)
     load_scenarios(options.scenarios or [])
     codes, factors, space = _domain(path)

@@ -2,7 +2,7 @@
 
 import colorsys
 from functools import cached_property
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Final, Literal, final
 
 import torch
 from jaxtyping import Int, UInt8
@@ -10,9 +10,13 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
+from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.checks import check_at_least
 from dislab.functional.counter_hash import random_bytes
+
+_MOST_HUES: Final = 6 * 255
+"""Saturated, bright colours that pixels of 8 bits tell apart."""
 
 
 @final
@@ -36,7 +40,8 @@ class ColorDSprites(Dataset):
         download: Whether `official` may fetch the published file when it is not found.
 
     Raises:
-        InputError: There is no hue, or `path` or `download` is given for images that are drawn.
+        InputError: There is no hue, or more than pixels show, or `path` or `download` is given
+            for images that are drawn.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -57,6 +62,8 @@ class ColorDSprites(Dataset):
     ) -> None:
         if hues is not None:
             check_at_least("hues", hues, 1)
+            if hues > _MOST_HUES:
+                raise InputError(f"hues is {hues}; pixels of 8 bits show {_MOST_HUES} hues")
         self.hues = hues
         self.seed = seed
         self._bits = SpriteBits(source, path, download)

@@ -2,7 +2,7 @@
 
 import math
 from functools import cached_property
-from typing import ClassVar, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 
@@ -11,9 +11,13 @@ from dislab.datasets import _heads_render as renderer
 from dislab.datasets._bank import Blocks, Rows
 from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._heads_surface import NUMBERS, surface
+from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_at_least
 from dislab.functional.draws import host_generator
+
+_MOST: Final = 10_000_000
+"""Images that one set may have."""
 
 
 @final
@@ -40,7 +44,7 @@ class ParametricHeads(BankedDataset):
         seed: Decides the people.
 
     Raises:
-        InputError: A factor has no value.
+        InputError: A factor has no value, or there are more than ten million images.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -63,6 +67,8 @@ class ParametricHeads(BankedDataset):
         names = "identities", "azimuths", "elevations", "lights"
         for name, size in zip(names, self.sizes, strict=True):
             check_at_least(name, size, 1)
+        if (count := math.prod(self.sizes)) > _MOST:
+            raise InputError(f"these settings ask for {count:,} images; there can be {_MOST:,}")
         self.seed = seed
 
     @cached_property

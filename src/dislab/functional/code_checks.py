@@ -154,8 +154,8 @@ def _refuse_broken(codes: Float[Tensor, "image latent"]) -> None:
 def _refuse_size(size: Float[Tensor, " latent"], wrong: Bool[Tensor, " latent"], do: str) -> None:
     latents = wrong.nonzero().flatten().tolist()
     raise InputError(
-        f"codes reach {float(size[latents[0]]):.3g} at most in {_listed('latent', latents)}; scores "
-        f"square them, which takes numbers from {SMALLEST:g} to {LARGEST:g}, or 0: {do}"
+        f"codes reach {float(size[latents[0]]):.3g} at most in {_listed('latent', latents)}; "
+        f"scores square them, which takes numbers from {SMALLEST:g} to {LARGEST:g}, or 0: {do}"
     )
 
 
