@@ -5,10 +5,13 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import pytest
 
 from dislab.errors import InputError
 from dislab.storage import (
+    _SafeRedirects,
     atomic,
     cache_folder,
     check_output,
@@ -37,6 +41,7 @@ class Server:
     content: bytes = CONTENT
     cut_after: int | None = None
     knows_ranges: bool = True
+    redirect: str | None = None
     ranges: list[str | None] = field(default_factory=list)
 
 
@@ -46,6 +51,11 @@ def server() -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if state.redirect and self.path == "/file.bin":
+                self.send_response(302)
+                self.send_header("Location", state.redirect)
+                self.end_headers()
+                return
             asked = self.headers.get("Range")
             state.ranges.append(asked)
             start = int(asked[6:-1]) if asked and state.knows_ranges else 0
@@ -377,3 +387,58 @@ def test_download_says_what_to_do_without_a_network(tmp_path: Path) -> None:
     message = str(caught.value)
     for part in ("file.bin cannot be downloaded from http://127.0.0.1:9", f"put it at {path}"):
         assert part in message
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.org/a.npz",
+        "HTTP://example.org/a.npz",
+        "http://127.0.0.1.example.org/a.npz",
+        "http://localhost@example.org/a.npz",
+        "ftp://example.org/a.npz",
+        "file:///etc/passwd",
+        "example.org/a.npz",
+    ],
+)
+def test_an_address_without_encryption_is_refused(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        download(url, tmp_path / "new/a.npz")
+    assert f"{url}, which is no https address; " in str(caught.value)
+    assert "fetch it by hand" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("place", "leaves"),
+    [
+        ("http://example.org/other.bin", True),
+        ("http://169.254.169.254/latest", True),
+        ("ftp://example.org/other.bin", True),
+        ("/other.bin", False),
+    ],
+)
+def test_a_redirect_must_not_leave_encryption(
+    place: str, leaves: bool, server: Server, tmp_path: Path
+) -> None:
+    server.redirect = place
+    if not leaves:
+        download(server.url, tmp_path / "file.bin", checksum=CHECKSUM)
+        assert (tmp_path / "file.bin").read_bytes() == CONTENT
+        return
+    with pytest.raises(InputError, match=f"{server.url} leads to {place}, which is no https addr"):
+        download(server.url, tmp_path / "file.bin")
+    assert not (tmp_path / "file.bin").exists()
+
+
+def test_from_https_a_redirect_leads_to_https_only() -> None:
+    handler, headers = _SafeRedirects(), HTTPMessage()
+    request = urllib.request.Request("https://example.org/a")
+    for place in ("http://127.0.0.1/a", "http://example.org/a"):
+        with pytest.raises(InputError, match=r"https://example.org/a leads to http://"):
+            handler.redirect_request(request, BytesIO(), 302, "Found", headers, place)
+    followed = handler.redirect_request(
+        request, BytesIO(), 302, "Found", headers, "https://other.org/b"
+    )
+    assert followed is not None
+    assert followed.full_url == "https://other.org/b"

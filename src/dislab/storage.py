@@ -15,6 +15,7 @@ import platform
 import re
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +33,7 @@ CACHE_VARIABLE: Final = "DISLAB_CACHE"
 """Environment variable that names the cache folder."""
 
 _CHUNK: Final = 1 << 20
+_THIS_MACHINE: Final = ("127.0.0.1", "::1", "localhost")
 _ABANDONED: Final = 24 * 3600.0
 """Seconds after which a temporary file that nobody writes to is taken for left behind."""
 _WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0-9a-f]{8}")
@@ -261,7 +263,7 @@ def download(
     """Fetches a file, unless it is there already; a broken transfer goes on where it stopped.
 
     Args:
-        url: Where the file is published.
+        url: Where the file is published: an https address; http is for this machine itself.
         path: Where it goes; until it is complete and verified, `.part` is added to the name.
         size: Its published length in bytes, where it is known.
         checksum: Its published SHA-256 or MD5 in hexadecimal, where one is known; their lengths
@@ -269,9 +271,11 @@ def download(
         timeout: Longest silence of the server, in seconds.
 
     Raises:
-        InputError: The file cannot be had, the transfer broke off, or the bytes are not the
-            published ones.
+        InputError: The address is not https or leads to one that is not, the file cannot be had,
+            the transfer broke off, or the bytes are not the published ones.
     """
+    if not _is_safe(url):
+        raise _not_encrypted(url)
     with locked(path):
         if path.is_file():
             return
@@ -289,6 +293,38 @@ def download(
         os.replace(part, path)
 
 
+def _is_safe(url: str) -> bool:
+    """Whether nobody between here and the server can alter what it sends."""
+    parts = urllib.parse.urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _THIS_MACHINE)
+
+
+def _not_encrypted(url: str, origin: str = "") -> InputError:
+    leads = f"{origin} leads to {url}" if origin else url
+    return InputError(
+        f"{leads}, which is no https address; others on the way could alter the file, so it is not "
+        "downloaded; fetch it by hand from a place that you trust, and give its path"
+    )
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect from https to https only, and within this machine."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: Any,  # a response, which typing takes for a file
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        encrypted = urllib.parse.urlsplit(newurl).scheme == "https"
+        if not encrypted and not (req.type == "http" and _is_safe(newurl)):
+            raise _not_encrypted(newurl, req.full_url)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def _transfer(url: str, part: Path, size: int | None, timeout: float) -> None:
     have = part.stat().st_size if part.is_file() else 0
     if size is not None and have >= size:
@@ -297,7 +333,7 @@ def _transfer(url: str, part: Path, size: int | None, timeout: float) -> None:
     if have:
         request.add_header("Range", f"bytes={have}-")
     try:
-        response = urllib.request.urlopen(request, timeout=timeout)
+        response = urllib.request.build_opener(_SafeRedirects).open(request, timeout=timeout)
     except urllib.error.HTTPError as error:
         if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise

@@ -250,7 +250,7 @@ def test_no_network(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     def unreachable(*_: object, **__: object) -> None:
         raise OSError("Network is unreachable")
 
-    monkeypatch.setattr("urllib.request.urlopen", unreachable)
+    monkeypatch.setattr("urllib.request.OpenerDirector.open", unreachable)
     assert main(["data", "prepare", "DSprites", "--source=official", "--download=true"]) == 2
     error = capsys.readouterr().err
     assert "cannot be downloaded from https://github.com" in error

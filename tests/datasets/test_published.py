@@ -4,9 +4,32 @@ from typing import Literal
 
 import pytest
 
-from dislab.datasets import _published
+from dislab.datasets import (
+    _dsprites_file,
+    _mnist_file,
+    _published,
+    _shapes3d_file,
+    _small_norb_labels,
+    cars3d,
+    celeb_a,
+    chairs3d,
+    mpi3d,
+)
 from dislab.datasets._published import Published, find, reading, refusal
 from dislab.errors import InputError
+
+SOURCES = {
+    "Cars3D": [cars3d.SOURCE],
+    "Chairs3D": [chairs3d.SOURCE],
+    "CelebA": [celeb_a.PICTURES, celeb_a.ATTRIBUTES, celeb_a.PARTITION],
+    "MNIST": [one for part in _mnist_file.SOURCES.values() for one in part],
+    "MPI3D": list(mpi3d.SOURCES.values()),
+    "Shapes3D": [_shapes3d_file.SOURCE],
+    "SmallNORB": [one for part in _small_norb_labels.SOURCES for one in part.values()],
+}
+"""Files that dislab may fetch, and those that only people can."""
+BY_CONTENT = {"rendered_chairs.tar", "mpi3d_real.npz"}
+"""Files that are fetched and of which no checksum was published."""
 
 PAGE = "https://example.org/set"
 ARCHIVE = Published(("set.tar", "set"), PAGE, f"{PAGE}/set.tar", 4, "aa" * 32, "tree")
@@ -103,3 +126,23 @@ def test_refusal_names_what_is_wrong() -> None:
     assert message == (
         f"a.npz is not the published file: it holds 3 images; fetch it again from {PAGE}"
     )
+
+
+def test_what_is_fetched_is_encrypted_and_verified() -> None:
+    fetched = [one for published in SOURCES.values() for one in published if one.url]
+    assert len(fetched) == 16
+    addresses = [str(one.url) for one in fetched] + [_dsprites_file.URL]
+    assert [url for url in addresses if not url.startswith("https://")] == []
+    assert {one.names[0] for one in fetched if one.checksum is None} == BY_CONTENT
+    assert {len(one.checksum) for one in fetched if one.checksum} == {32, 64}
+
+
+def test_the_page_says_how_each_file_is_verified() -> None:
+    page = (Path(__file__).parents[2] / "docs/datasets.md").read_text(encoding="utf-8")
+    rows = page.partition("### What is checked")[2].partition("###")[0]
+    checked = {line.split("`")[1]: line for line in rows.splitlines() if line.startswith("| `")}
+    for published in (one for files in SOURCES.values() for one in files if one.url):
+        row = checked[published.names[0]]
+        assert (published.checksum or "content") in row
+        assert ("checksum" in row) == (published.checksum is not None)
+    assert "content" in checked[_dsprites_file.FILE_NAME]

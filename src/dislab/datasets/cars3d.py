@@ -21,7 +21,7 @@ _PAGE: Final = "http://www.scottreed.info"
 SOURCE: Final = Published(
     ("nips2015-analogy-data.tar.gz", "nips2015-analogy-data"),
     _PAGE,
-    "http://www.scottreed.info/files/nips2015-analogy-data.tar.gz",
+    "https://www.scottreed.info/files/nips2015-analogy-data.tar.gz",
     checksum="4e866a7919c1beedf53964e6f7a23686",
     kind="tree",
 )
