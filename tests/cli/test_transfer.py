@@ -120,10 +120,14 @@ def test_a_run_whose_data_cannot_be_read_is_a_message(
         (text.replace("dislab.datasets.DSprites", "DSpirtes"), "DSpirtes"),
         ("a: [", "line 2, column 1: no YAML: "),
         ("data: 1\ndata: 2", "line 2: data was set in line 1 already; keep one of them"),
+        (None, "scores.json is runs/small/version_0/scores.json, which is a folder; name a file"),
         ("- data", "config.yaml holds a list; it must hold settings"),
         ("a: 1", "does not say what data the run was trained on"),
     ):
-        path.write_text(changed)
+        if changed is None:
+            path.with_name("scores.json").unlink(missing_ok=True)
+            path.with_name("scores.json").mkdir()
+        path.write_text(changed or text)
         assert main(["transfer", run, "--scenarios", HEARTS]) == 2
         error = capsys.readouterr().err
         assert message in error

@@ -17,6 +17,7 @@ from dislab.callbacks import TransferScores
 from dislab.cli.messages import explain
 from dislab.errors import InputError
 from dislab.runs import checkpoint_of, load_run
+from dislab.storage import check_output
 from dislab.transfer import Transfer, made_for, shipped
 from dislab.transfer.choices import builders
 from dislab.transfer.transfer_table import transfer_table
@@ -68,6 +69,7 @@ def _quiet() -> Iterator[None]:
 
 def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
     config = _config(folder)
+    check_output("scores.json", folder / "scores.json", [])
     module = load_run(folder)
     if not module.has_codes:
         raise InputError(f"{folder} is a run of {type(module).__name__}, which makes no codes")
