@@ -13,7 +13,6 @@ from typing import Any, Final, NoReturn, cast
 
 import torch
 import torch.distributed as dist
-import yaml
 from lightning.fabric.plugins import CheckpointIO
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Trainer
@@ -70,6 +69,7 @@ from dislab.runs import (
     remove_unused,
     trained_alone,
 )
+from dislab.yaml_files import parse_yaml
 
 _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 """Tells the processes that a run starts which folder the first of them made."""
@@ -287,7 +287,8 @@ class TrainingCLI(LightningCLI):
     def _plain(self, config: Any) -> dict[str, Any]:
         """A configuration as it is written, without the run that a command goes on with."""
         parser = self._parser(config.subcommand)
-        settings = yaml.safe_load(parser.dump(config[config.subcommand], skip_none=False))
+        text = parser.dump(config[config.subcommand], skip_none=False)
+        settings = parse_yaml(text, "the configuration")
         return {**settings, "resume": None, "run": None, "ckpt_path": None}
 
     def fit(self, **arguments: Any) -> None:
