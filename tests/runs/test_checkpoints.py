@@ -118,6 +118,17 @@ def test_a_file_without_weights_is_no_checkpoint(
         read_checkpoint(tmp_path / "x.ckpt")
 
 
+def test_counters_of_another_kind_are_named(tmp_path: Path) -> None:
+    counters = {"progress": {"total": {"ready": 0}, "done": False}, "other": None}
+    stored = content()
+    stored["loops"]["fit_loop"] = {"progress": {"total": {"ready": 3}, "done": True}, "other": 5}
+    check_resumable(tmp_path / "x.ckpt", stored, counters)
+    for wrong in ({}, {"ready": 3.0}, None):
+        stored["loops"]["fit_loop"]["progress"]["total"] = wrong
+        with pytest.raises(InputError, match=r"it lacks loops\.fit_loop\.progress\.total"):
+            check_resumable(tmp_path / "x.ckpt", stored, counters)
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [

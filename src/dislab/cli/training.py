@@ -253,7 +253,9 @@ class TrainingCLI(LightningCLI):
             if config["resume"] is None:
                 self.held.push(self._remove_unused)
             else:
-                first_step = int(read_checkpoint(config["ckpt_path"])["global_step"])
+                stored = read_checkpoint(config["ckpt_path"])
+                check_resumable(config["ckpt_path"], stored, trainer.fit_loop.state_dict())
+                first_step = int(stored["global_step"])
         text = "" if config["resume"] or config["run"] else self._text()
         self._kept_config = KeepConfig(text, self._changed, first_step)
         trainer.callbacks[:0] = [self._run_folder, self._kept_config]  # type: ignore[attr-defined]

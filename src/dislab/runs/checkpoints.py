@@ -101,20 +101,24 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
     return _read(Path(path), mmap=True)
 
 
-def check_resumable(path: str | Path, stored: Mapping[str, Any]) -> None:
+def check_resumable(
+    path: str | Path, stored: Mapping[str, Any], counters: Mapping[str, Any] | None = None
+) -> None:
     """Looks whether a checkpoint holds all that training needs to go on.
 
     Args:
         path: The file, for the message.
         stored: What the file holds.
+        counters: The state of the training loop of a new trainer, as an example of what has to be
+            there; None if there is no trainer yet.
 
     Raises:
         InputError: Something is missing or of a wrong kind; the message names it.
     """
     problems = _problems(stored, _OF_TRAINING)
     loops = stored.get("loops")
-    if isinstance(loops, Mapping) and not isinstance(loops.get("fit_loop"), Mapping):
-        problems.append("loops.fit_loop")
+    if isinstance(loops, Mapping):
+        problems += _unlike(loops.get("fit_loop"), counters or {}, "loops.fit_loop")
     states = stored.get("optimizer_states")
     if isinstance(states, list) and not (states and all(_is_state(one) for one in states)):
         problems.append("optimizer_states")
@@ -152,6 +156,8 @@ def _read(path: Path, mmap: bool) -> dict[str, Any]:
     problems = _problems(stored, _KINDS) if isinstance(stored, dict) else sorted(_KINDS)
     if not problems and not all(isinstance(name, str) for name in stored["state_dict"]):
         problems = ["names in state_dict"]
+    if not problems and not isinstance(stored.get("hyper_parameters", {}), Mapping):
+        problems = ["hyper_parameters"]
     if problems:
         raise InputError(
             f"{path} is no checkpoint of a training run: it lacks {_listed(problems)}; "
@@ -163,6 +169,20 @@ def _read(path: Path, mmap: bool) -> dict[str, Any]:
 def _problems(stored: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> list[str]:
     """Names of the parts that are missing or of a wrong kind."""
     return sorted(name for name, kind in kinds.items() if not isinstance(stored.get(name), kind))
+
+
+def _unlike(value: object, example: object, name: str) -> list[str]:
+    """The outermost parts of a nested value that are of another kind than an example's."""
+    if not isinstance(example, Mapping):
+        same = example is None or type(value) is type(example)
+        return [] if same else [name]
+    if not isinstance(value, Mapping):
+        return [name]
+    return [
+        problem
+        for key, inner in example.items()
+        for problem in _unlike(value.get(key), inner, f"{name}.{key}")
+    ]
 
 
 def _is_state(state: object) -> bool:
