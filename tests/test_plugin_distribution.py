@@ -211,7 +211,8 @@ def installed(tmp_path: Path) -> Path:
 
 
 def dislab(site: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         [sys.executable, "-m", "dislab", *args],
         cwd=site.parent,
@@ -265,10 +266,60 @@ def test_mistakes_in_its_names_are_explained(
 
 
 @pytest.mark.slow
-def test_a_part_that_fails_to_import_is_named_and_left_out(installed: Path) -> None:
-    (installed / "mykit/parts.py").write_text("raise RuntimeError('out of order')\n")
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("raise RuntimeError('out of order')", "RuntimeError: out of order"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+    ],
+)
+def test_a_module_that_fails_to_import_is_one_line_and_its_parts_are_left_out(
+    code: str, error: str, installed: Path
+) -> None:
+    (installed / "mykit/parts.py").write_text(f"{code}\n")
     (installed.parent / "config.yaml").write_text(PARTS_IN_A_VAE)
     done = dislab(installed, "fit", "--config=config.yaml")
     assert done.returncode == 2
-    assert "dislab.encoders: TinyEncoder of mykit 1.2 was left out: RuntimeError" in done.stderr
-    assert "there is no Tiny" in done.stderr
+    first, second = done.stderr.splitlines()
+    assert first == (
+        f"dislab: warning: dislab.encoders: TinyEncoder of mykit 1.2 was left out: {error}; so "
+        "were 7 more parts of mykit, which `dislab plugins` lists"
+    )
+    assert second.startswith("dislab: error: ")
+    assert "cannot be used" in second
+    listed = dislab(installed, "plugins")
+    assert listed.returncode == 0
+    assert listed.stdout.count(f"mykit 1.2     cannot be used: {error}") == 8
+    rows = json.loads(dislab(installed, "plugins", "--json").stdout)
+    assert {row["error"] for row in rows if row["distribution"] == "mykit"} == {error}
+    assert {row["error"] for row in rows if row["distribution"] == "dislab"} == {None}
+
+
+@pytest.mark.slow
+def test_an_entry_point_without_a_class_is_named_and_the_others_work(installed: Path) -> None:
+    with (installed / "mykit-1.2.dist-info/entry_points.txt").open("a") as stream:
+        stream.write("Sharpen\n")
+    done = dislab(installed, "plugins", "metrics")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "dislab: warning: mykit 1.2 was left out: 'Sharpen' in its entry_points.txt has no '='; an "
+        "entry point is Name = module:Class"
+    ]
+    assert "MIG" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_part_that_does_not_derive_from_its_base_is_refused_for_that(installed: Path) -> None:
+    parts = installed / "mykit/parts.py"
+    parts.write_text(
+        parts.read_text().replace("TinyPenalty(Regularizer)", "TinyPenalty(nn.Module)")
+    )
+    (installed.parent / "config.yaml").write_text(PARTS_IN_A_VAE)
+    done = dislab(installed, "fit", "--config=config.yaml")
+    assert done.returncode == 2
+    fault = "TinyPenalty derives from Module, not from dislab.base.Regularizer"
+    assert done.stderr.splitlines() == [
+        f"dislab: error: model.regularizers.tiny: {fault}, so that it cannot be one of the "
+        "regularizers"
+    ]
+    assert f"cannot be used: {fault}" in dislab(installed, "plugins", "regularizers").stdout

@@ -109,6 +109,8 @@ def test_load_all_returns_classes_by_group_and_name(site: Path) -> None:
         ("x = 1\n", "AttributeError"),
         ("class Other: ...\nBroken = Other\n", "fake_broken:Broken is no class named Broken"),
         ("def Broken(): ...\n", "is no class named Broken"),
+        ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
+        ("raise ValueError('two\\nlines')\n", "ValueError: two lines"),
     ],
 )
 def test_a_broken_plugin_is_left_out_with_a_warning(site: Path, content: str, reason: str) -> None:
@@ -121,6 +123,57 @@ def test_a_broken_plugin_is_left_out_with_a_warning(site: Path, content: str, re
     assert reason in message
     assert "Broken" not in loaded["metrics"]
     assert "MIG" in loaded["metrics"]
+
+
+def test_an_interrupt_at_import_ends_the_command(site: Path) -> None:
+    (site / "fake_slow.py").write_text("raise KeyboardInterrupt\n")
+    distribution(site, "fake-slow", "1.0", "metrics", {"Slow": "fake_slow:Slow"})
+    with pytest.raises(KeyboardInterrupt):
+        plugins.load_all(["metrics"])
+
+
+def test_a_broken_module_of_many_parts_runs_once_and_gives_one_warning(site: Path) -> None:
+    count = site / "count"
+    code = (
+        f"with open({str(count)!r}, 'a') as f: f.write('x')\nraise RuntimeError('out of order')\n"
+    )
+    (site / "fake_many.py").write_text(code)
+    entries = {name: f"fake_many:{name}" for name in ("One", "Two")}
+    distribution(site, "fake-many", "1.0", "encoders", entries)
+    with (site / "fake_many-1.0.dist-info/entry_points.txt").open("a") as stream:
+        stream.write("[dislab.metrics]\nOne = fake_many:One\nTwo = fake_many:Two\n")
+    with pytest.warns(PluginWarning) as caught:
+        plugins.load_all(["encoders", "metrics"])
+    assert [str(one.message) for one in caught] == [
+        "dislab.encoders: One of fake-many 1.0 was left out: RuntimeError: out of order; so were "
+        "3 more parts of fake-many, which `dislab plugins` lists"
+    ]
+    assert count.read_text() == "x"
+
+
+@pytest.mark.parametrize("value", ["", "fake_a b:C", "fake_a:b:C"])
+def test_a_value_that_names_no_class_is_left_out_with_a_warning(site: Path, value: str) -> None:
+    distribution(site, "fake-odd", "1.0", "metrics", {"Odd": value})
+    with pytest.warns(PluginWarning, match="is not of the form module:Class"):
+        loaded = plugins.load_all(["metrics"])
+    assert "Odd" not in loaded["metrics"]
+    (odd,) = (one for one in plugins.available("metrics") if one.name == "Odd")
+    assert odd.summary == ""
+    with pytest.raises(InputError, match=r"Odd of fake-odd 1\.0 cannot be used: its entry point"):
+        plugins.load("metrics", "Odd")
+
+
+def test_a_line_without_a_value_leaves_out_its_distribution_alone(site: Path) -> None:
+    distribution(site, "fake-good", "1.0", "metrics", {"Good": "fake_good:Good"})
+    distribution(site, "fake-line", "2.0", "encoders", {"Blur": "fake_line:Blur"})
+    with (site / "fake_line-2.0.dist-info/entry_points.txt").open("a") as stream:
+        stream.write("Sharpen\n")
+    with pytest.warns(
+        PluginWarning,
+        match=r"fake-line 2\.0 was left out: .*'Sharpen' in its entry_points.txt has no '='",
+    ):
+        found = [one.name for one in plugins.available("metrics")]
+    assert {"Good", "MIG"} <= set(found)
 
 
 def test_one_name_from_two_distributions_is_an_error(site: Path) -> None:

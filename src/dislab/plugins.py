@@ -6,11 +6,12 @@ the name of the class. Standard library only, so that listing the parts imports 
 
 import ast
 import importlib.util
+import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,13 @@ GROUPS: Final = (
     "predictors",
 )
 """The plugin groups: folder names, plurals of their base classes."""
+
+
+_BROKEN: Final = (Exception, SystemExit)
+"""The errors of a third party's module that must not end the command, `sys.exit()` included."""
+
+_WITHOUT_VALUE: Final = re.compile(r"\s*[^\s#\[=][^=]*")
+"""A line of entry_points.txt that declares a name and no class."""
 
 
 class PluginWarning(UserWarning):
@@ -101,7 +109,7 @@ def available(group: str) -> list[Plugin]:
             f"there is no plugin group {group!r}{hint}; the groups are {', '.join(GROUPS)}"
         )
     found: dict[str, Plugin] = {}
-    for entry in entry_points(group=f"dislab.{group}"):
+    for entry in _entries(f"dislab.{group}"):
         plugin = _plugin(group, entry)
         other = found.setdefault(plugin.name, plugin)
         if other.distribution != plugin.distribution:
@@ -117,7 +125,8 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     """Imports every declared part and returns the classes by group and name.
 
     A part that fails to import, or whose class has another name than its key, is left out with a
-    `PluginWarning` that names group, key, distribution, version and error.
+    `PluginWarning` that names group, key, distribution, version and error. Parts of a distribution
+    that fail with the same error share one warning.
 
     Args:
         groups: The groups to import.
@@ -125,7 +134,19 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     Raises:
         InputError: Two distributions declare one name in one group.
     """
-    return {group: _load_group(group) for group in groups}
+    by_group = {group: available(group) for group in groups}
+    errors = faults(plugin for plugins in by_group.values() for plugin in plugins)
+    failures: dict[tuple[str, str], list[Plugin]] = {}
+    for plugin, error in errors.items():
+        failures.setdefault((plugin.distribution, error), []).append(plugin)
+    for (distribution, error), (first, *others) in failures.items():
+        more = f"{len(others)} more part{'s' if len(others) > 1 else ''} of {distribution}"
+        rest = f"; so were {more}, which `dislab plugins` lists" if others else ""
+        warnings.warn(f"{_where(first)} was left out: {error}{rest}", PluginWarning, stacklevel=2)
+    return {
+        group: {plugin.name: _load(plugin) for plugin in plugins if plugin not in errors}
+        for group, plugins in by_group.items()
+    }
 
 
 def load(group: str, name: str) -> type:
@@ -145,22 +166,63 @@ def load(group: str, name: str) -> type:
         raise InputError(f"there is no {name!r} among the {group}{hint}; available: {listing}")
     try:
         return _load(found[name])
-    except Exception as error:
+    except _BROKEN as error:
         raise InputError(f"{_where(found[name])} cannot be used: {_said(error)}") from error
 
 
-def _load_group(group: str) -> dict[str, type]:
-    classes: dict[str, type] = {}
-    for plugin in available(group):
+def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
+    """Imports parts and returns the error of each that cannot be used, in one line.
+
+    Args:
+        plugins: Declared parts.
+    """
+    found: dict[Plugin, str] = {}
+    broken: dict[str, str] = {}  # modules, which Python would run again for each of their parts
+    for plugin in plugins:
+        module = plugin.value.partition(":")[0]
+        if module in broken:
+            found[plugin] = broken[module]
+            continue
         try:
-            classes[plugin.name] = _load(plugin)
-        except Exception as error:  # whatever a third party's module raises must not end the run
-            message = f"{_where(plugin)} was left out: {_said(error)}"
-            warnings.warn(message, PluginWarning, stacklevel=3)
-    return classes
+            _load(plugin)
+        except _BROKEN as error:
+            found[plugin] = _said(error)
+            if module not in sys.modules:
+                broken[module] = found[plugin]
+    return found
+
+
+def _entries(group: str) -> list[EntryPoint]:
+    """The entry points of a group; a distribution whose declarations are malformed is left out."""
+    try:
+        return list(entry_points(group=group))
+    except (TypeError, ValueError, AttributeError):  # of any distribution, in any of its groups
+        return list(_readable(group))
+
+
+def _readable(group: str) -> Iterator[EntryPoint]:
+    seen: set[str] = set()
+    for distribution in distributions():
+        name = distribution.name
+        if name in seen:  # the first one on the path is the one that Python imports
+            continue
+        seen.add(name)
+        try:
+            yield from distribution.entry_points.select(group=group)
+        except (TypeError, ValueError, AttributeError):
+            text = distribution.read_text("entry_points.txt") or ""
+            line = next(filter(_WITHOUT_VALUE.fullmatch, text.splitlines()), "")
+            warnings.warn(
+                f"{name} {distribution.version} was left out: {line.strip()!r} in its "
+                "entry_points.txt has no '='; an entry point is Name = module:Class",
+                PluginWarning,
+                stacklevel=4,
+            )
 
 
 def _load(plugin: Plugin) -> type:
+    if not EntryPoint.pattern.match(plugin.value):
+        raise InputError(f"its entry point {plugin.value!r} is not of the form module:Class")
     loaded = EntryPoint(plugin.name, plugin.value, f"dislab.{plugin.group}").load()
     if not isinstance(loaded, type) or loaded.__name__ != plugin.name:
         raise InputError(f"{plugin.value} is no class named {plugin.name}")
@@ -171,8 +233,9 @@ def _where(plugin: Plugin) -> str:
     return f"dislab.{plugin.group}: {plugin.name} of {plugin.distribution} {plugin.version}"
 
 
-def _said(error: Exception) -> str:
-    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+def _said(error: BaseException) -> str:
+    said = " ".join(str(error).split())
+    return said if isinstance(error, InputError) else f"{type(error).__name__}: {said}"
 
 
 def _plugin(group: str, entry: EntryPoint) -> Plugin:
@@ -183,6 +246,8 @@ def _plugin(group: str, entry: EntryPoint) -> Plugin:
 
 def _source(module: str) -> Path | None:
     """The file that defines a module, found without importing the module or its parents."""
+    if not module:
+        return None
     top, *rest = module.split(".")
     loaded = sys.modules.get(top)
     spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(top)

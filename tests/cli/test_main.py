@@ -68,7 +68,7 @@ def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "TotalCorrelation",
     ]
     assert all(row["summary"].endswith(".") for row in rows)
-    assert set(rows[0]) == {"group", "name", "value", "distribution", "version", "summary"}
+    assert set(rows[0]) == {"group", "name", "value", "distribution", "version", "summary", "error"}
 
 
 @pytest.mark.parametrize(

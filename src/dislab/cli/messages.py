@@ -2,12 +2,15 @@
 
 import inspect
 import re
-from collections.abc import Sequence
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Final
 
-from dislab.errors import suggestion
-from dislab.plugins import GROUPS, available
+from dislab.errors import InputError, suggestion
+from dislab.plugins import GROUPS, available, load
 
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
 _CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
@@ -59,6 +62,44 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
     return prefix + re.sub(r"\s*\n\s*", " ", rest)
 
 
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Prints warnings on stderr as one line each, without the line of code that raised them."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        yield
+
+
+def base_of(group: str) -> type:
+    """The abstract class that every part of a group derives from.
+
+    Args:
+        group: One of `GROUPS`.
+    """
+    base = import_module("dislab.base")
+    name = next(one for one in base.__all__ if f"{one.lower()}s" == group)
+    found: type = getattr(base, name)
+    return found
+
+
+def foreign_base(group: str, cls: type) -> str | None:
+    """The fault of a class that does not derive from the base of its group; None if it does.
+
+    Args:
+        group: One of `GROUPS`.
+        cls: The class.
+    """
+    base = base_of(group)
+    if issubclass(cls, base):
+        return None
+    others = ", ".join(one.__name__ for one in cls.__bases__)
+    return f"{cls.__name__} derives from {others}, not from dislab.base.{base.__name__}"
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"dislab: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
 def _place(message: str) -> str:
     """Where in the configuration the message points, with the name of a dictionary's entry."""
     keys = _KEY.findall(message)
@@ -93,8 +134,19 @@ def _unknown_class(name: str, place: str) -> str:
     group = _group_of(place)
     groups = [group] if group else list(GROUPS)
     names = [plugin.name for one in groups for plugin in available(one)]
+    if group and name in names:  # declared, and yet no choice
+        return _unusable(group, name)
     listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
     return f"there is no {name}{suggestion(name, names)}; {listing}"
+
+
+def _unusable(group: str, name: str) -> str:
+    """Why a declared part cannot be chosen."""
+    try:
+        fault = foreign_base(group, load(group, name))
+    except InputError as error:
+        return str(error)
+    return f"{fault}, so that it cannot be one of the {group}"
 
 
 def _unknown_option(name: str, class_path: str, place: str) -> str:

@@ -7,11 +7,14 @@ from itertools import groupby
 
 from dislab.cli import skeleton
 from dislab.cli.arguments import Parser
-from dislab.plugins import GROUPS, Plugin, available
+from dislab.cli.messages import foreign_base, warnings_in_one_line
+from dislab.plugins import GROUPS, Plugin, available, faults, load
 
 
 def run(args: list[str]) -> int:
     """Prints the table of plugins, or writes a new one; returns the exit status.
+
+    Parts of other distributions are imported, so that the table names those that cannot be used.
 
     Args:
         args: What follows `dislab plugins`.
@@ -29,24 +32,45 @@ def run(args: list[str]) -> int:
     parser.add_argument("group", nargs="*", help=f"show these groups only: {', '.join(GROUPS)}")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(args)
-    plugins = [plugin for group in options.group or GROUPS for plugin in available(group)]
+    with warnings_in_one_line():
+        plugins = [plugin for group in options.group or GROUPS for plugin in available(group)]
+    errors = _errors(plugins)
     if options.json:
-        rows = [{**asdict(plugin), "summary": plugin.summary} for plugin in plugins]
+        rows = [
+            {**asdict(plugin), "summary": plugin.summary, "error": errors.get(plugin)}
+            for plugin in plugins
+        ]
         json.dump(rows, sys.stdout, indent=2)
         print()
     else:
-        print(_table(plugins))
+        print(_table(plugins, errors))
     return 0
 
 
-def _table(plugins: list[Plugin]) -> str:
+def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:
+    """Why parts of other distributions cannot be used; dislab's own are not imported for that."""
+    others = [plugin for plugin in plugins if plugin.distribution != "dislab"]
+    errors = faults(others)
+    for plugin in others:
+        if plugin not in errors and (
+            fault := foreign_base(plugin.group, load(plugin.group, plugin.name))
+        ):
+            errors[plugin] = fault
+    return errors
+
+
+def _table(plugins: list[Plugin], errors: dict[Plugin, str]) -> str:
     names = max((len(plugin.name) for plugin in plugins), default=0)
     origins = {plugin: f"{plugin.distribution} {plugin.version}" for plugin in plugins}
     width = max(map(len, origins.values()), default=0)
     blocks: list[str] = []
+
+    def note(plugin: Plugin) -> str:
+        return f"cannot be used: {errors[plugin]}" if plugin in errors else plugin.summary
+
     for group, members in groupby(plugins, key=lambda plugin: plugin.group):
         rows = [
-            f"  {plugin.name:<{names}}  {origins[plugin]:<{width}}  {plugin.summary}"
+            f"  {plugin.name:<{names}}  {origins[plugin]:<{width}}  {note(plugin)}"
             for plugin in members
         ]
         blocks.append("\n".join([group, *rows]))

@@ -1,7 +1,6 @@
 """`dislab score`: scores of the codes in a file, of any program."""
 
 import argparse
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,15 +31,15 @@ def run(args: list[str]) -> int:
     """
     options = _parser().parse_args(args)
     from dislab.cli.arrays import names_of, read_arrays
+    from dislab.cli.messages import warnings_in_one_line
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
     path = _file(Path(options.codes))
     _check_outputs(options, path)
     arrays = read_arrays(path, ("codes", "factors"))
-    with warnings.catch_warnings():
+    with warnings_in_one_line():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _show
         found = evaluate_fully(
             arrays["codes"],
             arrays["factors"],
@@ -146,7 +145,3 @@ def _draw(out: Path, source: Path, found: "Evaluation") -> None:
 
     save(sheet(found, f"{source}: {found.provenance['images']:,} images"), out)
     print(out)
-
-
-def _show(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"dislab: warning: {' '.join(str(message).split())}", file=sys.stderr)

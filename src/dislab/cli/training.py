@@ -52,7 +52,7 @@ from dislab.cli.configuration import (
     of_run,
     written_elsewhere,
 )
-from dislab.cli.messages import explain
+from dislab.cli.messages import explain, warnings_in_one_line
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.errors import InputError, TrainingError, cannot_write
@@ -373,7 +373,8 @@ def run(command: str, args: Sequence[str]) -> int:
     """
     check_configurations(args)
     read_values_strictly()
-    plugins.load_all()
+    with warnings_in_one_line():
+        plugins.load_all()
     for message in _NOT_THE_USERS:
         warnings.filterwarnings("ignore", message)
     threading.excepthook = _thread_failed
