@@ -19,6 +19,8 @@ from dislab.base.parts import (
     Posterior,
     Regularizer,
     RegularizerBuilder,
+    make_decoder,
+    make_encoder,
 )
 from dislab.base.predictor import Predictor, PredictorBuilder
 
@@ -63,6 +65,8 @@ __all__ = [
     "SymbolBatch",
     "Terms",
     "TransitionBatch",
+    "make_decoder",
+    "make_encoder",
 ]
 
 _ON_DEMAND = {

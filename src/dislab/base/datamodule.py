@@ -184,6 +184,10 @@ class DataModule(pl.LightningDataModule, ABC):
         """Names of the attributes of a description; empty for a module without."""
         return ()
 
+    def prepare_data(self) -> None:
+        """Makes sure that the data are on disk."""
+        self.dataset.prepare()
+
     @abstractmethod
     def indices(self, split: Split) -> Indices:
         """State numbers of a split, ascending.

@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 
 from dislab.base._batches import check_batches
 from dislab.base._finiteness import Watch
+from dislab.base._first_batch import first_batch
 from dislab.base._optimizing import (
     clip_groups,
     groups_of,
@@ -79,6 +80,7 @@ class Objective(pl.LightningModule, Representation):
         self._make_scheduler = scheduler
         self._seed = 0
         self._watch = Watch()
+        self._tried: set[Stage] = set()
         for name in ("steps", "draw_seed"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
 
@@ -141,6 +143,7 @@ class Objective(pl.LightningModule, Representation):
             InputError: The data module delivers other batches than the method learns from, or the
                 weights themselves would be kept in half precision.
         """
+        self._tried = set()
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, DataModule) and stage != "predict":
             check_batches(type(self).__name__, self.batch_types, data)
@@ -243,6 +246,11 @@ class Objective(pl.LightningModule, Representation):
         )
 
     def _step(self, batch: Any, stage: Stage, number: int) -> Tensor:
+        if stage not in self._tried:  # the first batch alone is looked at
+            self._tried.add(stage)
+            data = getattr(self.trainer, "datamodule", None)
+            with first_batch(self, self.batch_types, data, batch):
+                return self._step(batch, stage, number)
         count = len(batch[0])
         generator = device_generator(self.device, self._seed, _STREAMS[stage], number)
         drawn = self.draw(count * world()[1], generator)

@@ -48,6 +48,9 @@ class Encoder(nn.Module, ABC):
     A concrete class takes (image shape, number of outputs) first.
     """
 
+    output_shape: tuple[int, ...] | None = None
+    """Shape of one row of the output, which `make_encoder` notes; None if nobody did."""
+
     @abstractmethod
     def forward(
         self, image: Float[Tensor, "batch channel height width"]
@@ -64,6 +67,9 @@ class Decoder(nn.Module, ABC):
 
     A concrete class takes (number of latents, image shape) first.
     """
+
+    output_shape: tuple[int, ...] | None = None
+    """Shape of one row of the output, which `make_decoder` notes; None if nobody did."""
 
     @abstractmethod
     def forward(
@@ -123,3 +129,29 @@ DecoderBuilder = Callable[[int, ImageShape], Decoder]
 
 RegularizerBuilder = Callable[[int, int], Regularizer]
 """Makes a regulariser from a number of latents and the size of the training set."""
+
+
+def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -> Encoder:
+    """An encoder that knows its output's shape, which the first batch of a run is checked for.
+
+    Args:
+        build: Makes it.
+        image_shape: Channels, height and width.
+        outputs: Number of outputs.
+    """
+    encoder = build(image_shape, outputs)
+    encoder.output_shape = (outputs,)
+    return encoder
+
+
+def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -> Decoder:
+    """A decoder that knows its output's shape, which the first batch of a run is checked for.
+
+    Args:
+        build: Makes it.
+        latents: Number of latents.
+        image_shape: Channels, height and width.
+    """
+    decoder = build(latents, image_shape)
+    decoder.output_shape = tuple(image_shape)
+    return decoder

@@ -27,6 +27,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from dislab import plugins
 from dislab.base import LINKS, DataModule, Objective
+from dislab.base.failures import failure, parts_named
 from dislab.callbacks import (
     Checkpoints,
     Evaluate,
@@ -218,8 +219,13 @@ class TrainingCLI(LightningCLI):
             super().instantiate_classes()
         except InputError:
             raise
-        except ValueError as error:
-            raise InputError(explain(str(error))) from error
+        except Exception as error:  # a part may refuse its settings by any error
+            message = failure(error, own=True)
+            if message is None and isinstance(error, ValueError):
+                message = explain(str(error))
+            if message is None:
+                raise
+            raise InputError(message) from error
         channels_last = self.config[self.subcommand]["channels_last"]
         if self._on_cpu() if channels_last is None else channels_last:
             # the layout of values in memory; their order in a checkpoint stays
@@ -381,7 +387,7 @@ def run(command: str, args: Sequence[str]) -> int:
     Parser.origin = written_elsewhere(args)
     logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
     try:
-        with ExitStack() as held:
+        with parts_named(), ExitStack() as held:
             TrainingCLI.held = held
             TrainingCLI(
                 Objective,

@@ -125,10 +125,6 @@ class PlannedData(DataModule):
         """
         return self._gathering.images(index)
 
-    def prepare_data(self) -> None:
-        """Makes sure that the data are on disk."""
-        self.dataset.prepare()
-
     def setup(self, stage: str) -> None:
         """Takes the seed of the run, which all processes share, and the place of the images.
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from dislab.base import EncoderBuilder, ImageShape, Posterior
+from dislab.base import EncoderBuilder, ImageShape, Posterior, make_encoder
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.experts import product_of_experts
@@ -108,7 +108,7 @@ class JointEncoder(nn.Module):
         super().__init__()
         if not hidden:
             raise InputError("hidden is empty; name the units of at least one layer, such as [100]")
-        self.encoder = encoder(image_shape, hidden[0])
+        self.encoder = make_encoder(encoder, image_shape, hidden[0])
         self.joined = perceptron(hidden[0] + symbols, hidden, outputs)
 
     def forward(

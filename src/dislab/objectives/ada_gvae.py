@@ -4,7 +4,15 @@ from typing import final
 
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 
-from dislab.base import DecoderBuilder, EncoderBuilder, ImageShape, Posterior, RegularizerBuilder
+from dislab.base import (
+    DecoderBuilder,
+    EncoderBuilder,
+    ImageShape,
+    Posterior,
+    RegularizerBuilder,
+    make_decoder,
+    make_encoder,
+)
 from dislab.functional.adaptive import PairDivergence, mean_of_gaussians
 from dislab.functional.checks import check_at_least
 from dislab.functional.input_noise import InputNoise, check_input_noise
@@ -72,8 +80,8 @@ class AdaGVAE(PairObjective):
         self.kl: PairDivergence = kl
         self.labels: PairLabels = labels
         self.input_noise = input_noise
-        self.encoder = encoder(image_shape, 2 * latent_dim)
-        self.decoder = decoder(latent_dim, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.pixels = Pixels(likelihood)
         self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "AdaGVAE")
 

@@ -16,6 +16,8 @@ from dislab.base import (
     Objective,
     Posterior,
     Terms,
+    make_decoder,
+    make_encoder,
 )
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
@@ -84,8 +86,8 @@ class BetaVAEDAE(Objective):
             name = type(self.features.model).__name__
             raise InputError(f"the dae run is of {name}, which has no codes to compare images in")
         self.hparams["dae"] = self.features.stored
-        self.encoder = encoder(image_shape, 2 * latent_dim)
-        self.decoder = decoder(latent_dim, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
 
     def on_fit_start(self) -> None:
         """Looks whether the frozen network has its weights."""

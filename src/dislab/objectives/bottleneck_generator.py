@@ -7,7 +7,16 @@ from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
 
-from dislab.base import DecoderBuilder, Draws, ImageBatch, ImageShape, Objective, Posterior, Terms
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    ImageBatch,
+    ImageShape,
+    Objective,
+    Posterior,
+    Terms,
+    make_decoder,
+)
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.collectives import gather_rows
@@ -74,7 +83,7 @@ class BottleneckGenerator(Objective):
         self.gamma = gamma
         self.ramp = (start, capacity, steps)
         self.pixels = Pixels(likelihood)
-        self.decoder = decoder(len(self.names), image_shape)
+        self.decoder = make_decoder(decoder, len(self.names), image_shape)
         self.scale = nn.Parameter(torch.ones(len(self.names)))
         self.shift = nn.Parameter(torch.full((len(self.names),), -0.5))  # inputs around 0
         self.log_var = nn.Parameter(torch.zeros(len(self.names)))

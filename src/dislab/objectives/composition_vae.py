@@ -16,6 +16,8 @@ from dislab.base import (
     Objective,
     Posterior,
     Terms,
+    make_decoder,
+    make_encoder,
 )
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
@@ -92,8 +94,8 @@ class CompositionVAE(Objective):
         self.mixing: Mixing = mixing
         self.beta = beta
         self.pixels = Pixels(likelihood)
-        self.encoder = encoder(image_shape, 2 * latent_dim)
-        self.decoder = decoder(latent_dim, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.mixer = _mixer(mixing, latent_dim, self.actions)
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:

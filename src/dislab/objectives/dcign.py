@@ -15,6 +15,8 @@ from dislab.base import (
     ImageShape,
     RegularizerBuilder,
     Terms,
+    make_decoder,
+    make_encoder,
 )
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
@@ -87,8 +89,8 @@ class DCIGN(VariationalObjective):
         self.image_shape = image_shape
         self.latent_dim = sum(latents.values())
         self.strength = strength
-        self.encoder = encoder(image_shape, 2 * self.latent_dim)
-        self.decoder = decoder(self.latent_dim, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, 2 * self.latent_dim)
+        self.decoder = make_decoder(decoder, self.latent_dim, image_shape)
         self.pixels = Pixels(likelihood)
         self.regularizers = build_regularizers(regularizers, self.latent_dim, train_size, "DCIGN")
         numbers = torch.tensor([group_names.index(name) for name in latents])

@@ -15,6 +15,8 @@ from dislab.base import (
     ImageShape,
     Objective,
     Terms,
+    make_decoder,
+    make_encoder,
 )
 from dislab.functional.checks import check_at_least
 from dislab.functional.likelihoods import Likelihood
@@ -64,8 +66,8 @@ class DenoisingAutoencoder(Objective):
         self.image_shape = image_shape
         self.bottleneck = bottleneck
         self.pixels = Pixels(likelihood)
-        self.encoder = encoder(image_shape, bottleneck)
-        self.decoder = decoder(bottleneck, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, bottleneck)
+        self.decoder = make_decoder(decoder, bottleneck, image_shape)
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
         """The sides of the rectangles, as fractions of width (two) and height (two)."""

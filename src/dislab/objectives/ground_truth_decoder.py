@@ -7,7 +7,15 @@ from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
 
-from dislab.base import DecoderBuilder, Draws, ImageBatch, ImageShape, Objective, Terms
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    ImageBatch,
+    ImageShape,
+    Objective,
+    Terms,
+    make_decoder,
+)
 from dislab.errors import InputError, suggestion
 from dislab.functional.factor_inputs import factor_inputs
 from dislab.functional.likelihoods import Likelihood
@@ -59,7 +67,7 @@ class GroundTruthDecoder(Objective):
         self.one_hot = [_number(name, factor_names) for name in one_hot]
         self.pixels = Pixels(likelihood)
         self.inputs = sum(size if i in self.one_hot else 1 for i, size in enumerate(self.sizes))
-        self.decoder = decoder(self.inputs, image_shape)
+        self.decoder = make_decoder(decoder, self.inputs, image_shape)
         self.register_buffer("last", torch.tensor(self.sizes) - 1.0, persistent=False)
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:

@@ -9,7 +9,16 @@ from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
 from torch.func import functional_call
 
-from dislab.base import DecoderBuilder, Draws, EncoderBuilder, ImageBatch, ImageShape, Terms
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageBatch,
+    ImageShape,
+    Terms,
+    make_decoder,
+    make_encoder,
+)
 from dislab.functional.checks import check_betas
 from dislab.functional.games import discriminator_loss, generator_loss
 from dislab.functional.latent_codes import draw_codes, recovered
@@ -85,8 +94,10 @@ class InfoGAN(GameObjective):
         self.rates = (generator_lr, critic_lr)
         self.betas = betas
         outputs = code_outputs(categorical, continuous, learned=std == "learned")
-        self.generator = generator(noise_dim + sum(categorical) + continuous, image_shape)
-        self.critic = critic(image_shape, 1 + outputs)
+        self.generator = make_decoder(
+            generator, noise_dim + sum(categorical) + continuous, image_shape
+        )
+        self.critic = make_encoder(critic, image_shape, 1 + outputs)
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
         """Standard normal noise, and codes from their prior."""

@@ -10,7 +10,16 @@ from torch import Tensor
 from torch.func import functional_call
 from torch.optim import Optimizer
 
-from dislab.base import DecoderBuilder, Draws, EncoderBuilder, ImageBatch, ImageShape, Terms
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageBatch,
+    ImageShape,
+    Terms,
+    make_decoder,
+    make_encoder,
+)
 from dislab.functional.checks import check_at_least, check_betas
 from dislab.functional.games import gradient_penalty
 from dislab.functional.latent_codes import draw_codes, recovered
@@ -84,8 +93,10 @@ class InfoWGANGP(GameObjective):
         self.critic_steps = critic_steps
         self.settings = {"lr": lr, "betas": betas}
         outputs = code_outputs(categorical, continuous, learned=std == "learned")
-        self.generator = generator(noise_dim + sum(categorical) + continuous, image_shape)
-        self.critic = critic(image_shape, 1 + outputs)
+        self.generator = make_decoder(
+            generator, noise_dim + sum(categorical) + continuous, image_shape
+        )
+        self.critic = make_encoder(critic, image_shape, 1 + outputs)
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
         """Standard normal noise, codes from their prior, and where gradients are penalised."""

@@ -14,6 +14,8 @@ from dislab.base import (
     Posterior,
     SymbolBatch,
     Terms,
+    make_decoder,
+    make_encoder,
 )
 from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_between, kl_per_latent, sample
@@ -75,8 +77,8 @@ class JMVAE(SymbolObjective):
         self.latent_dim = latent_dim
         self.alpha = alpha
         self.pixels = Pixels(likelihood)
-        self.encoder = encoder(image_shape, 2 * latent_dim)
-        self.decoder = decoder(latent_dim, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.symbol_encoder = perceptron(symbols, hidden, 2 * latent_dim)
         self.symbol_decoder = perceptron(latent_dim, hidden, symbols)
         self.joint = JointEncoder(encoder, image_shape, symbols, hidden, 2 * latent_dim)

@@ -16,6 +16,8 @@ from dislab.base import (
     Posterior,
     SymbolBatch,
     Terms,
+    make_decoder,
+    make_encoder,
 )
 from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_per_latent, sample
@@ -85,8 +87,8 @@ class TELBO(SymbolObjective):
         self.latent_dim = latent_dim
         self.joint_decoders = joint_decoders
         self.pixels = Pixels(likelihood)
-        self.encoder = encoder(image_shape, 2 * latent_dim)
-        self.decoder = decoder(latent_dim, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.symbol_encoder = (
             AttributeExperts(symbols, latent_dim)
             if experts

@@ -15,6 +15,8 @@ from dislab.base import (
     ImageShape,
     RegularizerBuilder,
     Terms,
+    make_decoder,
+    make_encoder,
 )
 from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import sample
@@ -78,8 +80,8 @@ class VAE(VariationalObjective):
         self.image_shape = image_shape
         self.latent_dim = latent_dim
         self.input_noise = input_noise
-        self.encoder = encoder(image_shape, 2 * latent_dim)
-        self.decoder = decoder(latent_dim, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.pixels = Pixels(likelihood)
         self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "a VAE")
 

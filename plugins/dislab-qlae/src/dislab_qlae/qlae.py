@@ -17,6 +17,8 @@ from dislab.base import (
     ImageShape,
     Objective,
     Terms,
+    make_decoder,
+    make_encoder,
 )
 from dislab.functional.checks import check_at_least
 from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
@@ -81,8 +83,8 @@ class QLAE(Objective):
         self.commit = commit
         self.subpixels = math.prod(image_shape)
         self.likelihood: Likelihood = likelihood
-        self.encoder = encoder(image_shape, latent_dim)
-        self.decoder = decoder(latent_dim, image_shape)
+        self.encoder = make_encoder(encoder, image_shape, latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.values = nn.Parameter(even_values(latent_dim, values))
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:

@@ -1,0 +1,201 @@
+"""Checks of the first batch of a run: whether data and parts keep to their contracts.
+
+Later batches are not looked at, so that no step waits for the device.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, cast
+
+import torch
+from torch import Tensor, nn
+
+from dislab.base.datamodule import DataModule
+from dislab.base.failures import named, parts_named
+from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer
+from dislab.errors import InputError
+from dislab.functional.collectives import gather_rows
+
+_IMAGES: Final = ("image", "second", "transform", "target")
+"""Fields of a batch that hold images."""
+
+_MARGIN: Final = 0.01
+"""How far pixels may lie outside of [0, 1], such as by the rounding of an interpolation."""
+
+
+@contextmanager
+def first_batch(
+    method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any
+) -> Iterator[None]:
+    """Checks a batch, and during the step on it the output of every part.
+
+    Args:
+        method: The objective, with its parts.
+        accepted: The batches that it learns from.
+        data: The data module; anything else stands for plain data loaders.
+        batch: What the objective receives.
+
+    Raises:
+        InputError: The batch is of another type, shape or kind of number than the objective
+            learns from, its pixels leave [0, 1], a part returns another shape or type than its
+            contract says, or a part of another distribution fails.
+    """
+    _check_batch(type(method).__name__, accepted, data, batch)
+    hooks = [
+        part.register_forward_hook(_checking(name, check))
+        for name, part in method.named_modules()
+        for contract, check in _CHECKS.items()
+        if isinstance(part, contract)
+    ]
+    try:
+        with parts_named(f"; the first batch is {_shapes(batch)}"):
+            yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _check_batch(method: str, accepted: tuple[type, ...], data: object, batch: Any) -> None:
+    source = named(data) if isinstance(data, DataModule) else "the data loader"
+    if not isinstance(batch, accepted):
+        wanted = " or ".join(one.__name__ for one in accepted)
+        raise InputError(
+            f"{source} delivers a {type(batch).__name__}, and {method} learns from {wanted}, a "
+            "named tuple of dislab.base; return one from the loader"
+        )
+    fields = _fields(batch)
+    for name, tensor in fields.items():
+        if not isinstance(tensor, Tensor):
+            raise InputError(
+                f"{source} delivers {name} as {type(tensor).__name__}; every field of "
+                f"{type(batch).__name__} is a torch.Tensor"
+            )
+        if tensor.ndim == 0 or len(tensor) != len(next(iter(fields.values()))):
+            raise InputError(
+                f"{source} delivers {_shapes(batch)}; every field of {type(batch).__name__} has "
+                "one row an image"
+            )
+    shape: ImageShape | None = data.image_shape if isinstance(data, DataModule) else None
+    for name in _IMAGES:
+        if name in fields:
+            _check_images(source, name, fields[name], shape)
+    if "factors" in fields:
+        columns = len(data.factor_names) if isinstance(data, DataModule) else None
+        _check_factors(source, fields["factors"], columns)
+
+
+def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | None) -> None:
+    if image.ndim != 4 or (shape is not None and tuple(image.shape[1:]) != tuple(shape)):
+        size = "channel, height, width" if shape is None else ", ".join(map(str, shape))
+        raise InputError(
+            f"{source} delivers {name} of shape {tuple(image.shape)}; it has shape (batch, {size})"
+        )
+    if not image.is_floating_point():
+        raise InputError(
+            f"{source} delivers {name} as {image.dtype}; pixels are floats in [0, 1]: divide "
+            "whole numbers of 0 to 255 by 255"
+        )
+    if not image.numel():
+        return
+    ends = gather_rows(torch.stack(torch.aminmax(image.detach().float()))[None])
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    if not (low >= -_MARGIN and high <= 1 + _MARGIN):  # of NaN as well
+        raise InputError(
+            f"{source} delivers {name} with pixels from {low:g} to {high:g}; pixels lie in [0, 1]: "
+            "divide by 255, or return uint8 from the data set's images, which are divided for you"
+        )
+
+
+def _check_factors(source: str, factors: Tensor, columns: int | None) -> None:
+    whole = not (factors.is_floating_point() or factors.is_complex() or factors.dtype == torch.bool)
+    if whole and factors.ndim == 2 and columns in (None, factors.shape[1]):
+        return
+    raise InputError(
+        f"{source} delivers factors as {factors.dtype} of shape {tuple(factors.shape)}; they are "
+        f"value numbers, integers of shape (batch, {'factor' if columns is None else columns}): "
+        "FactorSpace.positions gives them"
+    )
+
+
+def _fields(batch: Any) -> dict[str, Any]:
+    return dict(batch._asdict()) if hasattr(batch, "_asdict") else {}
+
+
+def _shapes(batch: Any) -> str:
+    fields = _fields(batch) or {type(batch).__name__: batch}
+    shown = (
+        f"{name} {tuple(one.shape)} {one.dtype}" if isinstance(one, Tensor) else name
+        for name, one in fields.items()
+    )
+    return ", ".join(shown).replace("torch.", "")
+
+
+def _checking(
+    name: str, check: Callable[[nn.Module, Tensor, Any], tuple[str, str] | None]
+) -> Callable[[nn.Module, tuple[Any, ...], Any], None]:
+    """A hook that names the part when its output is wrong."""
+
+    def hook(part: nn.Module, given: tuple[Any, ...], output: Any) -> None:
+        rows = next((one for one in given if isinstance(one, Tensor)), None)
+        if rows is None:
+            return
+        if wrong := check(part, rows, output):
+            returned, expected = wrong
+            raise InputError(
+                f"{named(part)}, {name} of the model, returns {returned} for "
+                f"{tuple(rows.shape)}; it returns {expected}"
+            )
+
+    return hook
+
+
+def _check_vectors(part: nn.Module, given: Tensor, output: Any) -> tuple[str, str] | None:
+    expected = getattr(part, "output_shape", None) or ("output",)
+    return _check_rows(expected, given, output)
+
+
+def _check_pictures(part: nn.Module, given: Tensor, output: Any) -> tuple[str, str] | None:
+    expected = getattr(part, "output_shape", None) or ("channel", "height", "width")
+    return _check_rows(expected, given, output)
+
+
+def _check_rows(row: tuple[int | str, ...], given: Tensor, output: Any) -> tuple[str, str] | None:
+    sizes = ", ".join(map(str, (len(given), *row)))
+    expected = f"a float tensor of shape ({sizes}) on {given.device}"
+    if not isinstance(output, Tensor):
+        return f"a {type(output).__name__}", expected
+    fits = len(output.shape) == len(row) + 1 and all(
+        isinstance(size, str) or size == found
+        for size, found in zip((len(given), *row), output.shape, strict=True)
+    )
+    if fits and output.is_floating_point() and output.device == given.device:
+        return None
+    return f"{output.dtype} of shape {tuple(output.shape)} on {output.device}", expected
+
+
+def _check_penalty(part: nn.Module, given: Tensor, output: Any) -> tuple[str, str] | None:
+    expected = "a dislab.base.Penalty of scalar tensors, with the terms by name"
+    if not isinstance(output, Penalty):
+        return f"a {type(output).__name__}", expected
+    penalty, auxiliary, terms = cast("tuple[Any, Any, Any]", output)
+    if not isinstance(terms, dict):
+        return f"terms as {type(terms).__name__}", expected
+    scalars = {"penalty": penalty, **{f"term {name}": value for name, value in terms.items()}}
+    if auxiliary is not None:
+        scalars["auxiliary"] = auxiliary
+    for name, value in scalars.items():
+        if not isinstance(value, Tensor):
+            return f"{name} as {type(value).__name__}", expected
+        if value.ndim or not value.is_floating_point() or value.device != given.device:
+            return (
+                f"{name} as {value.dtype} of shape {tuple(value.shape)} on {value.device}",
+                expected,
+            )
+    return None
+
+
+_CHECKS: Final[dict[type[nn.Module], Callable[[nn.Module, Tensor, Any], Any]]] = {
+    Encoder: _check_vectors,
+    Decoder: _check_pictures,
+    Regularizer: _check_penalty,
+}

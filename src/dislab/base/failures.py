@@ -1,0 +1,119 @@
+"""Names the part behind an error, from the frames that the error passed through."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from inspect import getargvalues
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+import torch
+
+from dislab.errors import InputError, TrainingError, cannot_write
+
+_NOUNS: Final = {
+    "Encoder": "encoder",
+    "Decoder": "decoder",
+    "Regularizer": "regulariser",
+    "Objective": "objective",
+    "DataModule": "data module",
+    "Dataset": "data set",
+    "Metric": "score",
+    "Predictor": "predictor",
+}
+"""The contracts by class name."""
+
+_LIBRARIES: Final = ("torch", "lightning", "torchmetrics", "jaxtyping")
+"""Packages whose methods the parts inherit."""
+
+_LONGEST: Final = 60
+"""Characters of a setting that a message shows."""
+
+
+_NOT_OF_PARTS: Final = (InputError, TrainingError, MemoryError, torch.OutOfMemoryError)
+"""Errors that say themselves what is wrong, and are nobody's mistake in a part."""
+
+
+@contextmanager
+def parts_named(given: str = "") -> Iterator[None]:
+    """Turns an error that comes out of a part of another distribution into a message about it.
+
+    Errors of dislab's own parts are bugs of dislab, and keep their traceback.
+
+    Args:
+        given: What the part was given, for the message.
+
+    Raises:
+        InputError: A part failed; the message names it, the error, and the line that raised it.
+    """
+    try:
+        yield
+    except _NOT_OF_PARTS:
+        raise
+    except Exception as error:  # whatever the code of a third party raises
+        if cannot_write(error) or (message := failure(error)) is None:
+            raise
+        raise InputError(message + given) from error
+
+
+def said(error: BaseException) -> str:
+    """Class and text of an error in one line.
+
+    Args:
+        error: The error.
+    """
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def named(part: object) -> str:
+    """Group, class and module of a part, such as `the encoder TinyEncoder (mykit.parts)`.
+
+    Args:
+        part: An instance of one of the contracts.
+    """
+    cls = type(part)
+    return f"the {_noun(part) or 'part'} {cls.__name__} ({cls.__module__})"
+
+
+def failure(error: BaseException, own: bool = False) -> str | None:
+    """A message about the innermost part whose code an error came from; None if it came from none.
+
+    Args:
+        error: What was raised.
+        own: Whether dislab's own parts are named as well.
+    """
+    found = list(_parts_in(error, _LIBRARIES if own else ("dislab", *_LIBRARIES)))
+    if not found:
+        return None
+    part, frame, line = found[-1]
+    place = f"{Path(frame.f_code.co_filename).name}, line {line}"
+    doing = frame.f_code.co_name
+    how = f"cannot be made with {_settings(frame)}" if doing == "__init__" else f"failed in {doing}"
+    return f"{named(part)} {how}: {said(error)} ({place})"
+
+
+def _parts_in(
+    error: BaseException, left_out: tuple[str, ...]
+) -> Iterator[tuple[object, FrameType, int]]:
+    """The parts whose methods the error passed through, outermost first."""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+        part = frame.f_locals.get(names[0]) if names else None
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in left_out and _noun(part):
+            yield part, frame, line
+
+
+def _noun(part: object) -> str | None:
+    for cls in type(part).__mro__:
+        if cls.__module__.startswith("dislab.base.") and cls.__name__ in _NOUNS:
+            return _NOUNS[cls.__name__]
+    return None
+
+
+def _settings(frame: FrameType) -> str:
+    names, _, _, values = getargvalues(frame)
+    shown = [f"{name}={repr(values.get(name))[:_LONGEST]}" for name in names[1:]]
+    return ", ".join(shown) or "no settings"

@@ -1,0 +1,301 @@
+"""Parts and data that break their contracts, found at the first batch of a run."""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import lightning.pytorch as pl
+import numpy as np
+import pytest
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor, nn
+
+from dislab.base import (
+    DataModule,
+    Dataset,
+    Decoder,
+    Draws,
+    Encoder,
+    ImageBatch,
+    ImageShape,
+    Penalty,
+    Posterior,
+    Regularizer,
+    Split,
+)
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace, Indices
+from dislab.objectives import VAE
+from dislab.regularizers import KL
+
+SHAPE = (1, 4, 4)
+SPACE = FactorSpace((Factor("row", (0.0, 1.0, 2.0, 3.0)), Factor("column", (0.0, 1.0, 2.0, 3.0))))
+
+
+class Dots(Dataset):
+    """A dot at one of 16 places, on disk once `prepare` was called."""
+
+    prepared = False
+
+    @property
+    def factors(self) -> FactorSpace:
+        return SPACE
+
+    @property
+    def image_shape(self) -> ImageShape:
+        return SHAPE
+
+    def prepare(self) -> None:
+        self.prepared = True
+
+    def tables(self) -> dict[str, Tensor]:
+        if not self.prepared:
+            raise InputError("the data have not been prepared")
+        return {"images": 255 * torch.eye(16, dtype=torch.uint8).view(16, *SHAPE)}
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        return tables["images"][index]
+
+    def provenance(self) -> dict[str, str]:
+        return {"source": "dots"}
+
+
+class DotData(DataModule):
+    """All states in one batch, changed by a function; it leaves `prepare` to its base class."""
+
+    def __init__(self, change: Callable[[ImageBatch], Any] = lambda batch: batch) -> None:
+        super().__init__()
+        self.dataset = Dots()
+        self.change = change
+
+    def indices(self, split: Split) -> Indices:
+        return np.arange(16)
+
+    def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
+        return self.dataset.images(index).float() / 255
+
+    def train_dataloader(self) -> "Batches":
+        return Batches(self)
+
+    val_dataloader = test_dataloader = predict_dataloader = train_dataloader
+
+
+class Batches:
+    """Two batches of all states."""
+
+    def __init__(self, data: DotData) -> None:
+        self.data = data
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Iterator[Any]:
+        for _ in range(2):
+            states = torch.arange(16)
+            positions = torch.from_numpy(SPACE.positions(states.numpy()))
+            yield self.data.change(ImageBatch(self.data.images(states), positions))
+
+
+class Spoilt(Encoder):
+    """A linear encoder whose output a function spoils."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int, spoil: Any) -> None:
+        super().__init__()
+        self.layer = nn.Linear(16, outputs)
+        self.norm = nn.BatchNorm1d(outputs)
+        self.spoil = spoil
+
+    def forward(self, image: Any) -> Any:
+        return self.spoil(self.norm(self.layer(image.flatten(1))))
+
+
+class SpoiltDecoder(Decoder):
+    """A linear decoder whose output a function spoils."""
+
+    def __init__(self, latents: int, image_shape: ImageShape, spoil: Any) -> None:
+        super().__init__()
+        self.layer = nn.Linear(latents, 16)
+        self.spoil = spoil
+
+    def forward(self, z: Any) -> Any:
+        return self.spoil(self.layer(z).view(-1, *SHAPE))
+
+
+class SpoiltPenalty(Regularizer):
+    """A penalty that a function spoils."""
+
+    def __init__(self, latents: int, train_size: int, spoil: Any) -> None:
+        super().__init__()
+        self.spoil = spoil
+
+    def forward(self, posterior: Posterior, z: Any, draws: Draws, step: Any) -> Any:
+        return self.spoil(z)
+
+
+class Untyped(VAE):  # type: ignore[misc]
+    """A VAE that stores none of its settings, so that functions can be among them."""
+
+    def save_hyperparameters(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+
+def vae(**parts: Any) -> VAE:
+    torch.manual_seed(0)
+    chosen = {
+        "encoder": partial(MLPEncoder, hidden=(8,)),
+        "decoder": partial(MLPDecoder, hidden=(8,)),
+        "regularizers": {"kl": KL},
+        **parts,
+    }
+    return Untyped(SHAPE, 16, latent_dim=2, **chosen)
+
+
+def trainer(folder: Path, **settings: Any) -> pl.Trainer:
+    quiet = {
+        "accelerator": "cpu",
+        "devices": 1,
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "max_steps": 2,
+        "default_root_dir": folder,
+    }
+    return pl.Trainer(**{**quiet, **settings})
+
+
+def broken(value: Any) -> Any:
+    raise ZeroDivisionError("division by zero")
+
+
+HERE = __name__
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            {"encoder": partial(Spoilt, spoil=lambda out: out[:, :3])},
+            rf"the encoder Spoilt \({HERE}\), encoder of the model, returns torch.float32 of "
+            r"shape \(16, 3\) on cpu for \(16, 1, 4, 4\); it returns a float tensor of shape "
+            r"\(16, 4\) on cpu",
+        ),
+        (
+            {"encoder": partial(Spoilt, spoil=lambda out: out[:, :2])},  # would be broadcast
+            r"of shape \(16, 2\)",
+        ),
+        ({"encoder": partial(Spoilt, spoil=lambda out: (out, out))}, "returns a tuple for"),
+        ({"encoder": partial(Spoilt, spoil=lambda out: out.long())}, "returns torch.int64 of"),
+        ({"encoder": partial(Spoilt, spoil=lambda out: out.to("meta"))}, r"\(16, 4\) on meta for"),
+        (
+            {"encoder": partial(Spoilt, spoil=broken)},
+            rf"the encoder Spoilt \({HERE}\) failed in forward: ZeroDivisionError: division by "
+            r"zero \(test_first_batch.py, line \d+\); the first batch is image \(16, 1, 4, 4\) "
+            r"float32, factors \(16, 2\) int64",
+        ),
+        (
+            {"decoder": partial(SpoiltDecoder, spoil=lambda out: out.flatten(1))},
+            rf"the decoder SpoiltDecoder \({HERE}\), decoder of the model, returns torch.float32 "
+            r"of shape \(16, 16\) on cpu for \(16, 2\); it returns a float tensor of shape "
+            r"\(16, 1, 4, 4\) on cpu",
+        ),
+        ({"decoder": partial(SpoiltDecoder, spoil=lambda out: out[:1])}, r"shape \(1, 1, 4, 4\)"),
+        (
+            {"regularizers": {"mine": partial(SpoiltPenalty, spoil=lambda z: z.sum())}},
+            rf"the regulariser SpoiltPenalty \({HERE}\), regularizers.mine of the model, returns a "
+            r"Tensor for \(16, 2\); it returns a dislab.base.Penalty of scalar tensors",
+        ),
+        (
+            {
+                "regularizers": {
+                    "mine": partial(SpoiltPenalty, spoil=lambda z: Penalty(z, None, {}))
+                }
+            },
+            r"returns penalty as torch.float32 of shape \(16, 2\) on cpu",
+        ),
+        (
+            {
+                "regularizers": {
+                    "mine": partial(
+                        SpoiltPenalty,
+                        spoil=lambda z: Penalty(z.sum(), None, {"size": cast("Any", 1.0)}),
+                    )
+                }
+            },
+            "returns term size as float",
+        ),
+    ],
+)
+def test_a_part_that_breaks_its_contract_is_named(
+    parts: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    runner = trainer(tmp_path, num_sanity_val_steps=0)
+    with pytest.raises(InputError, match=message) as caught:
+        runner.fit(vae(**parts), datamodule=DotData())
+    assert "\n" not in str(caught.value)
+    assert runner.global_step == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda batch: list(batch), "delivers a list, and Untyped learns from ImageBatch"),
+        (lambda batch: batch._replace(image=batch.image.numpy()), "image as ndarray; every field"),
+        (
+            lambda batch: batch._replace(image=batch.image * 255),
+            r"with pixels from 0 to 255; pixels lie in \[0, 1\]: divide by 255",
+        ),
+        (
+            lambda batch: batch._replace(image=(batch.image * 255).to(torch.uint8)),
+            "delivers image as torch.uint8; pixels are floats",
+        ),
+        (lambda batch: batch._replace(image=batch.image / 0), "with pixels from nan to nan"),
+        (
+            lambda batch: batch._replace(image=batch.image[:, 0]),
+            r"delivers image of shape \(16, 4, 4\); it has shape \(batch, 1, 4, 4\)",
+        ),
+        (lambda batch: batch._replace(factors=batch.factors[:3]), r"factors \(3, 2\) int64; every"),
+        (
+            lambda batch: batch._replace(factors=batch.factors.float()),
+            r"factors as torch.float32 of shape \(16, 2\); they are value numbers",
+        ),
+        (lambda batch: batch._replace(factors=batch.factors[:, :1]), r"of shape \(16, 1\); they"),
+    ],
+)
+@pytest.mark.parametrize("stage", ["fit", "validate", "test"])
+def test_data_that_break_their_contract_are_refused(
+    change: Callable[[ImageBatch], Any], message: str, stage: str, tmp_path: Path
+) -> None:
+    runner = trainer(tmp_path)
+    with pytest.raises(InputError, match=message) as caught:
+        getattr(runner, stage)(vae(), datamodule=DotData(change))
+    assert str(caught.value).startswith(f"the data module DotData ({HERE}) delivers ")
+    assert runner.global_step == 0
+
+
+def test_data_that_nobody_prepared_are_prepared(tmp_path: Path) -> None:
+    data = DotData()
+    trainer(tmp_path).fit(vae(), datamodule=data)
+    assert cast("Dots", data.dataset).prepared
+
+
+def test_the_checks_leave_training_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trained() -> dict[str, Tensor]:
+        model = vae(encoder=partial(Spoilt, spoil=lambda out: out))
+        trainer(tmp_path, max_steps=4).fit(model, datamodule=DotData())
+        assert not any(part._forward_hooks for part in model.modules())
+        return {name: value.clone() for name, value in model.state_dict().items()}
+
+    with_checks = trained()
+    monkeypatch.setattr("dislab.base.objective.first_batch", lambda *_: nullcontext())
+    for name, value in trained().items():
+        assert torch.equal(value, with_checks[name]), name
