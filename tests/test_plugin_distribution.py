@@ -323,3 +323,56 @@ def test_a_part_that_does_not_derive_from_its_base_is_refused_for_that(installed
         "regularizers"
     ]
     assert f"cannot be used: {fault}" in dislab(installed, "plugins", "regularizers").stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("        self.scale = scale\n", "        self.scale = 1 / 0\n"),
+            "the encoder TinyEncoder (mykit.parts) cannot be made with image_shape=(1, 5, 5), "
+            "outputs=4, scale=0.5: ZeroDivisionError: division by zero (parts.py, line ",
+        ),
+        (
+            ("        self.weight = weight\n", "        raise ValueError('too heavy')\n"),
+            "the regulariser TinyPenalty (mykit.parts) cannot be made with latent_dim=2, "
+            "train_size=25, weight=1.0: ValueError: too heavy (parts.py, line ",
+        ),
+        (
+            ("        self.dataset = dataset\n", "        self.dataset = dataset.images_of\n"),
+            "the data module TinyData (mykit.parts) cannot be made with dataset=",
+        ),
+        (
+            ("index).float() / 255", "index).float()"),
+            "the data module TinyData (mykit.parts) delivers image with pixels from 0 to 255; "
+            "pixels lie in [0, 1]: divide by 255, or return uint8 from",
+        ),
+        (
+            (
+                "        return self.layer(z).unflatten(1, self.shape)",
+                "        return self.layer(z)",
+            ),
+            "the decoder TinyDecoder (mykit.parts), decoder of the model, returns torch.float32 of "
+            "shape (25, 25) on cpu for (25, 2); it returns a float tensor of shape (25, 1, 5, 5)",
+        ),
+        (
+            ("DataLoader([ImageBatch(self.images(index), factors)] * 3", "DataLoader([index.no]"),
+            "the data module TinyData (mykit.parts) failed in train_dataloader: AttributeError: ",
+        ),
+    ],
+    ids=["encoder", "regularizer", "datamodule", "pixels", "decoder", "loader"],
+)
+def test_a_part_that_fails_is_named_in_one_line(
+    change: tuple[str, str], message: str, installed: Path
+) -> None:
+    parts = installed / "mykit/parts.py"
+    assert change[0] in parts.read_text()
+    parts.write_text(parts.read_text().replace(*change))
+    (installed.parent / "config.yaml").write_text(PARTS_IN_A_VAE)
+    done = dislab(installed, "fit", "--config=config.yaml")
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    errors = [line for line in done.stderr.splitlines() if line.startswith("dislab: error: ")]
+    assert errors == done.stderr.splitlines()[-1:]
+    assert message in errors[0]

@@ -1,8 +1,11 @@
 import csv
 import functools
 import json
+import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import lightning.pytorch as pl
 import numpy as np
@@ -15,7 +18,7 @@ from tensorboard.backend.event_processing.event_accumulator import (  # type: ig
 )
 
 from dislab import runs
-from dislab.base import DataModule, Metric, MetricBuilder, Objective
+from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
 from dislab.errors import InputError
 from dislab.functional.code_bank import CodeBank
@@ -317,6 +320,90 @@ def test_a_score_that_cannot_be_made_ends_before_training(
     with pytest.raises(InputError, match="bins is 1"):
         runner.fit(objective, datamodule=data)
     assert runner.global_step == 0
+
+
+class Greedy(Metric):
+    """Needs more images, latents and factors than there are."""
+
+    def inapplicable(self, sample: Sample) -> str | None:
+        return f"too few of {tuple(sample)}"
+
+    def score(self, bank: CodeBank) -> dict[str, torch.Tensor]:
+        raise AssertionError("not asked for")
+
+
+class Broken(Metric):
+    """Returns no dictionary."""
+
+    def score(self, bank: CodeBank) -> Any:
+        return [1.0]
+
+
+class Divides(Metric):
+    """Fails."""
+
+    def score(self, bank: CodeBank) -> dict[str, torch.Tensor]:
+        return {"value": torch.tensor(1 / (len(bank) - len(bank)))}
+
+
+def test_a_score_that_was_asked_for_and_cannot_be_taken_ends_before_training(
+    trainer: MakeTrainer, data: DataModule, objective: Objective, correlation: MakeMetric
+) -> None:
+    weights = {name: one.clone() for name, one in objective.state_dict().items()}
+    for split, points, sample in (("train", 9, "(9, 3, 3)"), ("test", 99, "(12, 3, 3)")):
+        evaluate = Evaluate({"corr": correlation, "g": Greedy}, points=points, split=split)  # type: ignore[arg-type]
+        runner = trainer(callbacks=[evaluate])
+        with pytest.raises(InputError, match=re.escape(f"g cannot be taken: too few of {sample}")):
+            runner.fit(objective, datamodule=data)
+        assert runner.global_step == 0
+    for name, value in objective.state_dict().items():
+        assert torch.equal(value, weights[name]), name
+
+
+def test_a_default_score_that_cannot_be_taken_is_skipped_and_recorded(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    evaluate = Evaluate({"corr": correlation, "g": Greedy}, untrained=1)
+    evaluate.asked = False
+    runner = trainer(callbacks=[evaluate])
+    with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
+        runner.fit(objective, datamodule=data)
+        runner.test(objective, datamodule=data, verbose=False)
+    said = [one.getMessage() for one in caplog.records if "Evaluate" in one.getMessage()]
+    assert said == ["Evaluate: g will not be taken: too few of (32, 3, 3)"]
+    record = runs.read_scores(tmp_path / "run")["test"]
+    assert record["skipped"] == {"g": "too few of (32, 3, 3)"}
+    assert set(record["scores"]) == {"correlation", "active_units"}
+    assert set(record["metrics"]) == {"corr"}
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (Broken, r"the score Broken \(.*\), b of the scores, returns a list; it returns a dict"),
+        (Divides, r"the score Divides \(.*\) failed in score: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_score_that_breaks_is_named_after_the_others_are_recorded(
+    broken: MetricBuilder,
+    reason: str,
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    evaluate = Evaluate({"b": broken, "corr": correlation})
+    with pytest.raises(InputError, match=rf"^b was not taken: {reason}"):
+        trainer(callbacks=[evaluate]).test(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["test"]
+    assert "correlation" in record["scores"]
+    assert re.match(reason, record["skipped"]["b"])
 
 
 def test_data_loaders_are_refused(

@@ -1,4 +1,5 @@
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,13 +130,17 @@ def test_nothing_is_written_where_there_is_nothing_to_compare(
     assert not (tmp_path / "run" / "scores.json").exists()
 
 
-def test_a_data_module_that_cannot_draw_a_sample_says_so(
-    trainer: MakeTrainer, data: DataModule
+def test_a_data_module_that_cannot_draw_a_sample_is_mentioned_before_training(
+    tmp_path: Path, trainer: MakeTrainer, data: DataModule, caplog: pytest.LogCaptureFixture
 ) -> None:
     data.hold_out = BRIGHT
     runner = trainer(callbacks=[Generalisation()])
-    with pytest.raises(InputError, match="BlockData draws no sample of a split"):
+    with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
+        runner.fit(Light(), datamodule=data)
         runner.test(Light(), datamodule=data, verbose=False)
+    said = "Generalisation: nothing to compare, as BlockData has no sample_loader"
+    assert [one.getMessage() for one in caplog.records].count(said) == 1
+    assert not (tmp_path / "run" / "scores.json").exists()
 
 
 def test_no_examples_are_refused() -> None:

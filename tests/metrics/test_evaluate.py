@@ -12,14 +12,17 @@ import pytest
 import torch
 
 from dislab import plugins
-from dislab.base import Metric
+from dislab.base import Metric, Sample
+from dislab.base.metric import reason_against
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.code_bank import CodeBank, ConstantFactorWarning
 from dislab.functional.learning_split import UnseenValueWarning
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
+from dislab.metrics._evaluate import SkippedScoreWarning
 from dislab.metrics._selection import DEFAULT, _builder
 from dislab.metrics.score_table import score_table
+from dislab.plugins import available
 
 SIZES = (3, 6, 8)
 QUICK = functools.partial(FactorVAEScore, votes_train=200, votes_test=100)
@@ -245,6 +248,42 @@ def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
     given = {"codes": codes, "factors": factors, "metrics": ["MIG"]} | change
     with pytest.raises(InputError, match=message):
         evaluate(**given)
+
+
+@pytest.mark.parametrize("name", [plugin.name for plugin in available("metrics")])
+@pytest.mark.parametrize(
+    ("images", "sizes", "latents"), [(300, (3,), 4), (300, (3, 4), 1), (2, (3, 4), 3), (1, (3,), 1)]
+)
+def test_a_score_knows_before_it_is_taken_whether_it_can_be(
+    name: str, images: int, sizes: tuple[int, ...], latents: int
+) -> None:
+    generator = np.random.default_rng(0)
+    factors = np.stack([np.arange(images) % size for size in sizes], 1)
+    codes = generator.normal(size=(images, latents))
+    values = [tuple(map(float, range(size))) for size in sizes]
+    space = FactorSpace(tuple(Factor(f"f{n}", one) for n, one in enumerate(values)))
+    metric = plugins.load("metrics", name)(space)
+    varied = len(sizes) if images > 1 else 0
+    reason = reason_against(metric, Sample(images, latents, varied))
+    refused = ""
+    try:
+        evaluate(codes, factors, metrics=[name], space=space)
+    except InputError as error:
+        refused = str(error)
+    if "no two images share a value" not in refused:  # which nobody knows before
+        assert bool(refused) == bool(reason), refused
+
+
+def test_a_default_score_that_cannot_be_taken_is_skipped_with_a_warning() -> None:
+    codes, factors = draw()
+    with pytest.warns(SkippedScoreWarning) as caught:
+        found = evaluate_fully(codes, factors[:, :1])
+    skipped = {str(one.message).partition(" was not taken: ")[0] for one in caught}
+    assert skipped == set(found.skipped) == {"dci_hgbt", "modularity"}
+    assert "2 factors" not in found.skipped["modularity"]
+    assert "mig" in found.values
+    with pytest.raises(InputError, match="need at least two latents and two factors"):
+        evaluate(codes, factors[:, :1], metrics=["MIG", "DCI"])
 
 
 def test_what_makes_no_score_is_refused() -> None:

@@ -7,7 +7,7 @@ scores need no Lightning.
 from typing import TYPE_CHECKING
 
 from dislab.base.dataset import Dataset
-from dislab.base.metric import Metric, MetricBuilder
+from dislab.base.metric import Metric, MetricBuilder, Sample
 from dislab.base.parts import (
     Decoder,
     DecoderBuilder,
@@ -61,6 +61,7 @@ __all__ = [
     "PredictorBuilder",
     "Regularizer",
     "RegularizerBuilder",
+    "Sample",
     "Split",
     "SymbolBatch",
     "Terms",

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -10,6 +10,7 @@ from torch import Tensor
 from dislab.errors import InputError, explained
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank, checked
+from dislab.functional.code_checks import check_images
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +20,20 @@ try:
     import torchmetrics
 except RuntimeError as error:
     raise explained(error) from error
+
+
+class Sample(NamedTuple):
+    """What a score will be given, as far as it is known before there are codes.
+
+    Attributes:
+        images: How many images.
+        latents: How many latents.
+        varied: How many factors, other than nuisances, take more than one value.
+    """
+
+    images: int
+    latents: int
+    varied: int
 
 
 class Metric(torchmetrics.Metric, ABC):
@@ -75,6 +90,16 @@ class Metric(torchmetrics.Metric, ABC):
             bank: Checked codes and factors.
         """
 
+    def inapplicable(self, sample: Sample) -> str | None:
+        """Why the score cannot be taken, in one line; None where it can, as far as is known.
+
+        It is asked before training. A class that needs more than `least` images overrides it.
+
+        Args:
+            sample: How many images, latents and factors there are.
+        """
+        return None
+
     def compute(self) -> dict[str, Tensor]:
         """What `score` makes of everything that `update` received.
 
@@ -116,6 +141,22 @@ class Metric(torchmetrics.Metric, ABC):
             name=named or type(self).__name__,
         )
         return cast("Figure", axes.get_figure(root=True)), axes
+
+
+def reason_against(metric: Metric, sample: Sample) -> str | None:
+    """Why a score cannot be taken: its own reason, or one that holds for every score.
+
+    Args:
+        metric: The score.
+        sample: How many images, latents and factors there are.
+    """
+    try:
+        check_images(sample.images, metric.least)
+    except InputError as error:
+        return str(error)
+    if not sample.varied:
+        return "no factor takes more than one value; score images whose factors vary"
+    return metric.inapplicable(sample)
 
 
 def primary(result: Mapping[str, Tensor]) -> str:

@@ -5,9 +5,15 @@ import statistics
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dislab.base import MetricBuilder
-from dislab.callbacks._encoding import Encoding
-from dislab.factors import FactorSpace
+import lightning.pytorch as pl
+import torch
+
+from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
+from dislab.base.failures import parts_named
+from dislab.base.metric import reason_against
+from dislab.callbacks._encoding import Encoding, drawable, images_of
+from dislab.callbacks._trainer import evaluating
+from dislab.factors import UNLABELLED, FactorSpace, Indices
 from dislab.functional.code_bank import checked
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
 
@@ -23,6 +29,8 @@ def score(
 ) -> Evaluation:
     """All scores of one encoding, and of a method with posteriors the KL of each latent.
 
+    A score that cannot score these codes is skipped.
+
     Args:
         metrics: Makes the scores, by the user's names.
         space: The factors behind the images.
@@ -30,12 +38,75 @@ def score(
         bootstrap: How intervals are found.
     """
     bank = checked([encoding.codes], [encoding.factors], space, least=1)
-    found = score_bank(metrics, space, bank, bootstrap)
+    found = score_bank(metrics, space, bank, bootstrap, optional=True)
     if encoding.kl is None:
         return found
     active = {"active_units": float((encoding.kl > ACTIVE).sum())}
     parts = found.parts | {"kl_per_latent": encoding.kl.tolist()}
     return found._replace(values=found.values | active, parts=parts)
+
+
+def without_factors(data: DataModule, states: Indices) -> str | None:
+    """Why no score can compare codes of some states with factors; None where it can.
+
+    Args:
+        data: The data module.
+        states: State numbers.
+    """
+    if data.factors.names == (UNLABELLED,):
+        return "a score compares codes with factors, and these images have none"
+    if not _varied(data, states):
+        return f"no factor takes more than one value in the {len(states):,} states to score"
+    return None
+
+
+def inapplicable(
+    trainer: pl.Trainer,
+    module: Objective,
+    data: DataModule,
+    metrics: Mapping[str, Metric],
+    split: Split,
+    points: int,
+) -> dict[str, str]:
+    """Why scores will not be taken, by name, as far as is known before there are codes.
+
+    Args:
+        trainer: The trainer at work.
+        module: The objective, which has codes.
+        data: The data module.
+        metrics: The scores by name.
+        split: Where states are drawn from.
+        points: How many are drawn.
+    """
+    states = drawable(data, split)
+    if reason := without_factors(data, states):
+        return dict.fromkeys(metrics, reason)
+    latents = _latents(trainer, module, data, states) if any(map(_asks, metrics.values())) else 0
+    sample = Sample(min(points, len(states)), latents, _varied(data, states))
+    reasons = {name: reason_against(metric, sample) for name, metric in metrics.items()}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _varied(data: DataModule, states: Indices) -> int:
+    """How many factors, other than nuisances, take more than one value."""
+    positions = data.factors.positions(states)
+    varied = (positions != positions[:1]).any(0)
+    return sum(
+        bool(one) and not factor.nuisance
+        for one, factor in zip(varied, data.factors.factors, strict=True)
+    )
+
+
+def _asks(metric: Metric) -> bool:
+    """Whether a score has conditions of its own."""
+    return type(metric).inapplicable is not Metric.inapplicable
+
+
+def _latents(trainer: pl.Trainer, module: Objective, data: DataModule, states: Indices) -> int:
+    """Number of latents, of the code of one image."""
+    # what a module keeps of an inference could not be trained on
+    with evaluating(trainer, module), torch.inference_mode(False), torch.no_grad(), parts_named():
+        return module.codes(images_of(trainer, data, module, states[:1])).shape[1]
 
 
 def spread(copies: list[dict[str, float]]) -> dict[str, dict[str, Any]]:

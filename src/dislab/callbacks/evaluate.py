@@ -1,5 +1,6 @@
 """Scores of a trained objective."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -10,8 +11,9 @@ from lightning.pytorch.utilities import rank_zero_info
 from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.callbacks._encoding import draw_states, encode_states
-from dislab.callbacks._scoring import score, spread
+from dislab.callbacks._scoring import inapplicable, score, spread, without_factors
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_at_least
 from dislab.functional.draws import mix
@@ -30,10 +32,13 @@ class Evaluate(pl.Callback):
     Some states are drawn, their images encoded once, and every score reads the same codes. The
     scalars go to the loggers as `scores/<name>` and to the terminal as a table; `scores.json` in
     the run folder gets them under `validate` or `test`, with intervals, per-factor parts, settings,
-    draw, data, checkpoint, seed and versions. Of a method with posteriors the KL of each latent in
-    nats and the number of active units (KL above 0.01 nats, the mean over the points) are
-    recorded as well. Of a method that makes no codes only the losses are recorded. Several
-    processes: the first one scores, the others wait.
+    draw, data, checkpoint, seed and versions. A score that cannot be taken, such as one that
+    compares factors where there is one only, ends the command before training if it was asked for
+    by name; one of the command's default scores is skipped, with its reason under `skipped`. Of a
+    method with posteriors the KL of each latent in nats and the number of active units (KL above
+    0.01 nats, the mean over the points) are recorded as well. Of a method that makes no codes, and
+    of images without factors, only the losses are recorded. Several processes: the first one
+    scores, the others wait.
 
     Args:
         metrics: The scores by the name you give each; without any, nothing is scored.
@@ -75,12 +80,18 @@ class Evaluate(pl.Callback):
         self.untrained = untrained
         self.bootstrap = bootstrap
         self.sheet = sheet
+        self.asked = True
+        """Whether the scores were asked for by name, so that one that cannot be taken is an error;
+        the command's default ones were not."""
+        self._skipped: dict[str, str] = {}
+        self._noted: set[str] = set()
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Says once when the method has nothing to score.
+        """Says once what will not be scored, and makes every score.
 
         Raises:
-            InputError: A score cannot be made; better said before training than after it.
+            InputError: A score cannot be made, or cannot be taken and was asked for by name; better
+                said before training than after it.
         """
         module = objective_of(pl_module, "Evaluate")
         if not self.metrics or stage not in ("fit", "validate", "test"):
@@ -88,8 +99,20 @@ class Evaluate(pl.Callback):
         if not module.has_codes:
             rank_zero_info(f"Evaluate: nothing to score, as {type(module).__name__} has no codes")
         elif isinstance(data := getattr(trainer, "datamodule", None), DataModule):
-            for name, build in self.metrics.items():
-                built(name, build, data.factors)
+            metrics = {name: built(name, one, data.factors) for name, one in self.metrics.items()}
+            self._note(inapplicable(trainer, module, data, metrics, self.split, self.points))
+
+    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Ends the command when scores that were asked for could not be taken.
+
+        By now everything else is done and recorded.
+
+        Raises:
+            InputError: A score was asked for by name and could not be taken.
+        """
+        skipped, self._skipped = self._skipped, {}
+        if skipped and self.asked:
+            raise InputError(_listed(skipped, "was not taken"))
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Scores, unless the validation is a part of training."""
@@ -119,9 +142,12 @@ class Evaluate(pl.Callback):
             record["losses"] = {name: float(value) for name, value in measured.items()}
             record["untrained"] = {"seeds": seeds, "scores": floor}
             path = runs.write_scores(folder, stage, record)
+            self._skipped = scores.skipped
             self._log(trainer, module, scores)
             if self.sheet and scores.values:
                 self._draw(folder, stage, scores)
+            if scores.skipped and set(scores.skipped.values()) - self._noted:
+                print(f"\n{_listed(scores.skipped, 'was not taken')}")
             if scores.values:
                 print(f"\n{score_table(scores.values, scores.intervals, floor)}\n{path}")
         trainer.strategy.barrier("scores")
@@ -134,11 +160,25 @@ class Evaluate(pl.Callback):
         states: Indices,
         bootstrap: int = 0,
     ) -> Evaluation:
-        if not module.has_codes:
-            return Evaluation({}, {}, {}, {}, {"versions": {}})
+        reason = without_factors(data, states) if module.has_codes else None
+        if reason or not module.has_codes:
+            skipped = dict.fromkeys(self.metrics, reason) if reason else {}
+            return Evaluation({}, {}, {}, {}, {"versions": {}}, skipped)
         encoding = encode_states(trainer, data, module, states, self.batch_size)
         resampling = Bootstrap(bootstrap, CONFIDENCE, self.seed)
         return score(self.metrics, data.factors, encoding, resampling)
+
+    def _note(self, reasons: dict[str, str]) -> None:
+        """Refuses scores that were asked for and cannot be taken; mentions others once."""
+        if reasons and self.asked:
+            raise InputError(
+                f"{_listed(reasons, 'cannot be taken')}; leave it out of evaluate.metrics, which "
+                "may be {}"
+            )
+        for reason in sorted(set(reasons.values()) - self._noted):
+            names = ", ".join(name for name, one in reasons.items() if one == reason)
+            rank_zero_info(f"Evaluate: {names} will not be taken: {reason}")
+        self._noted |= set(reasons.values())
 
     def _score_untrained(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
@@ -191,3 +231,8 @@ class Evaluate(pl.Callback):
         for logger in trainer.loggers:
             logger.log_metrics(logged, step=int(module.steps))
             logger.save()
+
+
+def _listed(reasons: Mapping[str, str], verb: str) -> str:
+    """The scores with their reasons in one line."""
+    return "; ".join(f"{name} {verb}: {reason}" for name, reason in reasons.items())

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final, final
 
 import lightning.pytorch as pl
+from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from dislab import runs
@@ -28,7 +29,8 @@ class Generalisation(pl.Callback):
     in evaluation mode. `scores.json` gets the terms of both splits under `test_generalisation`,
     with the negative log likelihoods `train` and `test` of the images in nats, their `ratio`, and
     `excess`, the test split's less that of training; the loggers get these four. Without
-    `hold_out`, and for a method whose loss has no term `reconstruction`, nothing is compared.
+    `hold_out`, for a data module without `sample_loader`, and for a method whose loss has no term
+    `reconstruction`, nothing is compared.
 
     Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, figure 3.
 
@@ -44,13 +46,24 @@ class Generalisation(pl.Callback):
         check_at_least("examples", examples, 1)
         self.examples = examples
         self.seed = seed
+        self._noted = False
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Says before training when the data module cannot draw the examples."""
+        data = getattr(trainer, "datamodule", None)
+        if not isinstance(data, DataModule) or stage not in ("fit", "test") or self._noted:
+            return
+        if data.hold_out is not None and not _compares(data):
+            owner = type(data).__name__
+            rank_zero_info(f"Generalisation: nothing to compare, as {owner} has no sample_loader")
+            self._noted = True
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Compares; every process goes through all examples, and the first one writes."""
         if is_rehearsal(trainer) or f"test/{NAME}" not in trainer.callback_metrics:
             return
         module, data = objective_of(pl_module, "Generalisation"), data_of(trainer, "Generalisation")
-        if data.hold_out is None:
+        if not _compares(data):
             return
         folder = run_folder(trainer)
         terms = {split: self._losses(trainer, module, data, split) for split in SPLITS}
@@ -108,3 +121,9 @@ class Generalisation(pl.Callback):
             f"\nreconstruction: {train:.2f} nats on training states, {test:.2f} on test states "
             f"(ratio {ratio:.2f})\n{path}"
         )
+
+
+def _compares(data: DataModule) -> bool:
+    """Whether a data module holds states out and draws examples of its splits."""
+    draws = type(data).sample_loader is not DataModule.sample_loader
+    return data.hold_out is not None and draws

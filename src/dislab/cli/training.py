@@ -226,6 +226,9 @@ class TrainingCLI(LightningCLI):
             if message is None:
                 raise
             raise InputError(message) from error
+        for callback in self.trainer.callbacks:  # type: ignore[attr-defined]  # set by a connector
+            if isinstance(callback, Evaluate):
+                callback.asked = self._asks_for_scores()
         channels_last = self.config[self.subcommand]["channels_last"]
         if self._on_cpu() if channels_last is None else channels_last:
             # the layout of values in memory; their order in a checkpoint stays
@@ -348,6 +351,13 @@ class TrainingCLI(LightningCLI):
                     f"model.{key} is {self._asked[key]!r} here and {stored[key]!r} in the "
                     "checkpoint, which brings its own model settings; leave yours out"
                 )
+
+    def _asks_for_scores(self) -> bool:
+        """Whether the scores are others than the default ones."""
+        given = self.config[self.subcommand]["evaluate"]["metrics"] or {}
+        default = _DEFAULTS["evaluate.metrics"]
+        classes = [{name: one["class_path"] for name, one in s.items()} for s in (given, default)]
+        return classes[0] != classes[1]
 
     def _on_cpu(self) -> bool:
         accelerator = self.config[self.subcommand]["trainer"]["accelerator"]

@@ -53,8 +53,24 @@ def importance_scores(importance: Float[Tensor, "latent factor"]) -> ImportanceS
     )
 
 
+def too_few(latents: int, factors: int) -> str | None:
+    """The complaint about a single latent or factor, whose largest entropy is zero; None if enough.
+
+    Args:
+        latents: Number of latents.
+        factors: Number of factors that vary.
+    """
+    if min(latents, factors) >= 2:
+        return None
+    found = f"{_counted(latents, 'latent')} and {_counted(factors, 'factor')}"
+    return (
+        "disentanglement and completeness need at least two latents and two factors that vary; "
+        f"got {found}"
+    )
+
+
 def check_enough(latents: int, factors: int) -> None:
-    """Refuses a single latent or factor, whose largest entropy is zero.
+    """Refuses a single latent or factor.
 
     Args:
         latents: Number of latents.
@@ -63,11 +79,12 @@ def check_enough(latents: int, factors: int) -> None:
     Raises:
         InputError: There are fewer than two of either.
     """
-    if min(latents, factors) < 2:
-        raise InputError(
-            "disentanglement and completeness need at least two latents and two factors that "
-            f"vary; got {latents} latents and {factors} factors"
-        )
+    if complaint := too_few(latents, factors):
+        raise InputError(complaint)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _concentration(rows: Float[Tensor, "row column"]) -> Float[Tensor, " row"]:

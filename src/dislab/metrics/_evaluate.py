@@ -1,5 +1,6 @@
 """Scores of two plain arrays."""
 
+import warnings
 from collections.abc import Sequence
 
 from dislab.errors import InputError
@@ -8,6 +9,10 @@ from dislab.functional.checks import check_at_least
 from dislab.metrics._arrays import Array, bank_of
 from dislab.metrics._selection import Choices, builders
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
+
+
+class SkippedScoreWarning(UserWarning):
+    """A score of the default set cannot score these codes and was not taken."""
 
 
 def evaluate(
@@ -47,6 +52,8 @@ def evaluate(
 
     Warns:
         ConstantFactorWarning: Some factors take one value only; they are left out.
+        SkippedScoreWarning: A score of the default set cannot score these codes. One that was
+            named is an error.
     """
     full = evaluate_fully(
         codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle
@@ -94,5 +101,8 @@ def evaluate_fully(
         raise InputError(f"confidence is {confidence}; it must lie between 0 and 1, both excluded")
     chosen = builders(metrics, seed)
     bank, space = bank_of(codes, factors, names, space, seed if shuffle else None)
-    found = score_bank(chosen, space, bank, Bootstrap(bootstrap, confidence, seed))
+    resampling = Bootstrap(bootstrap, confidence, seed)
+    found = score_bank(chosen, space, bank, resampling, optional=metrics is None)
+    for name, reason in found.skipped.items():
+        warnings.warn(f"{name} was not taken: {reason}", SkippedScoreWarning, stacklevel=2)
     return found._replace(provenance={**found.provenance, "seed": seed, "shuffled": shuffle})

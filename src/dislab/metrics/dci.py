@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dislab.base import Metric
+from dislab.base import Metric, Sample
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import short_seed
-from dislab.functional.importance import check_enough, importance_scores
+from dislab.functional.importance import check_enough, importance_scores, too_few
 from dislab.functional.learning_split import (
     check_fraction,
     check_labels,
@@ -86,6 +86,14 @@ class DCI(Metric):
         self.test_fraction = test_fraction
         self.seed = seed
         self.alpha = alpha
+
+    def inapplicable(self, sample: Sample) -> str | None:
+        """A single latent or factor has nothing to be told apart from.
+
+        Args:
+            sample: How many images, latents and factors there are.
+        """
+        return too_few(sample.latents, sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The scores and their parts, with the learner in front of each name (`dci_hgbt_…`).

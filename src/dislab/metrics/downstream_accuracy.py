@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import Metric
+from dislab.base import Metric, Sample
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least
@@ -73,6 +73,14 @@ class DownstreamAccuracy(Metric):
         self.labels = tuple(labels)
         self.tested = tested
 
+    def inapplicable(self, sample: Sample) -> str | None:
+        """The images to learn from and those to test on are different ones.
+
+        Args:
+            sample: How many images, latents and factors there are.
+        """
+        return self._too_few(sample.images)
+
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies `downstream_<classifier>_<labels>`, most labels first, and parts.
 
@@ -86,12 +94,8 @@ class DownstreamAccuracy(Metric):
         Raises:
             InputError: There are fewer images than the labels and the tested ones together.
         """
-        images, most = len(bank.codes), max(self.labels)
-        if images < most + self.tested:
-            raise InputError(
-                f"DownstreamAccuracy learns from {most} images and is tested on {self.tested} "
-                f"others, but got {images}; encode more, or lower labels or tested"
-            )
+        if complaint := self._too_few(len(bank)):
+            raise InputError(complaint)
         varied, factors = bank.varied.nonzero().flatten().tolist(), len(self.space.factors)
         prefix = f"downstream_{self.classifier}"
         scores, parts = {}, {}
@@ -105,6 +109,15 @@ class DownstreamAccuracy(Metric):
             some = torch.where(most_accurate > 0, most_accurate, 1.0)
             scores[f"{prefix}_efficiency"] = scores[f"{prefix}_100"] / some
         return scores | parts
+
+    def _too_few(self, images: int) -> str | None:
+        most = max(self.labels)
+        if images >= most + self.tested:
+            return None
+        return (
+            f"DownstreamAccuracy learns from {most} images and is tested on {self.tested} "
+            f"others, but got {images}; encode more, or lower labels or tested"
+        )
 
     def _accuracies(
         self, bank: CodeBank, varied: list[int], number: int

@@ -3,18 +3,18 @@
 from collections import Counter
 from collections.abc import Mapping
 from platform import python_version
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from torch import Tensor
 from tqdm import tqdm
 
-from dislab.base import Metric, MetricBuilder
-from dislab.base.metric import primary
+from dislab.base import Metric, MetricBuilder, Sample
+from dislab.base.failures import named, parts_named
+from dislab.base.metric import primary, reason_against
 from dislab.builders import origins, settings, version_of
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
-from dislab.functional.code_checks import check_images
 from dislab.metrics._intervals import Bootstrap, intervals
 
 __all__ = ["Bootstrap", "Evaluation", "built", "score_bank", "versions"]
@@ -33,6 +33,7 @@ class Evaluation(NamedTuple):
         metrics: By the name that the user gave each score: its class, its settings, the name of
             its primary scalar with direction and bounds, and versions of what computes it.
         provenance: Sample sizes, factors, seed, settings of the bootstrap, and versions.
+        skipped: Why a score was not taken, by the name that the user gave it.
     """
 
     values: dict[str, float]
@@ -40,6 +41,7 @@ class Evaluation(NamedTuple):
     parts: dict[str, Any]
     metrics: dict[str, dict[str, Any]]
     provenance: dict[str, Any]
+    skipped: dict[str, str]
 
     def record(self) -> dict[str, Any]:
         """All of it under the names that `scores.json` has, for JSON."""
@@ -49,13 +51,18 @@ class Evaluation(NamedTuple):
             "intervals": self.intervals,
             "parts": self.parts,
             "metrics": self.metrics,
+            "skipped": self.skipped,
             "sample": sample,
             "versions": self.provenance["versions"],
         }
 
 
 def score_bank(
-    builders: Mapping[str, MetricBuilder], space: FactorSpace, bank: CodeBank, bootstrap: Bootstrap
+    builders: Mapping[str, MetricBuilder],
+    space: FactorSpace,
+    bank: CodeBank,
+    bootstrap: Bootstrap,
+    optional: bool = False,
 ) -> Evaluation:
     """All scores of one bank.
 
@@ -67,9 +74,10 @@ def score_bank(
         space: The factors behind the images.
         bank: Checked codes and factors.
         bootstrap: How intervals are found.
+        optional: Whether a score that cannot score these codes is skipped, not refused.
 
     Raises:
-        InputError: A score cannot be built or cannot score these codes.
+        InputError: A score cannot be built, or cannot score these codes and is not optional.
     """
     kept = list(space.essential)
     if 0 < len(kept) < len(space.factors):
@@ -77,11 +85,18 @@ def score_bank(
         bank = CodeBank(bank.codes, bank.factors[:, kept], bank.varied[kept])
     metrics = {key: built(key, build, space) for key, build in builders.items()}
     results: dict[str, dict[str, Tensor]] = {}
+    skipped: dict[str, str] = {}
+    sample = Sample(len(bank), bank.codes.shape[1], int(bank.varied.sum()))
     bar = tqdm(metrics.items(), desc="scores", unit=" scores", leave=False, disable=None)
     for key, metric in bar:
         bar.set_description(key)
-        check_images(len(bank), metric.least)
-        results[key] = metric.score(bank)
+        try:
+            results[key] = _result(key, metric, bank, sample)
+        except InputError as error:
+            if not optional:
+                raise
+            skipped[key] = str(error)
+    metrics = {key: metric for key, metric in metrics.items() if key in results}
     uses = Counter(name for result in results.values() for name in result)
     named = {
         (key, name): name if uses[name] == 1 else f"{key}/{name}"
@@ -104,6 +119,7 @@ def score_bank(
             "bootstrap": bootstrap._asdict() if bootstrap.resamples else None,
             "versions": versions(),
         },
+        skipped,
     )
 
 
@@ -123,10 +139,32 @@ def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
     Raises:
         InputError: What is made is no score, or a setting makes no sense.
     """
-    metric = build(space)
+    with parts_named():
+        metric = build(space)
     if not isinstance(metric, Metric):
         raise InputError(f"{key} makes a {type(metric).__name__}, which is no dislab.base.Metric")
     return metric
+
+
+def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[str, Tensor]:
+    """The scalars and parts of a score, once known as such."""
+    if reason := reason_against(metric, sample):
+        raise InputError(reason)
+    with parts_named():
+        result: Any = metric.score(bank)
+    wrong = f"a {type(result).__name__}"
+    if isinstance(result, dict):
+        wrong = ", ".join(
+            f"{name} as {type(value).__name__}"
+            for name, value in result.items()
+            if not isinstance(value, Tensor)
+        )
+    if wrong or not any(value.ndim == 0 for value in result.values()):
+        raise InputError(
+            f"{named(metric)}, {key} of the scores, returns {wrong or 'no scalar'}; it returns a "
+            "dictionary of tensors by name, at least one of them a scalar"
+        )
+    return cast("dict[str, Tensor]", result)
 
 
 def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]:

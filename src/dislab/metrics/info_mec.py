@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dislab.base import Metric
+from dislab.base import Metric, Sample
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
-from dislab.functional.importance import check_enough
+from dislab.functional.importance import check_enough, too_few
 from dislab.functional.information_scores import concentration_ratio
 from dislab.functional.learning_split import spread_columns
 from dislab.functional.neighbour_information import neighbour_information
@@ -75,6 +75,14 @@ class InfoMEC(Metric):
         self.bins = bins
         self.seed = seed
 
+    def inapplicable(self, sample: Sample) -> str | None:
+        """A single factor has nothing to be told apart from.
+
+        Args:
+            sample: How many images, latents and factors there are.
+        """
+        return too_few(max(2, sample.latents), sample.varied)
+
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """`infom_<estimator>`, `infoc_<estimator>`, `infoe`, `infomec_num_active`, and parts.
 
@@ -89,7 +97,7 @@ class InfoMEC(Metric):
             InputError: There are fewer than two factors that vary.
         """
         varied = bank.varied.nonzero().flatten().tolist()
-        check_enough(2, len(varied))
+        check_enough(max(2, bank.codes.shape[1]), len(varied))
         shares = self._shares(bank, varied)
         span = bank.codes.amax(0) - bank.codes.amin(0)
         active = span > span.max() / 20

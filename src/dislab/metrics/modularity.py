@@ -5,12 +5,12 @@ from typing import final
 import torch
 from torch import Tensor
 
-from dislab.base import Metric
+from dislab.base import Metric, Sample
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least
 from dislab.functional.code_bank import CodeBank
-from dislab.functional.importance import check_enough
+from dislab.functional.importance import check_enough, too_few
 from dislab.functional.information_scores import informed_latents, modularity_per_latent
 
 
@@ -56,6 +56,14 @@ class Modularity(Metric):
         self.active_only = active_only
         self.active_share = active_share
 
+    def inapplicable(self, sample: Sample) -> str | None:
+        """A single factor has nothing to be told apart from.
+
+        Args:
+            sample: How many images, latents and factors there are.
+        """
+        return too_few(max(2, sample.latents), sample.varied)
+
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The score `modularity`, or `modularity_active`, and `modularity_per_latent`.
 
@@ -68,7 +76,7 @@ class Modularity(Metric):
         Raises:
             InputError: There are fewer than two factors that vary.
         """
-        check_enough(2, int(bank.varied.sum()))
+        check_enough(max(2, bank.codes.shape[1]), int(bank.varied.sum()))
         gaps = bank.information(self.bins)
         information, entropy = gaps.mutual_information[:, bank.varied], gaps.entropy[bank.varied]
         per_latent = modularity_per_latent(information)

@@ -1,0 +1,115 @@
+"""What can be known before training is said before training: scores, data and parts."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from dislab.cli import main
+from dislab.runs import read_scores
+
+SMALL = """
+name: small
+seed_everything: 3
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: {latents}
+    encoder: {{class_path: MLPEncoder, init_args: {{hidden: [16]}}}}
+    decoder: {{class_path: MLPDecoder, init_args: {{hidden: [16]}}}}
+    regularizers: {{kl: {{class_path: KL}}}}
+data:
+  class_path: SingleData
+  init_args: {{dataset: {dataset}, batch_size: 8, validation: 0.1, test: 0.2}}
+trainer: {{max_steps: 2, log_every_n_steps: 1, accelerator: cpu, devices: 1}}
+traversals: {{images: 1, steps: 3, points: 20}}
+"""
+UNLABELLED = "{class_path: FolderDataset, init_args: {folder: pictures, table: null}}"
+ONE_FACTOR = "{class_path: FolderDataset, init_args: {folder: pictures}}"
+
+Dislab = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def dislab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Dislab:
+    """Runs a command in a folder with 40 pictures; returns status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "pictures").mkdir()
+    rows = ["file,shade"]
+    for number in range(40):
+        shade = number % 4
+        pixels = np.full((8, 8), 60 * shade, dtype=np.uint8)
+        pixels[number // 8, number % 8] = 255
+        Image.fromarray(pixels).save(tmp_path / f"pictures/{number}.png")
+        rows.append(f"{number}.png,{shade}")
+    (tmp_path / "table.csv").write_text("\n".join(rows))
+
+    def run(dataset: str, *args: str, latents: int = 3) -> tuple[int, str, str]:
+        if dataset == ONE_FACTOR:
+            (tmp_path / "table.csv").rename(tmp_path / "pictures/factors.csv")
+        (tmp_path / "small.yaml").write_text(SMALL.format(dataset=dataset, latents=latents))
+        try:
+            status = main(["fit", "--config=small.yaml", *args])
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        told = capfd.readouterr()
+        return status, told.out, told.err
+
+    return run
+
+
+@pytest.mark.slow
+def test_images_without_factors_train_and_are_drawn_and_not_scored(
+    dislab: Dislab, tmp_path: Path
+) -> None:
+    status, out, err = dislab(UNLABELLED)
+    assert status == 0, err
+    said = "mig, dci, factor_vae will not be taken: a score compares codes with factors, and"
+    assert (out + err).count(said) == 1
+    run = tmp_path / "runs/small/version_0"
+    record = read_scores(run)["test"]
+    assert record["scores"] == {}
+    assert set(record["skipped"]) == {"mig", "dci", "factor_vae"}
+    assert record["losses"]["test/loss"] > 0
+    pictures = {path.name for path in (run / "images").iterdir()}
+    assert {"reconstructions.png", "samples.png", "traversals.png"} <= pictures
+
+
+@pytest.mark.slow
+def test_a_default_score_that_cannot_be_taken_is_skipped(dislab: Dislab, tmp_path: Path) -> None:
+    status, out, err = dislab(UNLABELLED.replace("table: null", "table: ../table.csv"), latents=1)
+    assert status == 0, err
+    assert (out + err).count("Evaluate: dci will not be taken: disentanglement and") == 1
+    record = json.loads((tmp_path / "runs/small/version_0/scores.json").read_text())["test"]
+    assert list(record["skipped"]) == ["dci"]
+    assert {"mig", "factor_vae_score"} <= set(record["scores"])
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metrics", "message"),
+    [
+        (UNLABELLED, "{mig: MIG}", "mig cannot be taken: a score compares codes with factors, and"),
+        (
+            ONE_FACTOR,
+            "{some: {class_path: DownstreamAccuracy, init_args: {labels: [30], tested: 20}}}",
+            "some cannot be taken: DownstreamAccuracy learns from 30 images and is tested on 20 "
+            "others, but got 40; encode more, or lower labels or tested",
+        ),
+    ],
+)
+def test_a_score_that_was_asked_for_and_cannot_be_taken_is_said_before_training(
+    dataset: str, metrics: str, message: str, dislab: Dislab, tmp_path: Path
+) -> None:
+    status, _, err = dislab(dataset, f"--evaluate.metrics={metrics}")
+    assert status == 2
+    lines = [line for line in err.splitlines() if line.startswith("dislab: error: ")]
+    assert len(lines) == 1
+    assert message in lines[0]
+    assert "Traceback" not in err
+    assert not list(tmp_path.rglob("*.ckpt"))
