@@ -1,9 +1,14 @@
+import ast
 import doctest
+import inspect
+import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dislab import base
 from dislab.plugins import GROUPS, available
 
 ROOT = Path(__file__).parents[1]
@@ -33,6 +38,23 @@ def test_every_group_has_a_generated_table() -> None:
     for group in GROUPS:
         assert f"<!-- plugins: {group} -->" in text
         assert all(plugin.summary for plugin in available(group))
+
+
+def test_the_page_of_plugins_has_the_signatures_of_every_base_class() -> None:
+    text = (ROOT / "docs/plugins.md").read_text().partition("## Methods of the base classes")[2]
+    block = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert block
+    classes = [one for one in ast.parse(block[1]).body if isinstance(one, ast.ClassDef)]
+    assert {f"{one.name.lower()}s" for one in classes} == set(GROUPS)
+    for one in classes:
+        cls = getattr(base, one.name)
+        methods = [node for node in one.body if isinstance(node, ast.FunctionDef)]
+        assert {node.name for node in methods} >= cls.__abstractmethods__, one.name
+        for node in methods:
+            found = inspect.getattr_static(cls, node.name)
+            function: Any = found.fget if isinstance(found, property) else found
+            arguments = list(inspect.signature(function).parameters)
+            assert [argument.arg for argument in node.args.args] == arguments, node.name
 
 
 def test_every_data_set_is_in_the_table_of_its_page() -> None:

@@ -84,9 +84,11 @@ def failure(error: BaseException, own: bool = False) -> str | None:
         error: What was raised.
         own: Whether dislab's own parts are named as well.
     """
-    found = list(_parts_in(error, _LIBRARIES if own else ("dislab", *_LIBRARIES)))
-    if not found:
-        return None
+    left_out = _LIBRARIES if own else ("dislab", *_LIBRARIES)
+    while not (found := list(_parts_in(error, left_out))):
+        if error.__cause__ is None or isinstance(error.__cause__, _NOT_OF_PARTS):
+            return None
+        error = error.__cause__  # of an error that a library puts around it
     part, frame, line = found[-1]
     place = f"{Path(frame.f_code.co_filename).name}, line {line}"
     doing = frame.f_code.co_name

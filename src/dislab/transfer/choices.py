@@ -5,6 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from dislab import plugins
 from dislab.base import Predictor, PredictorBuilder
+from dislab.base.failures import parts_named
 from dislab.builders import builder, name_of, origins, seeded, settings
 from dislab.errors import InputError
 
@@ -60,7 +61,8 @@ def made(name: str, build: PredictorBuilder, latents: int, classes: tuple[int, .
     Raises:
         InputError: What is made is no predictor.
     """
-    predictor = build(latents, classes)
+    with parts_named():
+        predictor = build(latents, classes)
     if not isinstance(predictor, Predictor):
         raise InputError(
             f"{name} makes a {type(predictor).__name__}, which is no dislab.base.Predictor"
