@@ -23,8 +23,8 @@ class FolderDataset(BankedDataset):
     The table has one row an image. The column `file` names it, relative to the folder; the others
     are factors. Any combination of values may occur. Columns of numbers are ordinal, or circular
     with a period; columns of names are categorical. Images with equal values are told apart by a
-    last factor, `instance`. Without a table there is one factor, the image's number, and scores
-    that compare codes with factors refuse to be computed.
+    last factor, `instance`. Without a table there is one factor, the image's number; such images
+    are trained on and drawn, and not scored.
 
     The images are converted once and kept in the cache folder; when the name, the size or the time
     of one of them changes, they are converted again.
