@@ -3,10 +3,11 @@
     python benchmarks/faults/damage.py            # every damage, some minutes
     python benchmarks/faults/damage.py --every 5  # every fifth one
 
-Bytes are flipped, cut off, overwritten or replaced by files of other programs. Parts of the content
-are removed, emptied, or replaced by something else and saved again, then without a checksum, as
-another program would. Each damage has to end in one message of at most three lines with status 2, and no
-traceback. A damage that changes nothing that is read may be accepted; the table counts those.
+Bytes are flipped, cut off, overwritten or replaced by files of other programs. Parts of the
+content are removed, emptied, or replaced by something else and saved again, then without a
+checksum, as another program would. Each damage has to end in one message of at most three lines
+with status 2, and no traceback. A damage that changes nothing that is read may be accepted; the
+table counts those.
 """
 
 import argparse

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lightning
 import pytest
 import torch
 
@@ -18,7 +19,7 @@ def content() -> dict[str, Any]:
         "state_dict": {"weight": torch.arange(3000.0)},
         "global_step": 7,
         "epoch": 0,
-        "pytorch-lightning_version": "2.6.0",
+        "pytorch-lightning_version": lightning.__version__,
         "hyper_parameters": {"_class_path": "dislab.objectives.vae.VAE"},
         "loops": {"fit_loop": {"state_dict": {}}},
         "callbacks": {},
@@ -127,6 +128,9 @@ def test_counters_of_another_kind_are_named(tmp_path: Path) -> None:
         stored["loops"]["fit_loop"]["progress"]["total"] = wrong
         with pytest.raises(InputError, match=r"it lacks loops\.fit_loop\.progress\.total"):
             check_resumable(tmp_path / "x.ckpt", stored, counters)
+    stored["loops"]["fit_loop"]["progress"]["total"] = {}
+    stored["pytorch-lightning_version"] = "2.6.0.other"
+    check_resumable(tmp_path / "x.ckpt", stored, counters)
 
 
 @pytest.mark.parametrize(

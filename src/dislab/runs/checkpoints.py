@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
+import lightning
 import torch
 from lightning.fabric.plugins import TorchCheckpointIO
 
@@ -118,7 +119,8 @@ def check_resumable(
     problems = _problems(stored, _OF_TRAINING)
     loops = stored.get("loops")
     if isinstance(loops, Mapping):
-        problems += _unlike(loops.get("fit_loop"), counters or {}, "loops.fit_loop")
+        same = stored.get("pytorch-lightning_version") == lightning.__version__
+        problems += _unlike(loops.get("fit_loop"), counters or {}, "loops.fit_loop", same)
     states = stored.get("optimizer_states")
     if isinstance(states, list) and not (states and all(_is_state(one) for one in states)):
         problems.append("optimizer_states")
@@ -171,8 +173,11 @@ def _problems(stored: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, 
     return sorted(name for name, kind in kinds.items() if not isinstance(stored.get(name), kind))
 
 
-def _unlike(value: object, example: object, name: str) -> list[str]:
-    """The outermost parts of a nested value that are of another kind than an example's."""
+def _unlike(value: object, example: object, name: str, whole: bool) -> list[str]:
+    """The outermost parts of a nested value that are of another kind than an example's.
+
+    Unless it has to be whole, parts may be missing, as other releases of Lightning have others.
+    """
     if not isinstance(example, Mapping):
         same = example is None or type(value) is type(example)
         return [] if same else [name]
@@ -181,7 +186,8 @@ def _unlike(value: object, example: object, name: str) -> list[str]:
     return [
         problem
         for key, inner in example.items()
-        for problem in _unlike(value.get(key), inner, f"{name}.{key}")
+        if whole or key in value
+        for problem in _unlike(value.get(key), inner, f"{name}.{key}", whole)
     ]
 
 
