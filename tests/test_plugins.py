@@ -40,6 +40,13 @@ def test_available_lists_own_and_foreign_parts_sorted(site: Path) -> None:
     assert {"ConvEncoder64", "MLPEncoder"} <= set(names)
 
 
+def test_packages_are_those_of_the_declared_parts(site: Path) -> None:
+    before = plugins.packages()
+    assert "dislab" in before
+    distribution(site, "fake-blur", "1.2", "encoders", {"ABlur": "fake_blur.parts:ABlur"})
+    assert plugins.packages() == sorted([*before, "fake_blur"])
+
+
 def test_a_summary_is_read_without_an_import(site: Path) -> None:
     (site / "fake_pkg").mkdir()
     (site / "fake_pkg" / "__init__.py").write_text("raise RuntimeError('imported')\n")

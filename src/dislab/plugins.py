@@ -121,6 +121,17 @@ def available(group: str) -> list[Plugin]:
     return sorted(found.values(), key=lambda plugin: plugin.name)
 
 
+def packages() -> list[str]:
+    """Top-level packages of the distributions that declare parts, sorted by name."""
+    return sorted(
+        {
+            entry.value.partition(":")[0].partition(".")[0].strip()
+            for group in GROUPS
+            for entry in entry_points(group=f"dislab.{group}")
+        }
+    )
+
+
 def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     """Imports every declared part and returns the classes by group and name.
 

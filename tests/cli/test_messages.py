@@ -33,6 +33,11 @@ NESTED = """Parser key "model":
             "it has gamma, width, depth, lr, betas, batches",
         ),
         (
+            NESTED.format(reason="Importing 'KLL' is not allowed, denied by the '*' entry"),
+            "model.regularizers.kl: KLL may not be named; parts are classes of dislab, torch, "
+            "lightning and installed plug-ins; available regularizers: CapacityKL, DIP",
+        ),
+        (
             "Parser key \"trainer.max_steps\":\n  Expected a <class 'int'>. Got value: four",
             "trainer.max_steps: expected a whole number, got 'four'",
         ),

@@ -1,12 +1,46 @@
 """Constructor arguments as plain data, so that a checkpoint can rebuild what it holds."""
 
 import functools
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from dislab.errors import InputError
+
+
+class LostPartWarning(UserWarning):
+    """A model trains and is saved, but cannot be loaded by its checkpoint alone."""
+
+
+class Ready:
+    """A builder that hands out one module that exists already.
+
+    Args:
+        module: The module.
+        name: The argument that it stands for, for messages.
+    """
+
+    def __init__(self, module: nn.Module, name: str) -> None:
+        self.module = module
+        self.name = name
+        self._used = False
+
+    def __call__(self, *_: object) -> nn.Module:
+        """The module.
+
+        Raises:
+            InputError: It was asked for before, and two parts would share their weights.
+        """
+        if self._used:
+            raise InputError(
+                f"{self.name} is built more than once, so that one module cannot stand for it; "
+                "hand over its class, or a functools.partial of the class"
+            )
+        self._used = True
+        return self.module
 
 
 def describe(value: Any, name: str = "the argument") -> Any:
@@ -35,12 +69,86 @@ def describe(value: Any, name: str = "the argument") -> Any:
         return type(value)(describe(item, name) for item in value)
     if isinstance(value, type):
         return {"class_path": _path(value)}
+    if isinstance(value, Ready):
+        return {"class_path": _path(type(value.module)), "ready": True}
     if isinstance(value, functools.partial) and (made := _made_by(value)) is not None:
         return {"class_path": _path(made), "init_args": describe(value.keywords, name)}
     raise InputError(
         f"{name}: {value!r} cannot be stored in a checkpoint; pass a class or a functools.partial "
         "of a class with keyword arguments instead of a function or an object"
     )
+
+
+def classes_in(values: Iterable[Any]) -> dict[str, type]:
+    """The classes that some constructor arguments hold, by the paths that `describe` gives them.
+
+    Args:
+        values: Classes, partials, and containers of them; all else is passed over.
+    """
+    found: dict[str, type] = {}
+    for value in values:
+        if isinstance(value, Mapping):
+            found |= classes_in(value.values())
+        elif isinstance(value, list | tuple):
+            found |= classes_in(value)
+        elif isinstance(value, type):
+            found[_path(value)] = value
+        elif isinstance(value, functools.partial) and (made := _made_by(value)) is not None:
+            found[_path(made)] = made
+            found |= classes_in(value.keywords.values())
+    return found
+
+
+def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
+    """Warns once if classes of a model cannot be found again by their names.
+
+    Args:
+        cls: The class of the model.
+        hparams: Its arguments as plain data.
+    """
+    lost = [f"objective={cls.__name__}"] if _is_lost(_path(cls)) else []
+    lost += _lost(hparams, "")
+    if lost:
+        warnings.warn(
+            "a checkpoint of this model cannot be loaded by itself, as a class of a function, a "
+            "notebook or a script cannot be found again; put it in a file that is imported, or "
+            f"hand it over: load_run(run, {', '.join(lost)})",
+            LostPartWarning,
+            stacklevel=4,
+        )
+
+
+def _lost(value: Any, place: str) -> list[str]:
+    """Arguments of `load_run` that stand for the classes that cannot be found again."""
+    if not isinstance(value, Mapping):
+        return []
+    if isinstance(path := value.get("class_path"), str):
+        if _is_lost(path):
+            return [handed_over(place, path.rpartition(".")[2])]
+        return _lost(value.get("init_args"), place)
+    return [
+        one
+        for key, inner in value.items()
+        for one in _lost(inner, f"{place}.{key}" if place else str(key))
+    ]
+
+
+def handed_over(place: str, part: str) -> str:
+    """The argument of `load_run` that hands over a part.
+
+    Args:
+        place: The setting, such as `encoder` or `regularizers.tc`.
+        part: What is handed over.
+
+    >>> handed_over("regularizers.tc", "MyPenalty")
+    "regularizers={'tc': MyPenalty}"
+    """
+    name, _, entry = place.partition(".")
+    return f"{name}={{{entry!r}: {part}}}" if entry else f"{name}={part}"
+
+
+def _is_lost(path: str) -> bool:
+    return "<locals>" in path or path.startswith("__main__.")
 
 
 def _made_by(builder: functools.partial[Any]) -> type | None:

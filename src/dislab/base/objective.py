@@ -4,6 +4,7 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
@@ -27,8 +28,9 @@ from dislab.base._optimizing import (
 )
 from dislab.base._representation import Representation
 from dislab.base.datamodule import LINKS, DataModule, ImageBatch
-from dislab.base.hyperparameters import describe
+from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
+from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
 from dislab.errors import InputError
 from dislab.functional.collectives import own_rows, world
 from dislab.functional.draws import device_generator
@@ -81,6 +83,8 @@ class Objective(pl.LightningModule, Representation):
         self._seed = 0
         self._watch = Watch()
         self._tried: set[Stage] = set()
+        self.own_classes: dict[str, type] = {}
+        self._parts_checked = False
         for name in ("steps", "draw_seed"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
 
@@ -131,10 +135,38 @@ class Objective(pl.LightningModule, Representation):
         """
         caller = frame or cast("FrameType", inspect.currentframe()).f_back
         super().save_hyperparameters(*args, ignore=ignore, frame=caller, logger=logger)
+        self.own_classes = classes_in(self.hparams.values())
         self.hparams.update(describe(dict(self.hparams)))
+        warn_of_lost(type(self), self.hparams)
         # the command line offers every link, whether the class asks for it or not
         for name in set(LINKS) - set(inspect.signature(type(self)).parameters):
             self.hparams.pop(name, None)
+
+    @classmethod
+    def load_from_checkpoint(
+        cls,
+        checkpoint_path: Any,
+        map_location: Any = None,
+        hparams_file: str | Path | None = None,
+        strict: bool | None = None,
+        weights_only: bool | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Lightning's, once the file is known to name parts only; `load_run` takes run folders too.
+
+        Raises:
+            InputError: The checkpoint names a class, a function or a module that is no part, or
+                settings are to come from another file.
+        """
+        if hparams_file is not None:
+            raise InputError(
+                f"the settings of a model come from its checkpoint, not from {hparams_file}; give "
+                "those that differ as arguments"
+            )
+        check_checkpoint(cls, checkpoint_path)
+        return super().load_from_checkpoint(
+            checkpoint_path, map_location, None, strict, weights_only, **kwargs
+        )
 
     def setup(self, stage: str) -> None:
         """Takes over the seed of the run; a checkpoint that is resumed brings its own.
@@ -149,6 +181,7 @@ class Objective(pl.LightningModule, Representation):
             check_batches(type(self).__name__, self.batch_types, data)
         check_precision(self.trainer.precision)
         if stage == "fit":
+            self._check_parts()
             seed = self.trainer.strategy.broadcast(torch.initial_seed())
             self.draw_seed.fill_(seed & (2**63 - 1))
 
@@ -240,10 +273,16 @@ class Objective(pl.LightningModule, Representation):
                 this one would replace a good one by a useless one.
         """
         self.check_finite()
+        self._check_parts()
         checkpoint.setdefault(self.CHECKPOINT_HYPER_PARAMS_KEY, {}).update(
             _class_path=f"{type(self).__module__}.{type(self).__qualname__}",
             _instantiator="lightning.pytorch.cli.instantiate_module",
         )
+
+    def _check_parts(self) -> None:
+        if not self._parts_checked:
+            self._parts_checked = True
+            warn_of_replaced(self, self.own_classes)
 
     def _step(self, batch: Any, stage: Stage, number: int) -> Tensor:
         if stage not in self._tried:  # the first batch alone is looked at

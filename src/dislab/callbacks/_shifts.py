@@ -1,5 +1,6 @@
 """Scenarios on the data of a trainer: which states they need, and what their codes say."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from dislab import plugins
 from dislab.base import DataModule, Dataset, Objective, PredictorBuilder
+from dislab.base.named_classes import find_class
+from dislab.base.rebuilding import arguments_of
 from dislab.callbacks._encoding import encode_states
 from dislab.datamodules import SingleData
 from dislab.errors import InputError
@@ -129,24 +132,26 @@ def _encoded(
 
 
 def _dataset(own: Dataset, scenario: Scenario) -> Dataset:
-    name = scenario.dataset.rpartition(".")[2]
-    cls: Any = plugins.load("datasets", name)
+    cls: Any = (
+        find_class(scenario.dataset, (Dataset,), "dataset")
+        if "." in scenario.dataset
+        else plugins.load("datasets", scenario.dataset)
+    )
+    name = cls.__name__
     same = type(own) is cls
     if same and all(getattr(own, key, None) == one for key, one in scenario.settings.items()):
         raise InputError(
             f"it tests on {name}, which this encoder was trained on; train one on other data, or "
             "leave the scenario out"
         )
-    parser = jsonargparse.ArgumentParser(exit_on_error=False)
-    names = parser.add_class_arguments(cls, "dataset", fail_untyped=False)
     taken = {"side": own.image_shape[1]}
     if same and hasattr(own, "path"):
         taken["path"] = own.path
-    known = {key: one for key, one in taken.items() if f"dataset.{key}" in names}
+    takes = inspect.signature(cls).parameters
+    known = {key: one for key, one in taken.items() if key in takes}
     try:
         # parsed, so that a misspelt setting or choice is a message
-        given = parser.parse_object({"dataset": {**known, **scenario.settings}})
-        dataset: Dataset = parser.instantiate(given).dataset
+        dataset: Dataset = cls(**arguments_of(cls, {**known, **scenario.settings}))
     except InputError:
         raise
     except (jsonargparse.ArgumentError, ValueError) as error:

@@ -104,8 +104,10 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[s
 
     from dislab.cli.config_checks import check_configurations
     from dislab.cli.messages import explain
+    from dislab.cli.names import confine_names
 
     check_configurations(settings)
+    confine_names()
     cls: Any = load_all(("datasets",))["datasets"].get(name)
     if cls is None:
         raise InputError(f"{name} cannot be imported; the warning above says why")

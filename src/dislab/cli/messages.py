@@ -16,6 +16,7 @@ _KEY: Final = re.compile(r'Parser key "([^"]+)"')
 _CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
 _UNKNOWN_CLASS: Final = re.compile(r"Expected a dot import path string: (\S+)")
 _NO_MODULE: Final = re.compile(r"Problem with given class_path '([^']+)':\s+No module named")
+_DENIED: Final = re.compile(r"Importing '([^']+)' is not allowed")
 _UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
 _UNKNOWN_KEY: Final = re.compile(r"Subcommand '\w+' does not accept option '([^']+)'")
 _UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
@@ -46,6 +47,8 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
     """
     place = _place(message)
     prefix = f"{place}: " if place else ""
+    if found := _DENIED.search(message):
+        return prefix + _denied(found[1], place)
     if found := _UNKNOWN_CLASS.search(message) or _NO_MODULE.search(message):
         return prefix + _unknown_class(found[1], place)
     if found := _UNKNOWN_OPTION.search(message):
@@ -112,7 +115,7 @@ def _place(message: str) -> str:
 def _entry(message: str, key: str) -> str | None:
     if found := re.search(rf"NestedArg\(key='{key}\.(\w+)", message):
         return found[1]
-    if found := _UNKNOWN_CLASS.search(message):
+    if found := _UNKNOWN_CLASS.search(message) or _DENIED.search(message):
         wrong = found[1]
     elif (found := _UNKNOWN_OPTION.search(message)) or (found := _WRONG_TYPE.search(message)):
         wrong = _refusing_class(message, found).rpartition(".")[2]
@@ -147,6 +150,16 @@ def _unusable(group: str, name: str) -> str:
     except InputError as error:
         return str(error)
     return f"{fault}, so that it cannot be one of the {group}"
+
+
+def _denied(name: str, place: str) -> str:
+    group = _group_of(place)
+    names = ", ".join(plugin.name for plugin in available(group)) if group else ""
+    listing = f"; available {group}: {names}" if group else ""
+    return (
+        f"{name} may not be named; parts are classes of dislab, torch, lightning and installed "
+        f"plug-ins{listing}"
+    )
 
 
 def _unknown_option(name: str, class_path: str, place: str) -> str:

@@ -54,6 +54,7 @@ from dislab.cli.configuration import (
     written_elsewhere,
 )
 from dislab.cli.messages import explain, warnings_in_one_line
+from dislab.cli.names import check_names, confine_names
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.errors import InputError, TrainingError, cannot_write
@@ -63,6 +64,7 @@ from dislab.runs import (
     LAST,
     CheckpointFiles,
     Curves,
+    check_model_names,
     check_resumable,
     last_checkpoint,
     new_run,
@@ -193,6 +195,7 @@ class TrainingCLI(LightningCLI):
             )
         if checkpoint:
             stored = read_checkpoint(checkpoint)
+            check_model_names(checkpoint, stored)
             if self.config.subcommand == "fit":
                 check_resumable(checkpoint, stored)
             self._asked = flat(config["model"])
@@ -200,6 +203,7 @@ class TrainingCLI(LightningCLI):
     def before_instantiate_classes(self) -> None:
         """Settles what depends on the command, on other settings or on the machine."""
         config = self.config[self.subcommand]
+        check_names(config)
         self._check_against_checkpoint(flat(config["model"]))
         if config["weights_only"] is None:
             config["weights_only"] = True
@@ -391,6 +395,7 @@ def run(command: str, args: Sequence[str]) -> int:
     read_values_strictly()
     with warnings_in_one_line():
         plugins.load_all()
+    confine_names()
     for message in _NOT_THE_USERS:
         warnings.filterwarnings("ignore", message)
     threading.excepthook = _thread_failed

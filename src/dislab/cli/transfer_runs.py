@@ -13,6 +13,8 @@ from lightning.pytorch import Trainer
 
 from dislab import plugins
 from dislab.base import DataModule
+from dislab.base.named_classes import ForeignNameError
+from dislab.base.rebuilding import made
 from dislab.callbacks import TransferScores
 from dislab.cli.messages import explain
 from dislab.errors import InputError
@@ -118,10 +120,10 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def _data(folder: Path, config: dict[str, Any]) -> DataModule:
-    parser = jsonargparse.ArgumentParser(exit_on_error=False)
-    parser.add_subclass_arguments(DataModule, "data")
     try:
-        data: DataModule = parser.instantiate(parser.parse_object({"data": config["data"]})).data
+        data: DataModule = made(DataModule, config["data"], "data")
+    except ForeignNameError as error:
+        raise InputError(f"{folder / 'config.yaml'}: {error}") from error
     except InputError:
         raise
     except (jsonargparse.ArgumentError, ValueError) as error:

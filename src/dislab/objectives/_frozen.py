@@ -65,13 +65,23 @@ class Frozen(nn.Module):
 
 
 def _loaded(source: Source, what: str) -> Objective:
-    if isinstance(source, str):
-        try:
+    try:
+        if isinstance(source, str):
             return load_run(source)
-        except InputError as error:
-            raise InputError(f"the {what} run cannot be used: {error}") from error
-    settings: dict[str, Any] = json.loads(source[_KEY])
-    return from_settings(settings)
+        return from_settings(_settings(source))
+    except InputError as error:
+        raise InputError(f"the {what} run cannot be used: {error}") from error
+
+
+def _settings(source: dict[str, str]) -> dict[str, Any]:
+    """The settings of the inner model, out of a checkpoint of the outer one."""
+    try:
+        settings = json.loads(source[_KEY])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"its stored settings cannot be read: {error!r}") from error
+    if not isinstance(settings, dict):
+        raise InputError(f"its stored settings are {settings!r}, and no dictionary")
+    return settings
 
 
 def _by(shape: tuple[Any, ...]) -> str:

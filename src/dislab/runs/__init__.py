@@ -15,7 +15,7 @@ from dislab.runs.folders import (
     remove_unused,
     trained_alone,
 )
-from dislab.runs.models import from_settings, load_run, rebuild, settings_of
+from dislab.runs.models import check_model_names, from_settings, load_run, rebuild, settings_of
 from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, versions, write_scores
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Curves",
     "Record",
     "ScoreStage",
+    "check_model_names",
     "check_resumable",
     "checkpoint_of",
     "from_settings",

@@ -1,48 +1,82 @@
 """Models that come back from run folders and stored settings."""
 
-import sys
+import inspect
 from collections.abc import Mapping
-from contextvars import Context
 from pathlib import Path
 from typing import Any
 
-from jsonargparse import ArgumentParser
+from torch import nn
 
 from dislab import plugins
+from dislab.base.hyperparameters import Ready, handed_over
+from dislab.base.named_classes import ForeignNameError, find_object
 from dislab.base.objective import Objective
-from dislab.errors import InputError
+from dislab.base.rebuilding import build, check_names, settings_in, takes_builder
+from dislab.errors import InputError, suggestion
 from dislab.runs.checkpoints import read_checkpoint, short
 from dislab.runs.folders import checkpoint_of
 from dislab.runs.records import Record
 
 
-def load_run(run: str | Path) -> Objective:
+def load_run(
+    run: str | Path, *, objective: type[Objective] | None = None, **parts: object
+) -> Objective:
     """The trained objective of a run, on the CPU and in evaluation mode.
 
-    Nothing but tensors, numbers, strings and containers is read from the file. The objective must
-    be one that an installed distribution declares, or that is already imported.
+    Nothing but tensors, numbers, strings and containers is read from the file. A class that it
+    names must be of dislab, torch, lightning or an installed plug-in, or be imported already, and
+    derive from the base class that its place asks for; nothing else is imported or called.
 
     Args:
         run: A run folder, or a checkpoint file.
+        objective: The class of the objective, if it cannot be found by its name.
+        parts: What takes the place of constructor arguments: classes, `functools.partial`s of
+            classes, or ready modules, which get the weights; for regularisers a dictionary of
+            those that differ. A module by another name becomes an attribute, as it was in training.
 
     Raises:
-        InputError: There is no checkpoint, or it is damaged, holds foreign objects, was made by a
-            class that is not installed, or does not fit that class any more.
+        InputError: There is no checkpoint, or it is damaged, holds foreign objects, names a class
+            that cannot be found or that it may not name, or does not fit the class or the parts.
     """
     path = checkpoint_of(run)
     plugins.load_all()
     stored = read_checkpoint(path)
-    hparams = stored.get("hyper_parameters") or {}
-    cls = _objective_class(hparams.get("_class_path"), path)
+    hparams = _hparams(stored, path)
+    cls = objective or _objective_class(hparams.get("_class_path"), path)
+    settings, attributes = _with_parts(cls, hparams, parts, stored["state_dict"])
     try:
-        module = _build(cls, hparams)
+        module = build(cls, settings)
+        for name, part in attributes.items():
+            setattr(module, name, part)
         module.on_load_checkpoint(stored)
         module.load_state_dict(stored["state_dict"])
+    except ForeignNameError as error:
+        raise InputError(f"{path}: {error}{_remedy(error)}") from error
     except (Exception, SystemExit) as error:  # what a constructor of a third party may raise
         raise InputError(
             f"{path} does not fit {cls.__name__} as it is installed now: {short(error)}"
         ) from error
     return module.eval()
+
+
+def check_model_names(path: str | Path, stored: Mapping[str, Any]) -> None:
+    """Looks whether a checkpoint names only classes that it may name; no module is built.
+
+    Args:
+        path: The file, for the message.
+        stored: What the file holds.
+
+    Raises:
+        InputError: It names another class, a function or a module.
+    """
+    plugins.load_all()
+    if not (hparams := _hparams(stored, Path(path))):
+        return
+    cls = _objective_class(hparams.get("_class_path"), Path(path))
+    try:
+        check_names(cls, settings_in(hparams))
+    except ForeignNameError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def rebuild(module: Objective) -> Objective:
@@ -51,7 +85,7 @@ def rebuild(module: Objective) -> Objective:
     Args:
         module: An objective that saved its hyperparameters.
     """
-    return _build(type(module), module.hparams)
+    return build(type(module), module.hparams, module.own_classes)
 
 
 def settings_of(module: Objective) -> Record:
@@ -70,37 +104,70 @@ def from_settings(settings: Mapping[str, Any]) -> Objective:
         settings: What `settings_of` returned.
 
     Raises:
-        InputError: The class is not installed.
+        InputError: The class is not installed, or the settings name a class that they may not name.
     """
     plugins.load_all()
-    return _build(_objective_class(settings.get("_class_path"), Path("the model")), settings)
+    return build(_objective_class(settings.get("_class_path"), Path("the model")), settings)
+
+
+def _hparams(stored: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    hparams = stored.get("hyper_parameters", {})
+    if not isinstance(hparams, Mapping):
+        raise InputError(f"{path} was not written by a dislab run: its settings are {hparams!r}")
+    return hparams
 
 
 def _objective_class(class_path: object, path: Path) -> type[Objective]:
     if not isinstance(class_path, str):
         raise InputError(f"{path} was not written by a dislab run: it does not name its objective")
-    module, _, name = class_path.rpartition(".")
-    found = getattr(sys.modules.get(module), name, None)
+    found = find_object(class_path)
     if not (isinstance(found, type) and issubclass(found, Objective)):
         raise InputError(
             f"{path} was made by the objective {class_path}, which no installed distribution "
-            "declares; install the one that does, or import that module first"
+            "declares; install the one that does, import that module first, or hand the class "
+            "over: load_run(run, objective=…)"
         )
     return found
 
 
-def _build(cls: type[Objective], hparams: Mapping[str, Any]) -> Objective:
-    """An objective from its stored arguments; what else is stored with them starts with _."""
-    arguments = {name: value for name, value in hparams.items() if not name.startswith("_")}
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(cls, "objective", fail_untyped=False)
+def _with_parts(
+    cls: type[Objective], hparams: Mapping[str, Any], parts: Mapping[str, object], weights: Any
+) -> tuple[dict[str, Any], dict[str, nn.Module]]:
+    """The settings with the parts that are handed over, and modules that are no settings."""
+    settings = dict(hparams)
+    attributes: dict[str, nn.Module] = {}
+    arguments = inspect.signature(cls).parameters
+    for name, part in parts.items():
+        if name in arguments:
+            settings[name] = _with_entries(cls, name, settings.get(name), part)
+        elif isinstance(part, nn.Module) and any(key.startswith(f"{name}.") for key in weights):
+            attributes[name] = part
+        else:
+            raise InputError(
+                f"{cls.__name__} has no part {name!r}{suggestion(name, arguments)}; it has "
+                f"{', '.join(arguments)}"
+            )
+    return settings, attributes
 
-    def build() -> Objective:
-        built: Objective = parser.instantiate(
-            parser.parse_object({"objective": arguments})
-        ).objective
-        return built
 
-    # In a context of its own: inside the command line's, Lightning would store the settings of the
-    # outer model as those of every model that is built meanwhile.
-    return Context().run(build)
+def _with_entries(cls: type, name: str, stored: object, part: object) -> object:
+    """A part, or the entries of a dictionary of parts in place of the stored ones."""
+    if not isinstance(part, Mapping):
+        return _builder(cls, name, part)
+    given = {key: _builder(cls, f"{name}.{key}", one) for key, one in part.items()}
+    return {**(stored if isinstance(stored, Mapping) else {}), **given}
+
+
+def _builder(cls: type, name: str, part: object) -> object:
+    if isinstance(part, nn.Module) and takes_builder(cls, name):
+        return Ready(part, name)
+    return part
+
+
+def _remedy(error: ForeignNameError) -> str:
+    if error.found:
+        return ""
+    return (
+        "; import the module of a class of your own first, or hand the part over: "
+        f"load_run(run, {handed_over(error.place, '…')})"
+    )

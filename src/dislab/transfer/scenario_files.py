@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from dislab.base import Dataset
+from dislab.base.named_classes import find_class
 from dislab.errors import InputError, suggestion
 from dislab.transfer.scenario import Scenario
 from dislab.yaml_files import parse_yaml, read_text
@@ -128,10 +130,12 @@ def _dataset(given: object, origin: str) -> tuple[str, dict[str, Any]]:
     if given is None:
         return "", {}
     if isinstance(given, str):
-        return given, {}
+        given = {"class_path": given}
     if isinstance(given, dict) and isinstance(given.get("class_path"), str):
         settings = given.get("init_args") or {}
         if given.keys() <= {"class_path", "init_args"} and isinstance(settings, dict):
+            if "." in given["class_path"]:
+                find_class(given["class_path"], (Dataset,), f"the scenario {origin}: dataset")
             return given["class_path"], settings
     raise InputError(
         f"the scenario {origin}: dataset is {given!r}; it is a class name, or class_path with "

@@ -1,0 +1,139 @@
+"""Which classes a file or a command line may name.
+
+A name is looked up among the modules that are imported already and the modules of dislab, torch,
+lightning and the installed plug-ins. No other module is imported, and nothing is called.
+"""
+
+import importlib
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from torch import nn
+
+from dislab import plugins
+from dislab.errors import InputError
+
+_OWN: Final = ("dislab", "torch", "lightning")
+
+
+class ForeignNameError(InputError):
+    """A file names a class that it may not name, or that cannot be found.
+
+    Args:
+        message: The message.
+        place: The setting.
+        found: Whether the name leads to anything.
+    """
+
+    def __init__(self, message: str, place: str, found: bool) -> None:
+        super().__init__(message)
+        self.place = place
+        self.found = found
+
+
+def packages() -> list[str]:
+    """Top-level packages whose modules may be imported because a file names them."""
+    return [*_OWN, *plugins.packages()]
+
+
+def known_bases() -> tuple[type, ...]:
+    """The base classes that are allowed where a signature gives no type."""
+    from lightning.fabric.plugins import CheckpointIO, ClusterEnvironment
+    from lightning.fabric.plugins import Precision as FabricPrecision
+    from lightning.pytorch import Callback
+    from lightning.pytorch.accelerators import Accelerator
+    from lightning.pytorch.loggers import Logger
+    from lightning.pytorch.plugins import LayerSync, Precision
+    from lightning.pytorch.profilers import Profiler
+    from lightning.pytorch.strategies import Strategy
+    from torch.optim import Optimizer
+    from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+
+    from dislab.base import DataModule, Dataset, Metric, Predictor
+
+    parts = (nn.Module, DataModule, Dataset, Metric, Predictor)
+    trained = (Optimizer, LRScheduler, ReduceLROnPlateau)
+    plugged = (FabricPrecision, Precision, LayerSync, CheckpointIO, ClusterEnvironment)
+    return (*parts, *trained, *plugged, Callback, Logger, Profiler, Strategy, Accelerator)
+
+
+def find_class(
+    name: object, bases: tuple[type, ...], place: str, own: Mapping[str, type] | None = None
+) -> type:
+    """The class of a name, if it derives from a base class.
+
+    Args:
+        name: A dotted path, or the bare name of an imported class.
+        bases: The base classes that are allowed.
+        place: The setting, for messages.
+        own: Further classes by their dotted paths.
+
+    Raises:
+        ForeignNameError: The name leads to no such class.
+        InputError: An allowed module fails to be imported.
+    """
+    found = (own or {}).get(str(name)) or find_object(name, bases)
+    if isinstance(found, type) and issubclass(found, bases):
+        return found
+    kind = "part" if bases == known_bases() else " or ".join(base.__name__ for base in bases)
+    raise ForeignNameError(
+        f"{place} names {name}, which is no {kind} of dislab, torch, lightning or an installed "
+        "plug-in; nothing else may be named",
+        place,
+        found is not None,
+    )
+
+
+def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
+    """The object of a name, None if it is not among those that may be looked up.
+
+    Args:
+        name: A dotted path, or the bare name of an imported class.
+        bases: Base classes of the classes with bare names.
+
+    Raises:
+        InputError: An allowed module fails to be imported.
+    """
+    if not isinstance(name, str) or not all(one.isidentifier() for one in name.split(".")):
+        return None
+    if "." not in name:
+        named = {cls for cls in _subclasses(bases) if cls.__name__ == name}
+        return named.pop() if len(named) == 1 else None
+    parts = name.split(".")
+    if (found := _imported(parts)) is not None:
+        return found
+    return _import(parts) if parts[0] in packages() else None
+
+
+def _imported(parts: list[str]) -> Any:
+    """An object of a module that is imported; no lazy attribute is triggered."""
+    for cut in range(len(parts) - 1, 0, -1):
+        found: Any = sys.modules.get(".".join(parts[:cut]))
+        for part in parts[cut:]:
+            found = getattr(found, "__dict__", {}).get(part)
+        if found is not None:
+            return found
+    return None
+
+
+def _import(parts: list[str]) -> Any:
+    """An object of an allowed module, which is imported."""
+    for cut in range(len(parts) - 1, 0, -1):
+        path = ".".join(parts[:cut])
+        try:
+            found: Any = importlib.import_module(path)
+        except ImportError as error:
+            if isinstance(error, ModuleNotFoundError) and f"{path}.".startswith(f"{error.name}."):
+                continue
+            raise InputError(f"{path} cannot be imported: {error}") from error
+        for part in parts[cut:]:
+            found = getattr(found, part, None)
+        return found
+    return None
+
+
+def _subclasses(bases: tuple[type, ...]) -> Iterator[type]:
+    for base in bases:
+        yield base
+        yield from _subclasses(tuple(type.__subclasses__(base)))

@@ -1,0 +1,438 @@
+"""Parts made again from plain data that names their classes."""
+
+import enum
+import importlib.util
+import inspect
+import os
+import pickle
+import sys
+import types
+import typing
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import Context
+from datetime import date, timedelta
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+
+import torch
+import yaml
+from jsonargparse import ArgumentParser
+from lightning.pytorch import LightningModule
+from lightning.pytorch.utilities import rank_zero_only
+from torch import nn
+
+from dislab.base.hyperparameters import LostPartWarning, handed_over
+from dislab.base.named_classes import ForeignNameError, find_class, find_object, known_bases
+from dislab.errors import InputError
+
+ObjectiveT = TypeVar("ObjectiveT", bound=LightningModule)
+
+_PLAIN: Final = (
+    *(str, bytes, int, float, complex, type(None), list, dict, tuple, set, frozenset),
+    *(os.PathLike, enum.Enum, date, timedelta),
+)
+"""Types whose values name no class."""
+_EXPRESSIONS: Final = (types.ModuleType, types.UnionType, types.GenericAlias)
+"""Types whose values jsonargparse imports as modules, or looks up as the types of an expression."""
+_MAKER: Final = "lightning.pytorch.cli.instantiate_module"
+"""What builds a model that the command line made, by the words of its checkpoint."""
+_SPECIFICATION: Final = {"class_path", "init_args", "dict_kwargs"}
+
+
+class _Unseen:
+    """Stands for the type of an argument that a signature does not show."""
+
+
+class _Option(NamedTuple):
+    """One kind of value that a type allows and that may name a class.
+
+    Attributes:
+        kind: A builder, an instance, a class, a module, or anything at all.
+        bases: The base classes that are allowed.
+        filled_in: How many leading arguments a builder gets from its owner.
+    """
+
+    kind: Literal["builder", "instance", "class", "module", "any", "unseen"]
+    bases: tuple[type, ...]
+    filled_in: int = 0
+
+
+def check_names(
+    cls: type, stored: Mapping[str, Any], own: Mapping[str, type] | None = None
+) -> None:
+    """Looks whether stored arguments name only classes that they may name; nothing is called.
+
+    Args:
+        cls: The class that takes the arguments.
+        stored: Its arguments as plain data.
+        own: Further classes by their dotted paths.
+
+    Raises:
+        ForeignNameError: They name another class, a function or a module.
+    """
+    _Reader(own or {}, build=False).arguments(cls, stored, "")
+
+
+def arguments_of(
+    cls: type, stored: Mapping[str, Any], own: Mapping[str, type] | None = None
+) -> dict[str, Any]:
+    """Arguments of a class, from plain data in which builders are names and settings.
+
+    All names are looked up before anything is made.
+
+    Args:
+        cls: The class that takes the arguments.
+        stored: Its arguments as plain data; a value that is ready, such as a builder, stays.
+        own: Further classes by their dotted paths.
+
+    Raises:
+        ForeignNameError: They name another class, a function or a module.
+        ArgumentError: They do not fit the class.
+    """
+    check_names(cls, stored, own)
+    return _settings(cls, _Reader(own or {}, build=True).arguments(cls, stored, ""))
+
+
+def made(base: type, stored: Any, place: str) -> Any:
+    """An instance of a class that plain data name.
+
+    Args:
+        base: The class that it derives from.
+        stored: The name of its class, or `class_path` with `init_args`.
+        place: The setting, for messages.
+
+    Raises:
+        ForeignNameError: They name another class, a function or a module.
+        ArgumentError: The arguments do not fit the class.
+    """
+    if isinstance(stored, str):
+        stored = {"class_path": stored}
+    if not isinstance(stored, Mapping) or not {"class_path"} <= stored.keys() <= _SPECIFICATION:
+        raise InputError(f"{place} is {stored!r}; it holds class_path and init_args")
+    cls = find_class(stored["class_path"], (base,), place)
+    return cls(**arguments_of(cls, stored.get("init_args") or {}))
+
+
+def build(
+    cls: type[ObjectiveT], hparams: Mapping[str, Any], own: Mapping[str, type] | None = None
+) -> ObjectiveT:
+    """An objective from its stored arguments; its weights are drawn anew.
+
+    Args:
+        cls: The class of the objective.
+        hparams: Its arguments; what else is stored with them starts with an underscore.
+        own: Further classes by their dotted paths.
+
+    Raises:
+        ForeignNameError: They name another class, a function or a module.
+        ArgumentError: They do not fit the class.
+    """
+    arguments = arguments_of(cls, settings_in(hparams), own)
+
+    def construct() -> ObjectiveT:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LostPartWarning)
+            return cls(**arguments)
+
+    # In a context of its own: inside the command line's, Lightning would store the settings of the
+    # outer model as those of every model that is built meanwhile.
+    return Context().run(construct)
+
+
+@rank_zero_only
+def warn_of_replaced(module: LightningModule, own: Mapping[str, type]) -> None:
+    """Warns if a model is not what its stored arguments make, as after `model.encoder = net`.
+
+    A model that the command line made is what its configuration says, and is passed over.
+
+    Args:
+        module: The model.
+        own: Classes of its parts by their dotted paths.
+    """
+    if "_instantiator" in module.hparams:
+        return
+    try:
+        with torch.random.fork_rng(devices=[]):
+            copy = build(type(module), module.hparams, own)
+    except (Exception, SystemExit) as error:  # what a constructor of a third party may raise
+        place = error.place if isinstance(error, ForeignNameError) else "PART"
+        reason, parts = f"building it again fails ({error})", [handed_over(place, "…")]
+    else:
+        reason, parts = "parts were replaced after construction", _differing(module, copy)
+    if parts:
+        warnings.warn(
+            f"a checkpoint of this {type(module).__name__} cannot be loaded by itself, as {reason};"
+            f" hand them over: load_run(run, {', '.join(parts)})",
+            LostPartWarning,
+            stacklevel=3,
+        )
+
+
+def _differing(module: nn.Module, other: nn.Module) -> list[str]:
+    """Arguments of `load_run` that stand for the parts in which two models differ."""
+    kinds = [{name: type(part) for name, part in one.named_modules()} for one in (module, other)]
+    sizes = [
+        {name: one.shape for name, one in model.state_dict().items()} for model in (module, other)
+    ]
+    places: dict[str, str] = {}
+    for mine, others in (kinds, sizes):
+        for name in sorted(mine.keys() | others.keys()):
+            if name and mine.get(name) != others.get(name):
+                top, _, rest = name.partition(".")
+                entries = isinstance(getattr(module, top, None), nn.ModuleDict)
+                place = f"{top}.{rest.partition('.')[0]}" if entries and rest else top
+                part = getattr(module, top, None) if place == top else module.get_submodule(place)
+                places.setdefault(place, handed_over(place, f"my {type(part).__name__}"))
+    return list(places.values())
+
+
+def settings_in(hparams: Mapping[str, Any]) -> dict[str, Any]:
+    """The constructor arguments among what is stored of a model.
+
+    Args:
+        hparams: What is stored; all else starts with an underscore.
+    """
+    return {name: value for name, value in hparams.items() if not name.startswith("_")}
+
+
+def check_checkpoint(cls: type, path: Any) -> None:
+    """Looks whether Lightning may build a model from a checkpoint.
+
+    Args:
+        cls: The class of the model, or a base of it.
+        path: The file, or an open one.
+
+    Raises:
+        ForeignNameError: It names a class, a function or a module that it may not name.
+    """
+    try:
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise InputError(f"{path} holds objects that are no plain numbers: {error}") from error
+    if hasattr(path, "seek"):
+        path.seek(0)
+    hparams: dict[str, Any] = {}
+    for key in ("hparams", "module_arguments", "hyper_parameters"):  # the old keys are read too
+        hparams |= stored.get(key, {})
+    if (maker := hparams.get("_instantiator", _MAKER)) != _MAKER:
+        message = f"{path} is to be built by {maker}; that is no checkpoint of dislab"
+        raise ForeignNameError(message, "_instantiator", found=True)
+    if (name := hparams.get("_class_path")) is not None:
+        cls = find_class(name, (cls,), "_class_path")
+    check_names(cls, settings_in(hparams))
+
+
+def takes_builder(cls: type, name: str) -> bool:
+    """Whether an argument of a class is something that makes a part.
+
+    Args:
+        cls: The class.
+        name: The argument, or the entry of a dictionary, such as `regularizers.kl`.
+    """
+    argument, _, entry = name.partition(".")
+    hint = _signature(cls)[0].get(argument, _Unseen)
+    options = _options(_item_type(hint, entry) if entry else hint)
+    return any(option.kind == "builder" for option in options)
+
+
+class _Reader:
+    """Goes through plain data along the types of the arguments that they are for."""
+
+    def __init__(self, own: Mapping[str, type], build: bool) -> None:
+        self.own = own
+        self.build = build
+
+    def arguments(self, cls: type, stored: object, place: str) -> dict[str, Any]:
+        """The arguments of a class with its builders made."""
+        if not isinstance(stored, Mapping):
+            raise InputError(f"{place or cls.__name__} has arguments without names: {stored!r}")
+        types_of, defaults = _signature(cls)
+        return {
+            str(name): self.value(
+                one,
+                types_of.get(name, _Unseen),
+                f"{place}.{name}" if place else str(name),
+                defaults.get(name),
+            )
+            for name, one in stored.items()
+        }
+
+    def value(self, value: Any, hint: Any, place: str, default: object = None) -> Any:
+        """A value with its builders made."""
+        if isinstance(value, str):
+            return self._text(value, hint, place, default)
+        if isinstance(value, Mapping):
+            options = _options(hint)
+            if "class_path" in value and options:
+                return self._part(value, options, place)
+            return {
+                key: self.value(one, _item_type(hint, key), f"{place}.{key}")
+                for key, one in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return type(value)(self.value(one, _item_type(hint, None), place) for one in value)
+        return value
+
+    def _part(self, value: Mapping[str, Any], options: list[_Option], place: str) -> Any:
+        """What a class with its arguments stands for."""
+        if not value.keys() <= _SPECIFICATION:
+            name = str(value["class_path"]).rpartition(".")[2]
+            raise ForeignNameError(
+                f"{place} was a ready {name}, whose settings are not stored",
+                place,
+                found=False,
+            )
+        bases = tuple(base for option in options for base in option.bases)
+        cls = find_class(value["class_path"], bases, place, self.own)
+        option = next(one for one in options if issubclass(cls, one.bases))
+        ready = self.arguments(cls, value.get("init_args") or {}, place)
+        further = self.arguments(cls, value.get("dict_kwargs") or {}, place)
+        if option.kind == "builder" and self.build:
+            settings = _settings(cls, ready, option.filled_in)
+            return partial(cls, **{**settings, **further})
+        return {"class_path": value["class_path"], "init_args": ready} | (
+            {"dict_kwargs": further} if further else {}
+        )
+
+    def _text(self, value: str, hint: Any, place: str, default: object) -> Any:
+        """A text, or what it stands for where a class can be named."""
+        options = _options(hint)
+        if not options and not _is_container(hint):
+            return value
+        try:
+            loaded = yaml.safe_load(value)
+        except yaml.YAMLError:
+            return value
+        if isinstance(loaded, dict | list):  # as the parser would read it
+            return self.value(loaded, hint, place)
+        kinds = {option.kind for option in options}
+        if not kinds or kinds == {"any"} or not isinstance(loaded, str):
+            return value
+        if "module" in kinds:
+            message = f"{place} names {value}, and a file may not name modules or types"
+            raise ForeignNameError(message, place, found=True)
+        bases = tuple(base for option in options for base in option.bases)
+        found = self.own.get(value) or find_object(value, bases)
+        if found is not None and (found is default or isinstance(found, bases)):
+            return value  # nothing is called
+        if isinstance(found, type) and issubclass(found, bases):
+            option = next(one for one in options if issubclass(found, one.bases))
+            if option.kind == "class":
+                return found if self.build else value
+            return self._part({"class_path": value}, options, place)
+        unknown = "unseen" in kinds or str in _alternatives(hint)
+        if "." not in value or (unknown and not _leads_to_a_module(value)):
+            return value
+        return find_class(value, bases, place, self.own)  # which raises
+
+
+def _settings(cls: type, ready: Mapping[str, Any], filled_in: int = 0) -> dict[str, Any]:
+    """The arguments with the types that the class asks for, and its defaults."""
+    parser = ArgumentParser(exit_on_error=False)
+    skip: set[str | int] = {filled_in} if filled_in else set()
+    taken = parser.add_class_arguments(
+        cls, "part", skip=skip, fail_untyped=False, instantiate=False
+    )
+    if not taken:
+        if ready:
+            raise InputError(f"{cls.__name__} has no setting {', '.join(ready)}")
+        return {}
+    parsed = parser.parse_object({"part": dict(ready)})
+    return dict(vars(parser.instantiate(parsed).part))
+
+
+def _signature(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Types and defaults of the arguments that a class shows, or passes on to its bases."""
+    try:
+        shown = dict(inspect.signature(cls.__init__).parameters)
+        listed = typing.is_typeddict(cls) or hasattr(cls, "_fields")
+        known = typing.get_type_hints(cls if listed else cls.__init__)
+    except (NameError, TypeError, ValueError, AttributeError):  # annotations of a third party
+        return {}, {}
+    hints = {**dict.fromkeys(shown, _Unseen), **known}
+    defaults = {name: one.default for name, one in shown.items()}
+    if any(one.kind is one.VAR_KEYWORD for one in shown.values()) and cls.__base__ is not object:
+        inherited, their_defaults = _signature(cls.__base__)
+        return {**inherited, **hints}, {**their_defaults, **defaults}
+    return hints, defaults
+
+
+def _options(hint: Any) -> list[_Option]:
+    """How a value of a type may name a class."""
+    return [option for one in _alternatives(hint) for option in _options_of(one)]
+
+
+def _options_of(hint: Any) -> list[_Option]:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is _Unseen:
+        return [_Option("unseen", known_bases())]
+    if hint is Any or hint is object:
+        return [_Option("any", known_bases())]
+    if isinstance(hint, TypeVar | str | typing.ForwardRef):
+        return [_Option("unseen", known_bases())]
+    if hint in _EXPRESSIONS:
+        return [_Option("module", ())]
+    if origin is Callable or hint in (Callable, typing.Callable):
+        leading = inner[0] if inner else []
+        bases = _classes(inner[-1]) if inner else ()
+        count = len(leading) if isinstance(leading, list) else 1
+        return [_Option("builder", bases, count) if bases else _Option("unseen", known_bases())]
+    if origin is type or hint is type:
+        return [_Option("class", (_classes(inner[0]) if inner else ()) or known_bases())]
+    return [_Option("instance", found)] if (found := _classes(hint)) else []
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    """The types of a union, or the one type."""
+    origin = get_origin(hint)
+    if origin is typing.Annotated:
+        return _alternatives(get_args(hint)[0])
+    for alias in ("__value__", "__supertype__"):  # type X = …, and NewType
+        if not isinstance(hint, type) and hasattr(hint, alias):
+            return _alternatives(getattr(hint, alias))
+    if origin in (typing.Union, types.UnionType):
+        return [found for one in get_args(hint) for found in _alternatives(one)]
+    return [hint]
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    """The classes of a type whose instances are no plain data."""
+    found: list[type] = []
+    for one in _alternatives(hint):
+        cls = get_origin(one) or one
+        if not isinstance(cls, type) or cls is _Unseen or issubclass(cls, _PLAIN):
+            continue
+        if cls.__module__ in ("collections.abc", "typing"):  # containers
+            continue
+        found += known_bases() if getattr(cls, "_is_protocol", False) else [cls]
+    return tuple(found)
+
+
+def _is_container(hint: Any) -> bool:
+    origins = [get_origin(one) or one for one in _alternatives(hint)]
+    return any(
+        isinstance(one, type) and issubclass(one, Iterable) and not issubclass(one, str | bytes)
+        for one in origins
+    )
+
+
+def _item_type(hint: Any, key: object) -> Any:
+    """The type of what is inside a container."""
+    found: list[Any] = []
+    for one in _alternatives(hint):
+        origin, inner = get_origin(one), get_args(one)
+        if one is _Unseen:
+            found.append(_Unseen)
+        elif isinstance(origin, type) and issubclass(origin, Mapping) and len(inner) == 2:
+            found.append(inner[1])
+        elif isinstance(origin, type) and issubclass(origin, Iterable):
+            found += [each for each in inner if each is not ...]
+        elif isinstance(one, type) and one.__module__ not in ("builtins", "typing"):
+            found.append(_signature(one)[0].get(str(key), _Unseen))
+    return typing.Union[tuple(found)] if found else Any  # noqa: UP007  # of a list
+
+
+def _leads_to_a_module(name: str) -> bool:
+    top = name.partition(".")[0]
+    return top in sys.modules or (top.isidentifier() and importlib.util.find_spec(top) is not None)
