@@ -33,6 +33,11 @@ from dislab.factors import Factor, FactorSpace, Indices
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 
+# the models store no settings, so that functions can be among their parts
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::dislab.base.hyperparameters.LostPartWarning",
+)
+
 SHAPE = (1, 4, 4)
 SPACE = FactorSpace((Factor("row", (0.0, 1.0, 2.0, 3.0)), Factor("column", (0.0, 1.0, 2.0, 3.0))))
 
