@@ -121,6 +121,17 @@ def test_tables_of_lightning_are_read(tmp_path: Path) -> None:
     assert read_curves(path).rows[1] == {"epoch": "0.0", "loss": "0.25", "step": "3"}
 
 
+def test_rows_of_the_test_split_have_no_epoch(tmp_path: Path) -> None:
+    Curves(tmp_path).log_metrics({"test/loss": 1.0, "epoch": 1}, 4)
+    assert rows(tmp_path) == [{"step": "4", "test/loss": "1.0"}]
+
+
+def test_what_killed_writes_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / ".metrics.csv.01234567.tmp").write_bytes(b"half")
+    Curves(tmp_path).log_metrics({"loss": 1.0}, 4)
+    assert os.listdir(tmp_path) == ["metrics.csv"]
+
+
 def test_an_empty_file_is_a_table_without_rows(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_bytes(b"")
     Curves(tmp_path).log_metrics({"loss": 1.0}, 0)

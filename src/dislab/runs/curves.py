@@ -12,7 +12,7 @@ from lightning.pytorch.loggers.logger import Logger
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 from torch import Tensor
 
-from dislab.storage import atomic
+from dislab.storage import atomic, remove_leftovers
 
 CURVES: Final = "metrics.csv"
 
@@ -26,6 +26,9 @@ class Curves(Logger):
     The file is never shortened in place: a new column, and a run that goes on, write a new file
     beside the old one and move it into its place. Nothing is written or removed before the first
     row.
+
+    Rows of the test split have no epoch: Lightning counts one more where training has just ended,
+    and none where a finished run goes on.
 
     A step has one row of each set of columns. The first one stays, and a row with more columns
     replaces the row that it extends: a value that is logged again adds nothing. So the rows of a
@@ -80,6 +83,8 @@ class Curves(Logger):
         if step is None:
             step = int(self._rows[-1]["step"]) + 1 if self._rows else self._first_step
         row = {name: _text(value) for name, value in sorted({**metrics, "step": step}.items())}
+        if any(name.startswith("test/") for name in row):
+            row.pop("epoch", None)
         if self._columns is None:
             self._open()
         if self._rows and self._rows[0]["step"] != row["step"]:
@@ -104,6 +109,7 @@ class Curves(Logger):
 
     def _open(self) -> None:
         """Takes over the rows of an earlier process up to the checkpoint."""
+        remove_leftovers(self._path)
         read = read_curves(self._path)
         kept = [row for row in read.rows if int(row["step"]) < self._first_step]
         if read.damage:

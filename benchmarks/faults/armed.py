@@ -1,0 +1,52 @@
+"""The `dislab` command, killed by itself at a chosen moment.
+
+`DISLAB_FAULT="event pattern count rank"` names the moment: the `count`-th time that the process of
+this rank causes the audit event (`open` for writing, or `os.rename`) on a path that matches the
+pattern. SIGKILL arrives before the file is opened or renamed. `DISLAB_FAULT="time seconds 1 rank"`
+kills after a time.
+
+    DISLAB_FAULT="os.rename */last.ckpt 2 0" python benchmarks/faults/armed.py fit --config …
+"""
+
+import os
+import signal
+import sys
+import threading
+from fnmatch import fnmatch
+from typing import Any
+
+from dislab.cli import main
+
+VARIABLE = "DISLAB_FAULT"
+
+
+def arm(moment: str) -> None:
+    """Kills this process at a moment."""
+    event, pattern, count, rank = moment.split()
+    if rank != os.environ.get("LOCAL_RANK", "0"):
+        return
+    if event == "time":
+        timer = threading.Timer(float(pattern), os.kill, (os.getpid(), signal.SIGKILL))
+        timer.daemon = True
+        timer.start()
+        return
+    left = [int(count)]
+
+    def hook(name: str, arguments: tuple[Any, ...]) -> None:
+        if name != event:
+            return
+        path = arguments[1] if name == "os.rename" else arguments[0]
+        if name == "open" and (arguments[1] is None or not set(str(arguments[1])) & set("wa+x")):
+            return
+        if isinstance(path, str | os.PathLike) and fnmatch(os.fspath(path), pattern):
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+
+
+if __name__ == "__main__":
+    if moment := os.environ.get(VARIABLE):
+        arm(moment)
+    sys.exit(main())

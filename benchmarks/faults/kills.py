@@ -1,0 +1,380 @@
+"""Kills runs at random and at aimed moments, lets them go on, compares them with undisturbed ones.
+
+    python benchmarks/faults/kills.py        # at least 100 kills, about an hour on 2 cores
+    python benchmarks/faults/kills.py --methods factorvae --moments random checkpoint
+
+Of each method one run is left alone. Every other one is killed, resumed, killed again, … and at
+last left to its end. Then weights, optimiser, counters, scores, `config.yaml`, every row of
+`metrics.csv` and every picture must equal those of the undisturbed run to the byte, and no other
+file may lie in the run folder or in TMPDIR. Runs of two processes are compared with an undisturbed
+run of two.
+
+The moments:
+
+* `random`: a time, drawn
+* `checkpoint`: before the file is opened, and before it is renamed
+* `metrics`: at a row, and at a new column
+* `pictures`: before a picture is opened or renamed
+* `scoring`: after the codes are scored, before `scores.json` is written or renamed
+* `data`: while images are rendered into the cache
+* `other-disk`: a checkpoint, with TMPDIR on another file system
+* `full-disk`: no kill; the disk is full and gets room again
+* `two`: two processes, of which the first or the second one is killed
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+ARMED = Path(__file__).with_name("armed.py")
+
+COMMON = """
+seed_everything: 5
+trainer:
+  max_steps: 60
+  log_every_n_steps: 3
+  val_check_interval: 20
+  check_val_every_n_epoch: null
+  accelerator: cpu
+  enable_model_summary: false
+checkpoint: {every_n_train_steps: 7}
+evaluate: {metrics: {mig: {class_path: MIG}}, points: 200, sheet: false, untrained: 1}
+traversals: {images: 1, steps: 3, points: 50}
+"""
+
+NETS = (
+    "encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}, "
+    "decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}"
+)
+VAE = f"latent_dim: 3, {NETS}"
+GAME = (
+    "noise_dim: 2, categorical: [3], continuous: 2, critic_steps: 3, "
+    "generator: {class_path: MLPDecoder, init_args: {hidden: [8]}}, "
+    "critic: {class_path: MLPEncoder, init_args: {hidden: [8]}}"
+)
+TC = (
+    "regularizers: {kl: {class_path: KL}, "
+    "tc: {class_path: TotalCorrelation, init_args: {width: 8, depth: 1}}}"
+)
+METHODS = {
+    "factorvae": ("VAE", f"{VAE}, {TC}", "SingleData", ""),
+    "betatcvae": (
+        "VAE",
+        f"{VAE}, regularizers: {{kl: {{class_path: DecomposedKL}}}}",
+        "SingleData",
+        "",
+    ),
+    "annealedvae": (
+        "VAE",
+        f"{VAE}, regularizers: {{kl: {{class_path: CapacityKL, init_args: {{steps: 30}}}}}}",
+        "SingleData",
+        "",
+    ),
+    "adagvae": ("AdaGVAE", f"{VAE}, regularizers: {{kl: {{class_path: KL}}}}", "PairedData", ""),
+    "infowgangp": ("InfoWGANGP", GAME, "SingleData", ""),
+    "dcign": (
+        "DCIGN",
+        f"latents: {{place: 2, rest: 1}}, {NETS}, regularizers: {{kl: {{class_path: KL}}}}",
+        "ClampedData",
+        "groups: {place: [posX], rest: [posY]},",
+    ),
+}
+
+MOMENTS: dict[str, list[str]] = {
+    "checkpoint": ["open */.last.ckpt.*.tmp", "os.rename */last.ckpt"],
+    "metrics": ["open */metrics.csv", "os.rename */metrics.csv"],
+    "pictures": ["os.rename */images/*.png", "open */images/.*.tmp"],
+    "scoring": ["os.rename */scores.json", "open */scores.json.lock"],
+    "data": ["os.rename */cache/*", "open */cache/*"],
+    "other-disk": ["open */.last.ckpt.*.tmp", "os.rename */last.ckpt"],
+    "two": ["os.rename */last.ckpt", "open */metrics.csv"],
+}
+"""Aimed moments: audit events and the paths that they are of."""
+
+PLAIN = ("random", "full-disk")
+BLOB = "{class_path: GaussianBlob}"
+DATASETS = {"data": "{class_path: RobotFinger, init_args: {states: 300, side: 64}}"}
+"""Data that are rendered into the cache, for the moments that are of that."""
+
+
+@dataclass
+class Tally:
+    """What a campaign has seen."""
+
+    runs: int = 0
+    kills: int = 0
+    before_the_first_save: int = 0
+    differences: list[str] = field(default_factory=list)
+
+
+def config(method: str, dataset: str) -> str:
+    """A small configuration of a method."""
+    model, arguments, data, extra = METHODS[method]
+    return (
+        f"{COMMON}model: {{class_path: {model}, init_args: {{{arguments}}}}}\n"
+        f"data: {{class_path: {data}, init_args: {{{extra} dataset: {dataset}, "
+        "batch_size: 8, validation: 0.05, test: 0.1}}\n"
+    )
+
+
+class Campaign:
+    """Runs of one folder.
+
+    Args:
+        folder: Where everything is written.
+        seed: Decides the moments.
+    """
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder = folder
+        self.random = random.Random(seed)
+        self.whole: dict[tuple[str, int, str], dict[str, Any]] = {}
+        self.seconds: dict[str, float] = {}
+
+    def start(self, place: Path, processes: int, fault: str, *args: str, **more: str) -> Any:
+        """Starts the command."""
+        cache = {"DISLAB_CACHE": str(place / "cache")}
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "DISLAB_FAULT": fault} | cache | more
+        environment.pop("DISLAB_RUN_FOLDER", None)
+        strategy = ["--trainer.strategy=ddp"] if processes > 1 else []
+        return subprocess.Popen(
+            [sys.executable, str(ARMED), "fit", *args, f"--trainer.devices={processes}", *strategy],
+            cwd=place,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def undisturbed(self, method: str, processes: int, dataset: str) -> dict[str, Any]:
+        """What a run that nobody disturbs leaves."""
+        key = (method, processes, dataset)
+        if key not in self.whole:
+            place = self.place(method, f"whole_{len(self.whole)}", dataset)
+            began = time.monotonic()
+            process = self.start(place, processes, "", "--config=run.yaml")
+            said, _ = process.communicate(timeout=600)
+            assert process.returncode == 0, said
+            self.seconds[method] = time.monotonic() - began
+            self.whole[key] = outcome(place / "runs/run/version_0")
+        return self.whole[key]
+
+    def place(self, method: str, name: str, dataset: str) -> Path:
+        """A folder with a configuration, in which commands are started."""
+        place = self.folder / method / name
+        place.mkdir(parents=True)
+        (place / "run.yaml").write_text(config(method, dataset))
+        return place
+
+    def disturbed(self, method: str, moment: str, number: int, tally: Tally, kills: int) -> None:
+        """Kills a run several times, lets it end, and compares it."""
+        processes = 2 if moment == "two" else 1
+        dataset = DATASETS.get(moment, BLOB)
+        expected = self.undisturbed(method, processes, dataset)
+        place = self.place(method, f"{moment}_{number}", dataset)
+        elsewhere = Path(tempfile.mkdtemp(dir="/dev/shm" if moment == "other-disk" else None))
+        more = {"TMPDIR": str(elsewhere)}
+        tally.runs += 1
+        for kill in range(kills + 1):
+            run = newest(place)
+            saved = run is not None and (run / "checkpoints/last.ckpt").exists()
+            if run is not None and not saved:
+                tally.before_the_first_save += 1
+            args = (
+                [f"--resume={run.relative_to(place)}"] if run and saved else ["--config=run.yaml"]
+            )
+            last = kill == kills
+            process = self.start(
+                place, processes, "" if last else self.fault(method, moment), *args, **more
+            )
+            said, _ = process.communicate(timeout=600)
+            if process.returncode == -signal.SIGKILL or (processes > 1 and process.returncode):
+                tally.kills += 1
+            elif process.returncode:
+                tally.differences.append(f"{method} {moment} {number}: {said[-600:]}")
+                break
+        run = newest(place)
+        assert run is not None
+        found = outcome(run)
+        found["left in TMPDIR"] = sorted(path.name for path in elsewhere.rglob("*.ckpt"))
+        shutil.rmtree(elsewhere)
+        for name in differences({**expected, "left in TMPDIR": []}, found):
+            tally.differences.append(f"{method} {moment} {number}: {name} differs")
+        if not tally.differences:
+            shutil.rmtree(place)
+
+    def full_disk(self, method: str, number: int, tally: Tally) -> None:
+        """Fills the disk of a run, makes room, and compares."""
+        expected = self.undisturbed(method, 1, BLOB)
+        place = self.place(method, f"full-disk_{number}", BLOB)
+        with small_disk(place / "runs") as room:
+            if not room:
+                return
+            tally.runs += 1
+            process = self.start(place, 1, "", "--config=run.yaml")
+            fill = place / "runs/fill"
+            run = place / "runs/run/version_0"
+            while process.poll() is None and not (run / "checkpoints/last.ckpt").exists():
+                time.sleep(0.02)
+            with fill.open("wb") as file:
+                try:
+                    while True:
+                        file.write(bytes(4096))
+                        file.flush()
+                except OSError:
+                    pass
+            said, _ = process.communicate(timeout=600)
+            if process.returncode == 2 and "Traceback" not in said:
+                tally.kills += 1
+            elif process.returncode:
+                tally.differences.append(f"{method} full-disk {number}: {said[-600:]}")
+            fill.unlink()
+            process = self.start(place, 1, "", "--resume=runs/run/version_0")
+            said, _ = process.communicate(timeout=600)
+            if process.returncode:
+                tally.differences.append(f"{method} full-disk {number}: {said[-600:]}")
+                return
+            for name in differences(expected, outcome(run)):
+                tally.differences.append(f"{method} full-disk {number}: {name} differs")
+
+    def fault(self, method: str, moment: str) -> str:
+        """A moment of a kind, drawn."""
+        rank = self.random.choice("01") if moment == "two" else "0"
+        if moment == "random" or rank == "1":  # the second process opens no file of the run
+            seconds = self.random.uniform(0.3, 1) * self.seconds[method]
+            return f"time {seconds} 1 {rank}"
+        return f"{self.random.choice(MOMENTS[moment])} {self.random.randint(1, 4)} {rank}"
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[bool]:
+    """A file system of 3 MB in the place of a folder, where this system lets us mount one."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, check=False).returncode:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def newest(place: Path) -> Path | None:
+    """The run folder of the highest version."""
+    found = list(place.glob("runs/run/version_*"))
+    return max(found, key=lambda run: int(run.name.partition("_")[2])) if found else None
+
+
+def outcome(run: Path) -> dict[str, Any]:
+    """What has to be equal."""
+    stored = torch.load(run / "checkpoints/last.ckpt", weights_only=True)
+    record = json.loads((run / "scores.json").read_text())["test"]
+    kept = [path for path in sorted(run.rglob("*")) if path.is_file()]
+    names = [str(path.relative_to(run)) for path in kept if "tfevents" not in path.name]
+    pictures = {path.name: path.read_bytes() for path in sorted((run / "images").iterdir())}
+    return {
+        "weights": stored["state_dict"],
+        "optimiser": [one["state"] for one in stored["optimizer_states"]],
+        "counters": (stored["global_step"], stored["epoch"]),
+        "scores": {name: record[name] for name in ("scores", "losses", "untrained", "parts")},
+        "rows of metrics.csv": (run / "metrics.csv").read_text(),
+        "config.yaml": (run / "config.yaml").read_text(),
+        "pictures": pictures,
+        "files": names,
+    }
+
+
+def differences(one: Any, other: Any, place: str = "") -> list[str]:
+    """Places in which two outcomes differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        missing = [f"{place}/{key}" for key in one.keys() ^ other.keys()]
+        common = sorted(one.keys() & other.keys(), key=str)
+        return missing + [
+            text for key in common for text in differences(one[key], other[key], f"{place}/{key}")
+        ]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True))
+        return [text for key, (a, b) in pairs for text in differences(a, b, f"{place}/{key}")]
+    if isinstance(one, torch.Tensor):
+        return [] if torch.equal(one, other) else [place]
+    return [] if one == other else [place]
+
+
+def main() -> None:
+    """Runs the campaign and prints a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument(
+        "--moments", nargs="+", choices=[*PLAIN, *MOMENTS], default=[*PLAIN, *MOMENTS]
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="disturbed runs of each method and moment"
+    )
+    parser.add_argument("--kills", type=int, default=3, help="kills of each disturbed run")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="write the figures there")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="dislab-kills-"))
+    campaign = Campaign(folder, options.seed)
+    tallies = {moment: Tally() for moment in options.moments}
+    for method in options.methods:
+        for moment, tally in tallies.items():
+            for number in range(options.rounds):
+                if method == "dcign" and moment in DATASETS:
+                    continue  # its groups are factors of the other data
+                if moment == "full-disk":
+                    campaign.full_disk(method, number, tally)
+                else:
+                    campaign.disturbed(method, moment, number, tally, options.kills)
+                print(
+                    f"{method} {moment}: {tally.kills} kills, {len(tally.differences)} differences",
+                    flush=True,
+                )
+    found = [text for tally in tallies.values() for text in tally.differences]
+    print(f"\n{'moment':<12} runs  kills  before the first save  differences")
+    for moment, tally in tallies.items():
+        early, wrong = tally.before_the_first_save, len(tally.differences)
+        print(f"{moment:<12} {tally.runs:4}  {tally.kills:5}  {early:21}  {wrong:11}")
+    print("\n".join(found) or "every run equals an undisturbed one")
+    if options.json:
+        from dislab.runs import versions
+
+        record = {
+            "methods": options.methods,
+            "moments": {
+                moment: Counter(
+                    runs=tally.runs,
+                    kills=tally.kills,
+                    before_the_first_save=tally.before_the_first_save,
+                    differences=len(tally.differences),
+                )
+                for moment, tally in tallies.items()
+            },
+            "versions": versions(),
+        }
+        options.json.write_text(json.dumps(record, indent=2) + "\n")
+    if not found:
+        shutil.rmtree(folder)
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
