@@ -34,7 +34,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,16 +95,16 @@ METHODS = {
     ),
 }
 
-MOMENTS: dict[str, list[str]] = {
-    "checkpoint": ["open */.last.ckpt.*.tmp", "os.rename */last.ckpt"],
-    "metrics": ["open */metrics.csv", "os.rename */metrics.csv"],
-    "pictures": ["os.rename */images/*.png", "open */images/.*.tmp"],
-    "scoring": ["os.rename */scores.json", "open */scores.json.lock"],
-    "data": ["os.rename */cache/*", "open */cache/*"],
-    "other-disk": ["open */.last.ckpt.*.tmp", "os.rename */last.ckpt"],
-    "two": ["os.rename */last.ckpt", "open */metrics.csv"],
+MOMENTS: dict[str, list[tuple[str, int]]] = {
+    "checkpoint": [("open */.last.ckpt.*.tmp", 8), ("os.rename */last.ckpt", 8)],
+    "metrics": [("open */metrics.csv", 15), ("os.rename */metrics.csv", 2)],
+    "pictures": [("open */images/.*.tmp", 9), ("os.rename */images/*.png", 9)],
+    "scoring": [("open */.scores.json.*.tmp", 1), ("os.rename */scores.json", 1)],
+    "data": [("open */cache/*", 2), ("os.rename */cache/*", 1)],
+    "other-disk": [("open */.last.ckpt.*.tmp", 8), ("os.rename */last.ckpt", 8)],
+    "two": [("os.rename */last.ckpt", 8), ("open */metrics.csv", 15)],
 }
-"""Aimed moments: audit events and the paths that they are of."""
+"""Aimed moments: an audit event with the paths that it is of, and how often it happens in a run."""
 
 PLAIN = ("random", "full-disk")
 BLOB = "{class_path: GaussianBlob}"
@@ -231,13 +231,9 @@ class Campaign:
             run = place / "runs/run/version_0"
             while process.poll() is None and not (run / "checkpoints/last.ckpt").exists():
                 time.sleep(0.02)
-            with fill.open("wb") as file:
-                try:
-                    while True:
-                        file.write(bytes(4096))
-                        file.flush()
-                except OSError:
-                    pass
+            with suppress(OSError), fill.open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
             said, _ = process.communicate(timeout=600)
             if process.returncode == 2 and "Traceback" not in said:
                 tally.kills += 1
@@ -258,14 +254,15 @@ class Campaign:
         if moment == "random" or rank == "1":  # the second process opens no file of the run
             seconds = self.random.uniform(0.3, 1) * self.seconds[method]
             return f"time {seconds} 1 {rank}"
-        return f"{self.random.choice(MOMENTS[moment])} {self.random.randint(1, 4)} {rank}"
+        event, often = self.random.choice(MOMENTS[moment])
+        return f"{event} {self.random.randint(1, often)} {rank}"
 
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[bool]:
-    """A file system of 3 MB in the place of a folder, where this system lets us mount one."""
+    """A file system of 12 MB in the place of a folder, where this system lets us mount one."""
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, check=False).returncode:
         yield False
         return
