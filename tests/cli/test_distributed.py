@@ -1,5 +1,6 @@
 """Several real processes train what one does."""
 
+import csv
 import json
 import os
 import re
@@ -102,10 +103,15 @@ def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.P
     if method != "dcign":
         text = re.sub(r" *groups: .*\n", "", text)
     config.write_text(text)
+    return dislab(folder, "fit", f"--config={config}", *args)
+
+
+def dislab(folder: Path, *args: str) -> subprocess.Popen[str]:
+    """Starts a command in a folder."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     environment.pop("DISLAB_RUN_FOLDER", None)
     return subprocess.Popen(
-        [sys.executable, "-m", "dislab", "fit", f"--config={config}", *args],
+        [sys.executable, "-m", "dislab", *args],
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
@@ -145,6 +151,68 @@ def test_processes_train_what_one_does(method: str, processes: int, tmp_path: Pa
         torch.testing.assert_close(reached[name], expected[name], atol=1e-6, rtol=0, msg=name)
     scores = [json.loads((run / "scores.json").read_text())["test"] for run in (one, several)]
     assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
+
+
+MEASURED = [
+    "--data.eval_batch_size=10",
+    "--data.batch_size=6",
+    "--data.hold_out={posX: {max: 0.05}, shape: heart}",
+    "--trainer.val_check_interval=6",
+    "--trainer.check_val_every_n_epoch=null",
+]
+"""Splits and batches that no number of processes divides, and validation during training."""
+
+
+def measured(run: Path) -> dict[str, list[float]]:
+    """Every loss of validation and test that a run has written."""
+    records = json.loads((run / "scores.json").read_text())
+    found = {
+        f"{stage} {name}": [value]
+        for stage in ("test", "validate")
+        for name, value in records.get(stage, {}).get("losses", {}).items()
+        if not name.startswith("train/")
+    }
+    for name, value in records["test_generalisation"]["losses"]["test"].items():
+        found[f"generalisation {name}"] = [value]
+    with (run / "metrics.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for name in rows[0]:
+        if name.startswith("validation/"):
+            found[name] = [float(row[name]) for row in rows if row[name]]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["factorvae_two", "betatcvae", "dipvae2", "adagvae", "dcign"])
+def test_processes_measure_the_losses_that_one_does(method: str, tmp_path: Path) -> None:
+    """Each image counts once, in the batch that it is in with one process."""
+    one = train(tmp_path, method, 1, *MEASURED)
+    expected = measured(one)
+    assert len(expected["validation/loss"]) == 2
+    assert expected["test test/loss"] != expected["validation/loss"][1:]
+    for processes in (2, 3):
+        reached = measured(train(tmp_path, method, processes, *MEASURED))
+        assert reached.keys() == expected.keys()
+        for name, values in expected.items():
+            assert reached[name] == pytest.approx(values, rel=1e-6, abs=1e-6), (processes, name)
+
+
+@pytest.mark.slow
+def test_processes_score_a_finished_run_alike(tmp_path: Path) -> None:
+    """Also where a batch of training cannot be shared, and where batches are fewer than they."""
+    run = train(tmp_path, "betatcvae", 1, "--data.eval_batch_size=50")
+    seen: list[dict[str, list[float]]] = []
+    for processes in (1, 2, 3):
+        for command in ("test", "validate"):
+            devices = [f"--trainer.devices={processes}", "--trainer.strategy=ddp"]
+            done = dislab(tmp_path, command, f"--run={run}", *devices)
+            output, _ = done.communicate(timeout=300)
+            assert done.returncode == 0, output
+        records = json.loads((run / "scores.json").read_text())
+        seen.append({stage: records[stage]["losses"] for stage in ("test", "validate")})
+    for several in seen[1:]:
+        for stage, losses in seen[0].items():
+            assert several[stage] == pytest.approx(losses, rel=1e-6), stage
 
 
 @pytest.mark.slow

@@ -159,24 +159,23 @@ def test_images_are_gathered_once_and_where_it_is_cheapest(num_workers: int, tin
     assert (numbers.image is None) == (num_workers == 0)
 
 
-@pytest.mark.parametrize("build", MODULES[1:])
+@pytest.mark.parametrize("world", [2, 3, 50])
+@pytest.mark.parametrize("build", MODULES)
 def test_processes_share_the_batches_of_evaluation(
-    build: Any, tiny: Dataset, batches: Batches, monkeypatch: pytest.MonkeyPatch
+    build: Any, world: int, tiny: Dataset, batches: Batches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def validated() -> list[Any]:
-        return parts(
-            batches(build(tiny, batch_size=8, eval_batch_size=4, validation=0.1), "validation")
-        )
-
-    whole = validated()
+    """Batch by batch in turn, each as one process has it; the first are repeated at the end."""
+    data = build(tiny, batch_size=world, eval_batch_size=4, validation=0.1)
+    whole = parts(batches(data, "validation"))
+    assert data.eval_batches("validation") == len(whole)
     shares = []
-    for rank in range(2):
-        monkeypatch.setattr("dislab.datamodules._planned.world", lambda rank=rank: (rank, 2))
-        shares.append(validated())
-    assert len(shares[0]) == len(shares[1])
-    together = [batch for pair in zip(*shares, strict=True) for batch in pair]
-    assert together[: len(whole)] == whole
-    assert together[len(whole) :] == whole[: len(together) - len(whole)]
+    for rank in range(world):
+        monkeypatch.setattr("dislab.datamodules._planned.world", lambda rank=rank: (rank, world))
+        shares.append(parts(batches(data, "validation")))
+    assert {len(share) for share in shares} == {-(-len(whole) // world)}
+    together = [batch for turn in zip(*shares, strict=True) for batch in turn]
+    repeated = [whole[number % len(whole)] for number in range(len(whole), len(together))]
+    assert together == whole + repeated
 
 
 @pytest.mark.parametrize("build", MODULES)

@@ -8,8 +8,8 @@ import torch
 
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.datamodules import SingleData
-from dislab.datamodules._batches import EvalLoader, Numbers, Source
-from dislab.datamodules._plans import OrderedPlan, Progress, TrainPlan, in_order
+from dislab.datamodules._batches import Numbers, Source
+from dislab.datamodules._plans import Progress, TrainPlan
 from dislab.datamodules.single_data import SinglePlan
 from dislab.datasets import DSprites
 from dislab.errors import InputError
@@ -83,17 +83,18 @@ def test_ranks_share_the_batch_of_one(world: int) -> None:
 
 
 @pytest.mark.parametrize("world", [1, 2, 3])
-def test_eval_loaders_share_the_states(world: int, tiny: Dataset) -> None:
-    states = np.arange(3, 26)
+def test_processes_share_the_states_of_prediction(
+    world: int, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = SingleData(tiny, batch_size=8, eval_batch_size=4, test=0.1)
     loaders = []
     for rank in range(world):
-        plan = OrderedPlan(in_order(states, rank, world, repeat=False), 4)
-        numbers = range(-(-len(plan.states) // 4))
-        loaders.append(EvalLoader(Source(tiny, plan.draw, False), numbers, 0))
+        monkeypatch.setattr("dislab.datamodules._planned.world", lambda rank=rank: (rank, world))
+        loaders.append(data.predict_dataloader())
     batches = [list(loader) for loader in loaders]
     assert [len(loader) for loader in loaders] == [len(some) for some in batches]
     seen = torch.cat([batch.states for some in batches for batch in some])
-    assert torch.equal(seen, torch.from_numpy(states))
+    assert torch.equal(seen, torch.from_numpy(data.indices("test")))
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
@@ -211,13 +212,15 @@ def test_refuses_wrong_settings(settings: dict[str, Any], message: str, tiny: Da
 def test_refuses_more_processes_than_the_batch_or_a_split_has(
     tiny: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = SingleData(tiny, batch_size=9, validation=0.01, split_seed=1)
-    count = len(data.indices("validation"))
+    data = SingleData(tiny, batch_size=9, test=0.01, split_seed=1)
+    count = len(data.indices("test"))
     monkeypatch.setattr("dislab.datamodules._planned.world", lambda: (0, 3 * count + 1))
     with pytest.raises(InputError, match="batch_size 9 counts the images of all processes"):
         data.setup("fit")
-    with pytest.raises(InputError, match=f"validation split has {count} states for"):
-        data.val_dataloader()
+    data.setup("test")  # no batch is shared
+    assert len(data.test_dataloader()) == 1
+    with pytest.raises(InputError, match=f"test split has {count} states for"):
+        data.predict_dataloader()
 
 
 def test_configuration_file(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from dislab.functional.collectives import gather_rows, own_rows, world
+from dislab.functional.collectives import alone, gather_rows, own_rows, world
 
 
 def test_one_process_exchanges_nothing() -> None:
@@ -28,6 +28,11 @@ def work(rank: int, port: int, answers: Connection) -> None:
     assert mine.grad is not None
     assert other.grad is not None
     own = own_rows(torch.arange(4)[:, None])
+    with alone():
+        assert world() == (0, 1)
+        assert gather_rows(mine) is mine
+        assert len(own_rows(weights)) == 4
+    assert world() == (rank, 2)
     answers.send([part.flatten().tolist() for part in (gathered, mine.grad, other.grad, own)])
     dist.destroy_process_group()
 

@@ -204,6 +204,18 @@ class DataModule(pl.LightningDataModule, ABC):
             index: State numbers.
         """
 
+    def eval_batches(self, split: Split) -> int | None:
+        """Number of the batches that evaluate a split, over all processes; None if all count.
+
+        Of each number of batches in a row, one for each process, every process evaluates its own,
+        whole. Where a loader hands out more batches, so that each process has as many, those
+        beyond this number are left out of the losses.
+
+        Args:
+            split: Which part of the selected states.
+        """
+        return None
+
     def sample_loader(self, split: Split, examples: int, seed: int) -> Iterable[Any]:
         """Batches of some examples of a split drawn at random, as the other loaders hand them out.
 

@@ -32,7 +32,7 @@ from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
 from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
 from dislab.errors import InputError
-from dislab.functional.collectives import own_rows, world
+from dislab.functional.collectives import alone, own_rows, world
 from dislab.functional.draws import device_generator
 from dislab.functional.precision import check_precision
 
@@ -189,15 +189,15 @@ class Objective(pl.LightningModule, Representation):
         """One step of training."""
         # batches that were trained on, whole ones only; a resumed trainer continues the count
         progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.total
-        return self._step(batch, "train", progress.processed)
+        return self._step(batch, "train", progress.processed, len(batch[0]))
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """The loss of one batch of the validation split; the same noise every time."""
-        self._step(batch, "validation", batch_idx)
+        self._evaluate(batch, "validation", batch_idx)
 
     def test_step(self, batch: Any, batch_idx: int) -> None:
         """The loss of one batch of the test split; the same noise every time."""
-        self._step(batch, "test", batch_idx)
+        self._evaluate(batch, "test", batch_idx)
 
     def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Codes and factors of one batch."""
@@ -284,12 +284,23 @@ class Objective(pl.LightningModule, Representation):
             self._parts_checked = True
             warn_of_replaced(self, self.own_classes)
 
-    def _step(self, batch: Any, stage: Stage, number: int) -> Tensor:
+    def _evaluate(self, batch: Any, stage: Literal["validation", "test"], batch_idx: int) -> None:
+        """The loss of a whole batch, as one process computes it; a repeated batch is left out."""
+        rank, size = world()
+        number = batch_idx * size + rank
+        data = getattr(self.trainer, "datamodule", None)
+        batches = data.eval_batches(stage) if isinstance(data, DataModule) else None
+        # a multiple of the processes, because Lightning rounds the mean of their weights down
+        weight = len(batch[0]) * size if batches is None or number < batches else 0
+        with alone():
+            self._step(batch, stage, number, weight)
+
+    def _step(self, batch: Any, stage: Stage, number: int, weight: int) -> Tensor:
         if stage not in self._tried:  # the first batch alone is looked at
             self._tried.add(stage)
             data = getattr(self.trainer, "datamodule", None)
             with first_batch(self, self.batch_types, data, batch):
-                return self._step(batch, stage, number)
+                return self._step(batch, stage, number, weight)
         count = len(batch[0])
         generator = device_generator(self.device, self._seed, _STREAMS[stage], number)
         drawn = self.draw(count * world()[1], generator)
@@ -302,7 +313,7 @@ class Objective(pl.LightningModule, Representation):
                 self.check_finite()
             values = {f"{stage}/{name}": value.detach() for name, value in terms.log.items()}
             values[f"{stage}/loss"] = terms.loss.detach()
-            self.log_dict(values, batch_size=count, sync_dist=stage != "train")
+            self.log_dict(values, batch_size=weight, sync_dist=stage != "train")
         return terms.loss
 
     def _logs_now(self) -> bool:

@@ -12,7 +12,7 @@ from dislab import runs
 from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
 from dislab.functional.checks import check_at_least
-from dislab.functional.collectives import own_rows, world
+from dislab.functional.collectives import alone
 from dislab.functional.draws import device_generator
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "test")
@@ -78,15 +78,14 @@ class Generalisation(pl.Callback):
         sums: dict[str, Tensor] = {}
         count = 0
         loader = data.sample_loader(split, self.examples, self.seed)
-        with evaluating(trainer, module):
+        with evaluating(trainer, module), alone():
             for number, raw in enumerate(loader):
                 batch = data.on_after_batch_transfer(
                     data.transfer_batch_to_device(raw, module.device, 0), 0
                 )
                 size = len(batch[0])
                 generator = device_generator(module.device, self.seed, number)
-                drawn = module.draw(size * world()[1], generator)
-                draws = {name: own_rows(rows) for name, rows in drawn.items()}
+                draws = module.draw(size, generator)
                 for name, value in module.losses(batch, draws, module.steps).log.items():
                     sums[name] = sums.get(name, 0) + value.double() * size
                 count += size

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
 import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
@@ -20,7 +21,6 @@ from dislab.datamodules._plans import (
     OrderedPlan,
     Progress,
     TrainPlan,
-    in_order,
     in_turn,
 )
 from dislab.datamodules._splits import split_states
@@ -129,15 +129,15 @@ class PlannedData(DataModule):
         """Takes the seed of the run, which all processes share, and the place of the images.
 
         Raises:
-            InputError: The batch cannot be shared evenly by the processes.
+            InputError: A training batch cannot be shared evenly by the processes.
         """
         rank, size = world()
-        if self.batch_size % size:
-            raise InputError(
-                f"batch_size {self.batch_size} counts the images of all processes, and {size} "
-                f"cannot share it evenly; choose a multiple of {size}"
-            )
         if stage == "fit":
+            if self.batch_size % size:
+                raise InputError(
+                    f"batch_size {self.batch_size} counts the images of all processes, and {size} "
+                    f"cannot share it evenly; choose a multiple of {size}"
+                )
             seed = torch.initial_seed()
             if self.trainer is not None:
                 seed = self.trainer.strategy.broadcast(seed)
@@ -170,8 +170,18 @@ class PlannedData(DataModule):
         return self._eval_loader("test")
 
     def predict_dataloader(self) -> EvalLoader:
-        """Single images of the test split, in order."""
-        return self._ordered_loader("test", repeat=False)
+        """Single images of the test split, in order; each process has a part of them.
+
+        Raises:
+            InputError: There are fewer images than processes.
+        """
+        states = self.indices("test")
+        rank, size = world()
+        if 0 < len(states) < size:
+            raise InputError(f"the test split has {len(states)} states for {size} processes")
+        plan = OrderedPlan(np.array_split(states, size)[rank], self.eval_batch_size)
+        batches = range(-(-len(plan.states) // self.eval_batch_size))
+        return EvalLoader(self._source(plan), batches, self.num_workers)
 
     def sample_loader(self, split: Split, examples: int, seed: int) -> EvalLoader:
         """Batches of some examples of a split; of single images no state twice.
@@ -248,8 +258,8 @@ class PlannedData(DataModule):
             return None
         return likelihoods(self.factors, self.indices(split), self.correlation)
 
-    def fixed_batches(self, split: Split) -> int:
-        """Number of the batches that evaluate a split, when they are drawn.
+    def eval_batches(self, split: Split) -> int:
+        """Number of the batches that evaluate a split, over all processes.
 
         Args:
             split: Which part of the selected states.
@@ -269,23 +279,15 @@ class PlannedData(DataModule):
 
     def _eval_loader(self, split: Split) -> EvalLoader:
         """Every state once in order for single images, else as many drawn examples as states."""
-        states = len(self.indices(split))
-        if self.batch_type is ImageBatch or not states:
-            return self._ordered_loader(split, repeat=True)
-        rank, size = world()
-        examples = min(self.eval_batch_size, states)
-        plan = FixedPlan(self._plan_of(split), examples, self.split_seed)
-        numbers = in_turn(self.fixed_batches(split), rank, size)
-        return EvalLoader(self._source(plan), numbers, self.num_workers)
-
-    def _ordered_loader(self, split: Split, repeat: bool) -> EvalLoader:
         states = self.indices(split)
-        rank, size = world()
-        if 0 < len(states) < size:
-            raise InputError(f"the {split} split has {len(states)} states for {size} processes")
-        plan = OrderedPlan(in_order(states, rank, size, repeat), self.eval_batch_size)
-        batches = range(-(-len(plan.states) // self.eval_batch_size))
-        return EvalLoader(self._source(plan), batches, self.num_workers)
+        plan: OrderedPlan | FixedPlan
+        if self.batch_type is ImageBatch or not len(states):
+            plan = OrderedPlan(states, self.eval_batch_size)
+        else:
+            examples = min(self.eval_batch_size, len(states))
+            plan = FixedPlan(self._plan_of(split), examples, self.split_seed)
+        numbers = in_turn(self.eval_batches(split), *world())
+        return EvalLoader(self._source(plan), numbers, self.num_workers)
 
     def _source(self, plan: TrainPlan | FixedPlan | OrderedPlan) -> Source:
         return Source(self.dataset, plan.draw, not self._gathering.late)

@@ -151,10 +151,10 @@ class FixedPlan:
 
 @dataclass(frozen=True)
 class OrderedPlan:
-    """This process's share of some states, in their order.
+    """Some states, in their order.
 
     Args:
-        states: The states of this process.
+        states: The states.
         batch_size: Images in a batch.
     """
 
@@ -168,21 +168,6 @@ class OrderedPlan:
             number: Number of the batch, from 0.
         """
         return Drawn(self.states[number * self.batch_size : (number + 1) * self.batch_size])
-
-
-def in_order(states: Indices, rank: int, world: int, repeat: bool) -> Indices:
-    """A process's share of some states.
-
-    Args:
-        states: The states of all processes.
-        rank: Number of this process.
-        world: Number of processes.
-        repeat: Whether the first states are repeated until every process has as many, as losses
-            over the global batch need.
-    """
-    if repeat and len(states):
-        states = np.resize(states, -(-len(states) // world) * world)
-    return np.array_split(states, world)[rank]
 
 
 def in_turn(batches: int, rank: int, world: int) -> list[int]:

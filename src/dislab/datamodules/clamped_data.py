@@ -104,13 +104,13 @@ class ClampedData(PlannedData):
         """Names of the groups, in the order of their numbers."""
         return tuple(self.groups)
 
-    def fixed_batches(self, split: Split) -> int:
-        """Number of the batches that evaluate a split: enough for every group.
+    def eval_batches(self, split: Split) -> int:
+        """Number of the batches that evaluate a split, over all processes: enough for every group.
 
         Args:
             split: Which part of the selected states.
         """
-        turns = -(-super().fixed_batches(split) // len(self.groups))
+        turns = -(-super().eval_batches(split) // len(self.groups))
         return turns * len(self.groups)
 
     def plan(self, split: Split) -> "ClampedPlan":

@@ -1,5 +1,7 @@
 """Exchange between the processes of a distributed run; with one process each is the identity."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -7,10 +9,23 @@ import torch.distributed as dist
 from jaxtyping import Shaped
 from torch import Tensor
 
+_alone = False
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Lets this process compute by itself, as the only one; nothing is exchanged meanwhile."""
+    global _alone
+    before, _alone = _alone, True
+    try:
+        yield
+    finally:
+        _alone = before
+
 
 def world() -> tuple[int, int]:
     """Rank of this process and number of processes; (0, 1) when nothing is distributed."""
-    if dist.is_available() and dist.is_initialized():
+    if not _alone and dist.is_available() and dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
     return 0, 1
 
