@@ -155,7 +155,7 @@ def test_processes_train_what_one_does(method: str, processes: int, tmp_path: Pa
 
 MEASURED = [
     "--data.eval_batch_size=10",
-    "--data.batch_size=6",
+    "--data.batch_size=12",
     "--data.hold_out={posX: {max: 0.05}, shape: heart}",
     "--trainer.val_check_interval=6",
     "--trainer.check_val_every_n_epoch=null",
