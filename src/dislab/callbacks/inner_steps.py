@@ -17,8 +17,9 @@ class InnerSteps(pl.Callback):
     log, checkpoints, validation and resuming follow the optimiser steps, and a step after which
     something is due is always Lightning's. In the steps between, callbacks hear of gradients alone
     (`on_before_backward`, `on_after_backward`, `on_before_optimizer_step`), and progress bar and
-    profiler of nothing; Ctrl-C and SIGTERM wait for the next step of Lightning's. With gradient
-    accumulation, manual optimisation or a loader of unknown length every step is Lightning's.
+    profiler of nothing; Ctrl-C, SIGTERM and SIGHUP wait for the next step of Lightning's. With
+    gradient accumulation, manual optimisation or a loader of unknown length every step is
+    Lightning's.
 
     Args:
         steps: Every how many optimiser steps Lightning takes part; with 1 in all of them.

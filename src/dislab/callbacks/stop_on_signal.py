@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM end training between two steps."""
+"""Ctrl-C, SIGTERM and SIGHUP end training between two steps."""
 
 import signal
-import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final, final
 
@@ -10,8 +10,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.callbacks._step_end import validation_follows
 from dislab.runs import last_checkpoint
-
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+from dislab.signals import Handlers, give_back, handle, interrupt, leave_closed_terminal
 
 _STEPS_BETWEEN_TALKS: Final = 10
 """How often several processes ask each other, which costs a wait for the device."""
@@ -19,20 +18,37 @@ _STEPS_BETWEEN_TALKS: Final = 10
 
 @final
 class StopOnSignal(pl.Callback):
-    """Ends training after the current optimiser step when Ctrl-C or SIGTERM arrives.
+    """Ends training after the current optimiser step when Ctrl-C, SIGTERM or SIGHUP arrives.
 
     A checkpoint is written first, after a validation if one is due. Taken between two steps, it
     holds a state that an uninterrupted run passes through, so that the resumed run equals it; one
     that is taken in the middle of a step, as an exception hook would, does not. A second signal
-    ends the process at once.
+    ends the process at once, and so does the first one outside training, as in the final scoring.
     """
 
     def __init__(self) -> None:
-        self.received: int | None = None
-        self._previous: dict[int, Any] = {}
+        self.received: int | None = None  # also after training, where no step was left to stop at
+        self._previous: Handlers = {}
         self._step = 0
         self._talk = 0
         self._leaves = False
+
+    def on_sanity_check_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Takes over the signals; Lightning's own handler would wait for other processes."""
+        self._take(interrupt)
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Takes over the signals, unless the validation is a part of training."""
+        if trainer.state.fn == "validate":
+            self._take(interrupt)
+
+    def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Takes over the signals."""
+        self._take(interrupt)
+
+    def on_predict_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Takes over the signals."""
+        self._take(interrupt)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Takes over the signals, which Python allows in the main thread only."""
@@ -40,9 +56,7 @@ class StopOnSignal(pl.Callback):
         self._leaves = False
         self._step = trainer.global_step
         self._talk = self._step // _STEPS_BETWEEN_TALKS
-        if threading.current_thread() is threading.main_thread():
-            for number in _SIGNALS:
-                self._previous[number] = signal.signal(number, self._receive)
+        self._take(self._receive)
 
     def on_train_batch_end(
         self,
@@ -69,6 +83,13 @@ class StopOnSignal(pl.Callback):
             self._leave(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Lets a signal end at once what follows training, and shares one that came too late."""
+        self._take(interrupt)
+        came = self.received is not None
+        if trainer.strategy.reduce_boolean_decision(came, all=False) and not came:
+            self.received = signal.SIGINT  # in another process
+
+    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Gives the signals back."""
         self._give_back()
 
@@ -89,6 +110,7 @@ class StopOnSignal(pl.Callback):
             self._give_back()
             raise KeyboardInterrupt
         self.received = number
+        leave_closed_terminal()
         rank_zero_info(
             f"\n{signal.Signals(number).name}: stopping after this step; once more to stop at once"
         )
@@ -102,7 +124,9 @@ class StopOnSignal(pl.Callback):
             return False
         return bool(trainer.strategy.reduce_boolean_decision(self.received is not None, all=False))
 
+    def _take(self, handler: Callable[[int, FrameType | None], None]) -> None:
+        self._previous = handle(handler) | self._previous  # the oldest ones are given back
+
     def _give_back(self) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
+        give_back(self._previous)
         self._previous = {}

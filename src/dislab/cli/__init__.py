@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from dislab.errors import (
     lacks_memory,
     suggestion,
 )
+from dislab.signals import interrupting
 
 COMMANDS: Final = {
     "fit": "train a model, then score it on the test split",
@@ -43,14 +45,17 @@ A first run:  dislab fit --config configs/factorvae.yaml --config configs/quick.
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Exit status: 0 for success, 1 for failed training, 2 for a mistake, 130 for Ctrl-C.
+    """Exit status: 0 for success, 1 for failed training, 2 for a mistake, 130 for an interrupt.
+
+    Ctrl-C, SIGTERM and SIGHUP interrupt.
 
     Args:
         args: The command line without the program's name; None takes the process's own.
     """
     command, *rest = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
-        return _dispatch(command, rest)
+        with interrupting():
+            return _dispatch(command, rest)
     except InputError as error:
         print(f"dislab: error: {_memory(error) if lacks_memory(error) else error}", file=sys.stderr)
         return 2
@@ -78,8 +83,12 @@ def main(args: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    except KeyboardInterrupt:  # before or after training, which has a way of its own to stop
-        print("dislab: interrupted", file=sys.stderr)
+    except (KeyboardInterrupt, SystemExit) as ended:  # training has a way of its own to stop
+        if isinstance(ended, SystemExit) and ended.code != 1:
+            raise  # 1 is how Lightning leaves after an interrupt
+        if os.environ.get("LOCAL_RANK", "0") == "0":  # the first of the processes of a run
+            again = shlex.join(["dislab", command, *rest])
+            print(f"dislab: interrupted; files are whole. Run again: {again}", file=sys.stderr)
         return 130
 
 

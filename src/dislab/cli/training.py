@@ -80,7 +80,7 @@ _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 _RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 
 _INTERRUPTED: Final = 130
-"""Exit status after Ctrl-C or SIGTERM."""
+"""Exit status after Ctrl-C, SIGTERM or SIGHUP."""
 
 _NOT_THE_USERS: Final = (
     "Experiment logs directory .* exists and is not empty",  # the run folder, which is new
@@ -310,7 +310,8 @@ class TrainingCLI(LightningCLI):
         """Trains; an interrupted run says how to go on with it."""
         try:
             self.trainer.fit(**arguments)
-        except SystemExit:  # how Lightning leaves after an interrupt
+            self._finish()
+        except (SystemExit, KeyboardInterrupt):  # Lightning turns the one into the other
             path = last_checkpoint(self.trainer)
             kept = path is not None and path.is_file()
             how = f"Go on with: dislab fit --resume {self._run_folder.path}"
@@ -325,6 +326,9 @@ class TrainingCLI(LightningCLI):
                 f"last checkpoint, if there is one, with: dislab fit --resume "
                 f"{self._run_folder.path}"
             ) from error
+
+    def _finish(self) -> None:
+        """Writes what a whole run keeps besides the checkpoints of its steps."""
         if self._is_rehearsal():
             return
         if not self._run_folder.has_trained:
@@ -340,10 +344,19 @@ class TrainingCLI(LightningCLI):
         """Scores the trained model on the test split and says where the results are."""
         if self._is_rehearsal():
             return
-        score = self.trainer.test
-        if not len(self.datamodule.indices("test")):  # a data module may go without
-            score = self.trainer.validate
-        score(self.model, datamodule=self.datamodule, weights_only=True)
+        # a data module may go without test split
+        score = self.trainer.test if len(self.datamodule.indices("test")) else self.trainer.validate
+        callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
+        try:
+            if any(isinstance(one, StopOnSignal) and one.received for one in callbacks):
+                raise KeyboardInterrupt
+            score(self.model, datamodule=self.datamodule, weights_only=True)
+        except (SystemExit, KeyboardInterrupt):  # Lightning turns the one into the other
+            rank_zero_info(
+                "Stopped. Training is finished and saved; score it with: "
+                f"dislab {score.__name__} --run {self._run_folder.path}"
+            )
+            sys.exit(_INTERRUPTED)
         rank_zero_info(f"The run is in {self._run_folder.path}")
 
     def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
@@ -419,6 +432,11 @@ def run(command: str, args: Sequence[str]) -> int:
     except MisconfigurationException as error:
         raise InputError(_one_line(error)) from error
     except Exception as error:
+        if isinstance(error, RuntimeError) and lost_another(error):
+            raise TrainingError(
+                f"process {dist.get_rank()} of {dist.get_world_size()} stopped, because another "
+                "one ended; what that one said, if it could, is further up"
+            ) from error
         if _restores_a_checkpoint(error):
             raise InputError(
                 f"the checkpoint does not fit the model and the trainer: {_one_line(error)}"

@@ -1,0 +1,202 @@
+"""Real processes that are asked to end while they score, or whose terminal is closed."""
+
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[2]
+HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
+CONFIG = """
+name: long
+seed_everything: 5
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
+    regularizers: {kl: {class_path: KL}}
+data:
+  class_path: SingleData
+  init_args:
+    dataset: DSprites
+    batch_size: 8
+    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
+    validation: 0.05
+    test: 0.1
+trainer: {max_steps: 4, log_every_n_steps: 1, accelerator: cpu, devices: 1}
+evaluate: {metrics: {mig: {class_path: MIG}}, points: 300}
+traversals: {images: 1, steps: 3, points: 50}
+"""
+FOR_EVER = "--evaluate.untrained=1000000"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+RUN = "runs/long/version_0"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "long.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+def start(folder: Path, *args: str, **settings: object) -> subprocess.Popen[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment.pop("DISLAB_RUN_FOLDER", None)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | settings
+    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+        [sys.executable, "-m", "dislab", *args], cwd=folder, env=environment, text=True, **streams
+    )
+
+
+def wait_until(done: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    limit = time.monotonic() + 120
+    while not done():
+        assert process.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Every file of a run but its events and locks."""
+    return {
+        path: path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "tfevents" not in path.name and path.suffix != ".lock"
+    }
+
+
+def scoring(folder: Path) -> bool:
+    """Whether the losses of the test split are there, after which the scores are taken."""
+    curves = folder / RUN / "metrics.csv"
+    return curves.is_file() and "test/loss" in curves.read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("order", "processes"), [*((order, 1) for order in SIGNALS), (signal.SIGTERM, 2)]
+)
+def test_scoring_after_training_ends_and_leaves_a_whole_run(
+    order: signal.Signals, processes: int, folder: Path
+) -> None:
+    several = [f"--trainer.devices={processes}", "--trainer.strategy=ddp"] if processes > 1 else []
+    process = start(folder, "fit", "--config=long.yaml", FOR_EVER, *several)
+    wait_until(lambda: scoring(folder), process)
+    time.sleep(0.5)
+    process.send_signal(order)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert "Traceback" not in output
+    last = f"Stopped. Training is finished and saved; score it with: dislab test --run {RUN}"
+    assert last in output.splitlines()
+    assert not (folder / RUN / "scores.json").exists()
+    assert not list((folder / RUN).rglob("*.tmp"))
+    stored = torch.load(folder / RUN / "checkpoints/last.ckpt", weights_only=True)
+    assert stored["global_step"] == 4
+    done = start(folder, "test", "--run", RUN, "--evaluate.untrained=0")
+    output, _ = done.communicate(timeout=120)
+    assert done.returncode == 0, output
+    assert (folder / RUN / "scores.json").is_file()
+
+
+@pytest.mark.slow
+def test_scoring_by_a_command_of_its_own_ends_and_says_what_to_run(folder: Path) -> None:
+    done = start(folder, "fit", "--config=long.yaml")
+    output, _ = done.communicate(timeout=120)
+    assert done.returncode == 0, output
+    generator = np.random.default_rng(0)
+    codes, factors = generator.normal(size=(2000, 3)), generator.integers(3, size=(2000, 2))
+    np.savez(folder / "codes.npz", codes=codes, factors=factors)
+    several = ["--trainer.devices=2", "--trainer.strategy=ddp"]
+    commands = [
+        ["test", f"--run={RUN}", FOR_EVER],
+        ["validate", f"--run={RUN}", FOR_EVER, *several],
+        ["score", "codes.npz", "--bootstrap", "10000000", "--json", "out.json"],
+        ["transfer", RUN, "--scenarios", HEARTS, "--predictors", "MLP", "--labels", "600"],
+    ]
+    before = contents(folder)
+    for number, command in enumerate(commands):
+        process = start(folder, *command)
+        time.sleep(10)  # whenever it comes, the outcome is the same
+        process.send_signal(SIGNALS[number % len(SIGNALS)])
+        output, _ = process.communicate(timeout=60)
+        # an interrupt in an import ends Python by SIGINT itself, which a shell shows as 130 as well
+        assert process.returncode in (130, -signal.SIGINT), output
+        assert "Traceback" not in output
+        again = f"dislab: interrupted; files are whole. Run again: dislab {' '.join(command)}"
+        assert again in output.splitlines()
+        assert contents(folder) == before
+
+
+def in_terminal(folder: Path, *args: str) -> tuple[subprocess.Popen[str], int]:
+    """Starts a command as the leader of a terminal, and returns the other end of that."""
+    ours, theirs = pty.openpty()
+
+    def lead() -> None:
+        os.setsid()
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+
+    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    process = start(folder, *args, preexec_fn=lead, **streams)
+    os.close(theirs)
+    return process, ours
+
+
+@pytest.mark.slow
+def test_a_closed_terminal_ends_training_between_two_steps(folder: Path) -> None:
+    process, terminal = in_terminal(
+        folder,
+        *("fit", "--config=long.yaml", "--trainer.max_steps=1000000"),
+        "--checkpoint.every_n_train_steps=50",
+    )
+    last = folder / RUN / "checkpoints/last.ckpt"
+    os.set_blocking(terminal, False)
+
+    def saved() -> bool:
+        try:
+            while os.read(terminal, 65536):  # what nobody reads would stop the process
+                pass
+        except BlockingIOError:
+            pass
+        return last.is_file()
+
+    wait_until(saved, process)
+    os.close(terminal)
+    assert process.wait(timeout=60) == 130
+    steps = torch.load(last, weights_only=True)["global_step"]
+    assert steps >= 50
+    resumed = start(
+        folder, "fit", f"--resume={RUN}", f"--trainer.max_steps={steps + 5}", "--evaluate.points=50"
+    )
+    output, _ = resumed.communicate(timeout=120)
+    assert resumed.returncode == 0, output
+    assert torch.load(last, weights_only=True)["global_step"] == steps + 5
+
+
+@pytest.mark.slow
+def test_a_run_under_nohup_goes_on(folder: Path) -> None:
+    def ignore() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    process = start(
+        folder,
+        *("fit", "--config=long.yaml", "--trainer.max_steps=300"),
+        "--checkpoint.every_n_train_steps=20",
+        preexec_fn=ignore,
+    )
+    last = folder / RUN / "checkpoints/last.ckpt"
+    wait_until(last.is_file, process)
+    process.send_signal(signal.SIGHUP)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert torch.load(last, weights_only=True)["global_step"] == 300
