@@ -313,7 +313,8 @@ def test_intervals_that_do_not_fit_the_data_end_with_one_line(
     intervals = ["--trainer.val_check_interval=9", "--trainer.check_val_every_n_epoch=1"]
     assert dislab("fit", "--config=small.yaml", *intervals, "--data.steps_per_epoch=3") == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("dislab: error: `val_check_interval` (9) must be less than or equal")
+    assert error.startswith("dislab: error: trainer.val_check_interval is 9, and an epoch has 3")
+    assert not Path("runs").exists()
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ from dislab.cli.messages import explain, warnings_in_one_line
 from dislab.cli.names import check_names, confine_names
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
+from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
 from dislab.errors import InputError, TrainingError, cannot_write
 from dislab.functional.precision import check_precision
 from dislab.runs import (
@@ -204,6 +205,7 @@ class TrainingCLI(LightningCLI):
         """Settles what depends on the command, on other settings or on the machine."""
         config = self.config[self.subcommand]
         check_names(config)
+        check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
         self._check_against_checkpoint(flat(config["model"]))
         if config["weights_only"] is None:
             config["weights_only"] = True
@@ -245,6 +247,7 @@ class TrainingCLI(LightningCLI):
             check_optimizer(cast("Objective", self.model))
         settings = config["trainer"]
         check_precision(settings.get("precision"))
+        check_epoch(settings.as_dict(), self.datamodule)
         if settings.get("enable_progress_bar") is None:
             kwargs["enable_progress_bar"] = sys.stdout.isatty()
         given = _several(settings.get("plugins"))
@@ -253,6 +256,8 @@ class TrainingCLI(LightningCLI):
         if settings.get("fast_dev_run"):
             return super().instantiate_trainer(**kwargs)
         trainer = super().instantiate_trainer(**kwargs | {"logger": False})
+        if monitor := self.config[self.subcommand]["checkpoint"]["monitor"]:
+            trainer.callbacks.insert(0, KnownMonitor(monitor))  # type: ignore[attr-defined]
         self._keep_run(trainer, config)
         return trainer
 

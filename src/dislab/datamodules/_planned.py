@@ -104,6 +104,11 @@ class PlannedData(DataModule):
         """Channels, height and width of the images, as a network receives them."""
         return self._gathering.shape
 
+    @property
+    def epoch_steps(self) -> int:
+        """Number of the batches that count as an epoch of training."""
+        return self.steps_per_epoch or self.train_size // self.batch_size
+
     def indices(self, split: Split) -> Indices:
         """State numbers of a split, ascending.
 
@@ -148,7 +153,6 @@ class PlannedData(DataModule):
 
     def train_dataloader(self) -> TrainLoader:
         """Random batches of the training split."""
-        steps = self.steps_per_epoch or self.train_size // self.batch_size
         plan = TrainPlan(
             self._plan_of("train"),
             self.batch_size,
@@ -158,7 +162,7 @@ class PlannedData(DataModule):
             self.factors,
         )
         return TrainLoader(
-            self._source(plan), self._progress, steps, self.num_workers, self._unfinished
+            self._source(plan), self._progress, self.epoch_steps, self.num_workers, self._unfinished
         )
 
     def val_dataloader(self) -> EvalLoader:

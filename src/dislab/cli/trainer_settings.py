@@ -1,0 +1,252 @@
+"""Checks of the settings of the trainer and of its checkpoints, before a run folder is made."""
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, final
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.accelerators import AcceleratorRegistry
+
+from dislab.base import DataModule
+from dislab.errors import InputError, suggestion
+from dislab.runs import last_checkpoint
+
+_LARGEST: Final = 2**31 - 1
+"""The largest count; larger ones are typing errors, and some end in an overflow."""
+
+_MOST_DEVICES: Final = 4096
+"""More processes than this are a typing error; merely counting them can fill the memory."""
+
+_LEAST: Final = {
+    "num_nodes": 1,
+    "max_epochs": -1,
+    "min_epochs": 0,
+    "max_steps": -1,
+    "min_steps": 0,
+    "check_val_every_n_epoch": 1,
+    "num_sanity_val_steps": -1,
+    "log_every_n_steps": 0,
+    "accumulate_grad_batches": 1,
+    "reload_dataloaders_every_n_epochs": 0,
+    "fast_dev_run": 0,
+}
+"""The smallest value of each count of the trainer."""
+
+_LEAST_OF_CHECKPOINTS: Final = {"save_top_k": -1, "every_n_train_steps": 0, "every_n_epochs": 0}
+
+_SHARES: Final = (
+    "limit_train_batches",
+    "limit_val_batches",
+    "limit_test_batches",
+    "limit_predict_batches",
+    "overfit_batches",
+    "val_check_interval",
+)
+"""Settings that count batches as whole numbers, and are shares from 0 to 1 as fractions."""
+
+_STAGES: Final = ("train/", "validation/")
+
+
+def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> None:
+    """Refuses settings that Lightning would fail on, hang on, or silently pass over.
+
+    Args:
+        trainer: The settings of the trainer, by name.
+        checkpoint: The settings of `ModelCheckpoint`, by name.
+
+    Raises:
+        InputError: A setting is out of range or cannot work on this machine; the message names it.
+    """
+    for section, settings, least in (
+        ("trainer", trainer, _LEAST),
+        ("checkpoint", checkpoint, _LEAST_OF_CHECKPOINTS),
+    ):
+        for name, smallest in least.items():
+            _check_count(f"{section}.{name}", settings.get(name), smallest)
+    for name in _SHARES:
+        _check_share(name, trainer.get(name))
+    clip = trainer.get("gradient_clip_val")
+    if clip is not None and not 0 <= clip < math.inf:
+        raise InputError(
+            f"trainer.gradient_clip_val is {clip}; it must be a finite number of at least 0, and "
+            "null or 0 clips nothing"
+        )
+    _check_machine(trainer)
+    _check_folder("trainer.default_root_dir", trainer.get("default_root_dir"))
+    _check_folder("checkpoint.dirpath", checkpoint.get("dirpath"))
+    _check_monitor(checkpoint.get("monitor"))
+
+
+def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:
+    """Refuses a validation interval that no epoch reaches.
+
+    Args:
+        trainer: The settings of the trainer, by name.
+        data: Where the batches come from; one that does not know its `epoch_steps` passes.
+
+    Raises:
+        InputError: The interval is longer than an epoch, and counted within it.
+    """
+    steps: int | None = getattr(data, "epoch_steps", None)
+    every = trainer.get("val_check_interval")
+    if steps is None or type(every) is not int or trainer.get("check_val_every_n_epoch") is None:
+        return
+    for name in ("limit_train_batches", "overfit_batches"):
+        if limit := trainer.get(name):
+            steps = min(steps, limit) if isinstance(limit, int) else int(steps * limit)
+    if every > steps and trainer.get("limit_val_batches") != 0 and not trainer.get("fast_dev_run"):
+        raise InputError(
+            f"trainer.val_check_interval is {every}, and an epoch has {steps} batches; choose at "
+            "most as many, or count across epochs with check_val_every_n_epoch: null"
+        )
+
+
+@final
+class KnownMonitor(pl.Callback):
+    """Ends training with a message where nothing of the name that checkpoints go by is logged.
+
+    The terms of a loss are known once some batch was evaluated: before the first step where
+    Lightning tries the validation out, else after the first validation. The state that was reached
+    is saved.
+
+    Args:
+        name: The setting `checkpoint.monitor`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def on_sanity_check_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Looks at the names that the rehearsal of the validation has logged."""
+        self._check(trainer)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Looks at the names that the validation has logged."""
+        if not trainer.sanity_checking:
+            self._check(trainer)
+
+    def _check(self, trainer: pl.Trainer) -> None:
+        logged = {
+            name.removeprefix(stage)
+            for name in trainer.callback_metrics
+            for stage in _STAGES
+            if name.startswith(stage)
+        }
+        names = sorted(stage + term for stage in _STAGES for term in logged)
+        if not names or self.name in (*names, *trainer.callback_metrics):
+            return
+        if trainer.global_step and (path := last_checkpoint(trainer)) is not None:
+            trainer.save_checkpoint(path, weights_only=False)
+        raise InputError(
+            f"checkpoint.monitor is {self.name!r}, which nothing logs"
+            f"{suggestion(self.name, names)}; choose one of {', '.join(names)}"
+        )
+
+
+def _check_count(name: str, value: object, smallest: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return
+    if not smallest <= value <= _LARGEST:
+        raise InputError(
+            f"{name} is {value}; it must be a whole number from {smallest} to {_LARGEST}"
+        )
+
+
+def _check_share(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    smallest = 1 if name == "val_check_interval" else 0
+    if isinstance(value, int):
+        _check_count(f"trainer.{name}", value, smallest)
+    elif not (value > 0 if smallest else value >= 0) or not value <= 1:
+        raise InputError(
+            f"trainer.{name} is {value}; it must be a share {'above' if smallest else 'from'} 0 up "
+            "to 1.0, or a whole number of batches"
+        )
+
+
+def _check_machine(trainer: Mapping[str, Any]) -> None:
+    """Whether the accelerator is there, with as many devices."""
+    kind, devices = trainer.get("accelerator", "auto"), trainer.get("devices", "auto")
+    if isinstance(kind, str):
+        names = ["auto", "gpu", *AcceleratorRegistry.available_accelerators()]
+        if kind.lower() not in names:
+            raise InputError(
+                f"trainer.accelerator is {kind!r}{suggestion(kind, names)}; choose one of "
+                f"{', '.join(names)}"
+            )
+        if kind.lower() not in ("auto", "gpu") and not _is_there(kind.lower()):
+            raise InputError(
+                f"trainer.accelerator is {kind!r}, and this machine has none that can be used; "
+                "choose auto, which takes the best that is there"
+            )
+    for number in _numbers(devices):
+        if not -1 <= number <= _MOST_DEVICES:
+            raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
+    if str(devices).strip() == "0":  # how many, unlike the list [0] or "0,"
+        raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
+    on_cpu = kind == "cpu" or (kind == "auto" and not torch.cuda.is_available())
+    if on_cpu and _numbers(devices)[:1] == [-1] and not torch.backends.mps.is_available():
+        raise InputError(
+            f"trainer.devices is {devices!r}, all of them, which a CPU has no number of; choose "
+            "how many processes share it"
+        )
+
+
+_ALLOWED_DEVICES: Final = (
+    "it must be auto, how many (from 1, or -1 for all), or a list of the devices' numbers"
+)
+
+
+def _is_there(accelerator: str) -> bool:
+    try:
+        return bool(AcceleratorRegistry.get(accelerator).is_available())
+    except ModuleNotFoundError:  # the library that reaches it
+        return False
+
+
+def _numbers(devices: object) -> list[int]:
+    """The numbers in the setting `devices`."""
+    if devices == "auto":
+        return []
+    parts: Any = devices
+    if isinstance(devices, str):  # "0," is a list
+        parts = [part for part in devices.split(",") if part.strip()]
+    try:
+        found = [int(part) for part in (parts if isinstance(parts, list) else [parts])]
+    except (TypeError, ValueError):
+        found = []
+    if not found or isinstance(devices, bool):
+        raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
+    return found
+
+
+def _check_folder(name: str, value: object) -> None:
+    """Whether a folder can be made and written to, without making it."""
+    if value is None or "://" in str(value):
+        return
+    path = Path(str(value)).expanduser().absolute()
+    try:
+        there = next(folder for folder in (path, *path.parents) if folder.exists())
+        usable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    except (OSError, ValueError):  # no permission to look, too long a name, or a null character
+        there, usable = path, False
+    if not usable or "proc" in there.parts[1:2]:
+        raise InputError(
+            f"{name} is {str(value)!r}, and no files can be written there; choose a folder that "
+            "you may write to, or leave it out for the run folder"
+        )
+
+
+def _check_monitor(name: str | None) -> None:
+    if name is None or name in ("epoch", "step") or name.startswith(_STAGES):
+        return
+    known = [stage + term for stage in _STAGES for term in ("loss", "reconstruction", "objective")]
+    raise InputError(
+        f"checkpoint.monitor is {name!r}{suggestion(name, known)}; checkpoints go by what training "
+        "and its validation log, under names such as train/loss and validation/loss; scores are "
+        "taken later"
+    )
