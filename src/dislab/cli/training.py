@@ -319,7 +319,7 @@ class TrainingCLI(LightningCLI):
         except (SystemExit, KeyboardInterrupt):  # Lightning turns the one into the other
             path = last_checkpoint(self.trainer)
             kept = path is not None and path.is_file()
-            how = f"Go on with: dislab fit --resume {self._run_folder.path}"
+            how = f"Go on with: dislab fit --resume {self._run()}"
             rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
         except RuntimeError as error:
@@ -328,9 +328,12 @@ class TrainingCLI(LightningCLI):
             raise TrainingError(
                 f"process {self.trainer.global_rank} of {self.trainer.world_size} stopped, because "
                 "another one ended; what that one said, if it could, is further up. Go on from the "
-                f"last checkpoint, if there is one, with: dislab fit --resume "
-                f"{self._run_folder.path}"
+                f"last checkpoint, if there is one, with: dislab fit --resume {self._run()}"
             ) from error
+
+    def _run(self) -> str:
+        """The run folder as messages name it; a rehearsal has none."""
+        return "RUN" if self._is_rehearsal() else str(self._run_folder.path)
 
     def _finish(self) -> None:
         """Writes what a whole run keeps besides the checkpoints of its steps."""
