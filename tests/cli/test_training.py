@@ -271,7 +271,7 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
             "model.regularizers.tc.gamma: expected a number, got 'many'",
         ),
         (["--model.regularizers.tc.gamma=-1"], "gamma is -1.0; it must be a finite number"),
-        (["--model.latent_dim=0"], "latent_dim is 0; it must be a finite number of at least 1"),
+        (["--model.latent_dim=0"], "latent_dim is 0; it must be a whole number of at least 1"),
         (["--model.latent_dim=1"], "one latent has no total correlation"),
         (["--data.dataset=DSprite"], "data.dataset: there is no DSprite (did you mean DSprites?)"),
         (["--data.batch_size=100000"], "batch_size"),

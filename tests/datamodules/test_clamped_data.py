@@ -98,8 +98,12 @@ def test_correlation_weighs_a_run(tiny: Dataset) -> None:
         (GROUPS, {}, "ratios are given for nothing, and the groups are where, what"),
         (GROUPS, {"where": 1.0}, "give one for each group"),
         (GROUPS, {"where": 1.0, "what": 1.0, "who": 1.0}, "ratios are given for where, what, who"),
-        (GROUPS, {"where": -1.0, "what": 1.0}, "ratio of group where must be at least 0, not -1"),
-        (GROUPS, {"where": float("nan"), "what": 1.0}, "at least 0, not nan"),
+        (
+            GROUPS,
+            {"where": -1.0, "what": 1.0},
+            "ratios.where is -1.0; it must be a finite",
+        ),
+        (GROUPS, {"where": float("nan"), "what": 1.0}, "a mapping of names to a finite number"),
         (GROUPS, {"where": 0.0, "what": 0.0}, "all ratios are 0"),
     ],
 )

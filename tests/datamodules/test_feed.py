@@ -207,7 +207,7 @@ def test_transforms_by_hand() -> None:
 
 
 def test_transforms_that_cannot_be(tiny: Dataset) -> None:
-    with pytest.raises(InputError, match="resize must be at least 1 pixel, not 0"):
+    with pytest.raises(InputError, match="resize is 0; it must be a whole number of at least 1"):
         SingleData(tiny, resize=0)
     with pytest.raises(InputError, match="1 or 3 channels, and these have 2"):
         transformed_shape((2, 8, 8), None, "grey")
@@ -246,7 +246,7 @@ def test_correlated_draws_follow_the_density(tiny: Dataset) -> None:
         ({"factors": ["place", "angle"]}, "has factors and a strength, not"),
         (
             {"factors": ["place", "angle"], "strength": float("nan")},
-            "at least 1e-06, not nan",
+            "correlation is .* it must be a mapping with factors, strength",
         ),
     ],
 )

@@ -193,10 +193,10 @@ def test_loaded_state_continues_the_draws(num_workers: int, tiny: Dataset) -> No
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
-        ({"eval_batch_size": -1}, "eval_batch_size must be at least 1, not -1"),
-        ({"steps_per_epoch": 0}, "steps_per_epoch must be at least 1, not 0"),
-        ({"num_workers": -1}, "num_workers must be at least 0, not -1"),
+        ({"batch_size": 0}, "batch_size is 0; it must be a whole number of at least 1"),
+        ({"eval_batch_size": -1}, "eval_batch_size is -1; it must be a whole number of at least 1"),
+        ({"steps_per_epoch": 0}, "steps_per_epoch is 0; it must be a whole number of at least 1"),
+        ({"num_workers": -1}, "num_workers is -1; it must be a whole number of at least 0"),
         ({"validation": -0.1}, "validation -0.1 and test 0.05 are fractions"),
         ({"validation": 0.5, "test": 0.5}, "leave some for training"),
         ({"batch_size": 300}, r"batch_size 300 is larger than the training split of 2\d\d states"),

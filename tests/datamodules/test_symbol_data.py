@@ -138,14 +138,14 @@ def test_parts(parts: int, first: str, tiny: Dataset) -> None:
             {"attributes": {"place": {"a": {"max": 5}, "b": 5}}},
             "attributes of factor place overlap",
         ),
-        ({"parts": 0}, "at least 1 part, not 0"),
+        ({"parts": 0}, "parts is 0; it must be a whole number of at least 1"),
         ({"specified": []}, "from 1 to 3, each once"),
         ({"specified": [0, 1]}, "from 1 to 3"),
         ({"specified": [4]}, "from 1 to 3"),
         ({"held_out": [["shape=dot"]]}, "no combination"),
         ({"held_out": [["shape=dot", "shape=bar"]]}, "no combination"),
         ({"held_out": [["shape=dit", "place=low"]]}, r"no attribute 'shape=dit' \(did you mean"),
-        ({"examples_per_concept": 0}, "at least 1, not 0"),
+        ({"examples_per_concept": 0}, "examples_per_concept is 0; it must be a whole number"),
         (
             {
                 "examples_per_concept": 1,

@@ -124,7 +124,7 @@ def test_what_a_linear_classifier_extracts(graded: Any) -> None:
 
 @pytest.mark.parametrize("kind", [MIGSup, JEMMIG, DCIMIG, MeanPairwiseMI, Modularity, InfoMEC])
 def test_bins_below_two_are_refused(kind: Any, graded: Any) -> None:
-    with pytest.raises(InputError, match="bins is 1; it must be a finite number of at least 2"):
+    with pytest.raises(InputError, match="bins is 1; it must be a whole number of at least 2"):
         kind(graded.space, bins=1)
 
 

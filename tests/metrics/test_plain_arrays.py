@@ -54,11 +54,11 @@ for kind, setting in (
         print(error)
 """
     assert run(script).splitlines() == [
-        "there is no learner 'svm' for DCI; give one of hgbt, gbt, rf, lasso, lassocv",
-        "there is no correlation 'svm' for MCC; give pearson or spearman",
-        "there is no predictor 'svm' for SAP; give r2 or svc",
-        "there is no classifier 'svm' for DownstreamAccuracy; give logistic or hgbt",
-        "there is no estimator 'svm' for InfoMEC; give knn or bins",
+        "DCI.learner is 'svm'; choose one of hgbt, gbt, rf, lasso, lassocv",
+        "MCC.correlation is 'svm'; choose one of pearson, spearman",
+        "SAP.predictor is 'svm' (did you mean svc?); choose one of r2, svc",
+        "DownstreamAccuracy.classifier is 'svm'; choose one of logistic, hgbt",
+        "InfoMEC.estimator is 'svm'; choose one of knn, bins",
     ]
 
 

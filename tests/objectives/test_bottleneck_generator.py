@@ -71,7 +71,7 @@ def test_the_run_starts_below_its_first_capacity() -> None:
     [
         ({"gamma": -1.0}, "gamma is -1.0"),
         ({"start": -0.5}, "start is -0.5"),
-        ({"capacity": 0.25}, "capacity is 0.25; it must be a finite number of at least 0.5"),
+        ({"capacity": 0.25}, "capacity is 0.25; it must be at least start, which is 0.5"),
         ({"steps": -1}, "steps is -1"),
     ],
 )

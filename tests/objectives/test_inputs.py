@@ -207,9 +207,9 @@ def test_numbers_of_images_and_steps(method: Any) -> None:
     model = method(*GAME)
     assert model.generate(0, DRAW).shape == (0, *SHAPE)
     for one in (model, BottleneckGenerator(*FACTORS)):
-        with pytest.raises(InputError, match="count is -1; it must be a finite number of at least"):
+        with pytest.raises(InputError, match="count is -1; it must be a whole number of at least"):
             one.generate(-1, DRAW)
-    with pytest.raises(InputError, match="steps is 0; it must be a finite number of at least 1"):
+    with pytest.raises(InputError, match="steps is 0; it must be a whole number of at least 1"):
         model.code_values(0)
 
 

@@ -140,7 +140,7 @@ def test_it_refuses_what_has_no_meaning() -> None:
         TotalCorrelation(1, 100)
     with pytest.raises(InputError, match="gamma is -3"):
         TotalCorrelation(4, 100, gamma=-3.0)
-    with pytest.raises(InputError, match="betas has nan"):
+    with pytest.raises(InputError, match=r"betas is \(0.5, nan\)"):
         TotalCorrelation(4, 100, betas=(0.5, float("nan")))
 
 

@@ -224,7 +224,7 @@ def test_bad_arrays_and_settings_are_a_message(images: Any, means: Any) -> None:
         ((broken, factors, space), {}, "1 of 2400 codes hold NaN or infinity"),
         ((codes, factors + 1, space), {}, "value numbers of factor hue run from 0 to 3"),
         ((codes, factors[:, :1], flat), {}, "these images have none; give the data set a table"),
-        (tuple(images), {"labels": 1}, "labels is 1; it must be a finite number of at least 2"),
+        (tuple(images), {"labels": 1}, "labels is 1; it must be a whole number of at least 2"),
         (tuple(images), {"tested": 0}, "tested is 0"),
         (tuple(images), {"predictors": "Rigde"}, "there is no 'Rigde' among the predictors"),
         (tuple(images), {"predictors": []}, "no predictor was chosen"),

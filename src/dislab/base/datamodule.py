@@ -12,6 +12,7 @@ from dislab.base.dataset import Dataset
 from dislab.base.parts import ImageShape
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices, Selection
+from dislab.functional.settings import checks_settings
 
 Split = Literal["train", "validation", "test", "all"]
 """A part of the selected states; `all` is the union of the other three."""
@@ -143,6 +144,11 @@ class DataModule(pl.LightningDataModule, ABC):
     dataset: Dataset
     hold_out: Selection | None = None
     """The states of the test split, as conditions on factors; None where they are a random part."""
+
+    def __init_subclass__(cls) -> None:
+        """Lets every constructor refuse settings of the wrong kind."""
+        super().__init_subclass__()
+        checks_settings(cls)
 
     @property
     def image_shape(self) -> ImageShape:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dislab.base.parts import ImageShape
 from dislab.factors import FactorSpace, Indices
+from dislab.functional.settings import checks_settings
 
 
 class Dataset(ABC):
@@ -31,6 +32,11 @@ class Dataset(ABC):
     """Images and factors in one line, for lists that construct nothing."""
     cache: ClassVar[str] = ""
     """Name of the folder or file in the cache folder; empty where nothing is kept."""
+
+    def __init_subclass__(cls) -> None:
+        """Lets every constructor refuse settings of the wrong kind."""
+        super().__init_subclass__()
+        checks_settings(cls)
 
     @property
     @abstractmethod

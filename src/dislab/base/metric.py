@@ -11,6 +11,7 @@ from dislab.errors import InputError, explained
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank, checked
 from dislab.functional.code_checks import check_images
+from dislab.functional.settings import checks_settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,6 +64,11 @@ class Metric(torchmetrics.Metric, ABC):
     """Distributions, besides torch and its own, whose version its numbers depend on."""
     codes: list[Tensor] | Tensor
     factors: list[Tensor] | Tensor
+
+    def __init_subclass__(cls) -> None:
+        """Lets every constructor refuse settings of the wrong kind."""
+        super().__init_subclass__()
+        checks_settings(cls)
 
     def __init__(self, space: FactorSpace) -> None:
         super().__init__(sync_on_compute=False)

@@ -35,6 +35,7 @@ from dislab.errors import InputError
 from dislab.functional.collectives import alone, own_rows, world
 from dislab.functional.draws import device_generator
 from dislab.functional.precision import check_precision
+from dislab.functional.settings import checks_settings
 
 Stage = Literal["train", "validation", "test"]
 
@@ -71,6 +72,11 @@ class Objective(pl.LightningModule, Representation):
     """The batches that the method learns from."""
     steps: Tensor
     draw_seed: Tensor
+
+    def __init_subclass__(cls) -> None:
+        """Lets every constructor refuse settings of the wrong kind."""
+        super().__init_subclass__()
+        checks_settings(cls)
 
     def __init__(
         self,

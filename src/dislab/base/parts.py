@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from dislab.functional.settings import checks_settings
+
 ImageShape = tuple[int, int, int]
 """Channels, height and width of an image."""
 
@@ -51,6 +53,11 @@ class Encoder(nn.Module, ABC):
     output_shape: tuple[int, ...] | None = None
     """Shape of one row of the output, which `make_encoder` notes; None if nobody did."""
 
+    def __init_subclass__(cls) -> None:
+        """Lets every constructor refuse settings of the wrong kind."""
+        super().__init_subclass__()
+        checks_settings(cls)
+
     @abstractmethod
     def forward(
         self, image: Float[Tensor, "batch channel height width"]
@@ -71,6 +78,11 @@ class Decoder(nn.Module, ABC):
     output_shape: tuple[int, ...] | None = None
     """Shape of one row of the output, which `make_decoder` notes; None if nobody did."""
 
+    def __init_subclass__(cls) -> None:
+        """Lets every constructor refuse settings of the wrong kind."""
+        super().__init_subclass__()
+        checks_settings(cls)
+
     @abstractmethod
     def forward(
         self, z: Float[Tensor, "batch latent"]
@@ -88,6 +100,11 @@ class Regularizer(nn.Module, ABC):
     A concrete class takes (number of latents, size of the training set) first. Calling it is pure
     in parameters, batch and draws: no logging, no `.item()`, no Python branch on tensor values.
     """
+
+    def __init_subclass__(cls) -> None:
+        """Lets every constructor refuse settings of the wrong kind."""
+        super().__init_subclass__()
+        checks_settings(cls)
 
     @abstractmethod
     def forward(

@@ -7,6 +7,8 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor
 
+from dislab.functional.settings import checks_settings
+
 
 class Predictor(ABC):
     """Learns every factor from codes, of one run or of several runs at once.
@@ -19,6 +21,11 @@ class Predictor(ABC):
 
     engines: ClassVar[tuple[str, ...]] = ()
     """Distributions, besides torch and its own, whose version its predictions depend on."""
+
+    def __init_subclass__(cls) -> None:
+        """Lets every constructor refuse settings of the wrong kind."""
+        super().__init_subclass__()
+        checks_settings(cls)
 
     @abstractmethod
     def fit(

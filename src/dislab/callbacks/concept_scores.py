@@ -14,9 +14,10 @@ from dislab.base import DataModule, Objective, Split, SymbolBatch
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
 from dislab.callbacks._trials import Trial, can_draw, trials
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.concepts import concept_accuracy, concept_diversity, read_attributes
 from dislab.functional.draws import device_generator, host_generator
+from dislab.functional.settings import checks_settings
 from dislab.functional.symbols import factor_of_each
 
 _NAMES: Final = ("accuracy", "diversity")
@@ -27,6 +28,7 @@ class _Described(NamedTuple):
     symbol: Tensor
 
 
+@checks_settings
 @final
 class ConceptScores(pl.Callback):
     """Accuracy and diversity of images drawn from descriptions, after `validate` and `test`.
@@ -60,7 +62,7 @@ class ConceptScores(pl.Callback):
     ) -> None:
         numbers = (("concepts", concepts), ("images", images), ("references", references))
         for name, value in numbers:
-            check_at_least(name, value, 1)
+            check_count(name, value, 1)
         self.concepts = concepts
         self.images = images
         self.references = references

@@ -15,8 +15,9 @@ from dislab.callbacks._scoring import inapplicable, score, spread, without_facto
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.draws import mix
+from dislab.functional.settings import checks_settings
 from dislab.metrics.evaluation import Bootstrap, Evaluation, built
 from dislab.metrics.score_table import score_table
 from dislab.metrics.sheet import sheet
@@ -25,6 +26,7 @@ CONFIDENCE: Final = 0.95
 """Share of the resampled scores that an interval holds."""
 
 
+@checks_settings
 @final
 class Evaluate(pl.Callback):
     """Scores the codes at the end of `validate` and `test`; training is left alone.
@@ -68,10 +70,10 @@ class Evaluate(pl.Callback):
         bootstrap: int = 0,
         sheet: bool = True,
     ) -> None:
-        check_at_least("points", points, 1)
-        check_at_least("batch_size", batch_size, 1)
-        check_at_least("untrained", untrained, 0)
-        check_at_least("bootstrap", bootstrap, 0)
+        check_count("points", points, 1)
+        check_count("batch_size", batch_size, 1)
+        check_count("untrained", untrained, 0, most=1000)
+        check_count("bootstrap", bootstrap, 0, most=1_000_000)
         self.metrics = metrics or {}
         self.points = points
         self.split: Split = split

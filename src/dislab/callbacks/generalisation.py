@@ -11,15 +11,17 @@ from torch import Tensor
 from dislab import runs
 from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.collectives import alone
 from dislab.functional.draws import device_generator
+from dislab.functional.settings import checks_settings
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "test")
 NAME: Final = "reconstruction"
 """The term of the loss that is compared: −log p(image | code) in nats per image."""
 
 
+@checks_settings
 @final
 class Generalisation(pl.Callback):
     """Compares the losses of training states with those of held-out ones, after `test`.
@@ -43,7 +45,7 @@ class Generalisation(pl.Callback):
     """
 
     def __init__(self, examples: int = 5_000, seed: int = 0) -> None:
-        check_at_least("examples", examples, 1)
+        check_count("examples", examples, 1)
         self.examples = examples
         self.seed = seed
         self._noted = False

@@ -6,9 +6,11 @@ import lightning.pytorch as pl
 
 from dislab.callbacks._inner_loop import InnerLoop
 from dislab.callbacks._trainer import objective_of
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
+from dislab.functional.settings import checks_settings
 
 
+@checks_settings
 @final
 class InnerSteps(pl.Callback):
     """Lets Lightning take part in every n-th optimiser step only, which costs less for small nets.
@@ -29,7 +31,7 @@ class InnerSteps(pl.Callback):
     """
 
     def __init__(self, steps: int = 1) -> None:
-        check_at_least("inner_steps.steps", steps, 1)
+        check_count("inner_steps.steps", steps, 1)
         self.steps = steps
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:

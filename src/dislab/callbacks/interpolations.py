@@ -12,9 +12,11 @@ from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._encoding import draw_states, images_of
 from dislab.callbacks._picture import Picture
 from dislab.callbacks._trainer import evaluating, lacks
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
+from dislab.functional.settings import checks_settings
 
 
+@checks_settings
 @final
 class Interpolations(Picture):
     """Draws the images decoded on a straight line from one image's code to another's.
@@ -41,8 +43,8 @@ class Interpolations(Picture):
     def __init__(
         self, pairs: int = 4, steps: int = 9, split: Split = "test", seed: int = 0
     ) -> None:
-        check_at_least("pairs", pairs, 1)
-        check_at_least("steps", steps, 2)
+        check_count("pairs", pairs, 1, most=100)
+        check_count("steps", steps, 2, most=100)
         self.pairs = pairs
         self.fractions = torch.linspace(0.0, 1.0, steps)
         self.split: Split = split

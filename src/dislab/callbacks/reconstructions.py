@@ -11,9 +11,11 @@ from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._encoding import draw_states, images_of
 from dislab.callbacks._picture import Picture
 from dislab.callbacks._trainer import evaluating, lacks
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
+from dislab.functional.settings import checks_settings
 
 
+@checks_settings
 @final
 class Reconstructions(Picture):
     """Draws some images above their reconstructions, as PNG and in TensorBoard.
@@ -37,7 +39,7 @@ class Reconstructions(Picture):
     name: ClassVar[str] = "reconstructions"
 
     def __init__(self, count: int = 8, split: Split = "test", seed: int = 0) -> None:
-        check_at_least("count", count, 1)
+        check_count("count", count, 1, most=100)
         self.count = count
         self.split: Split = split
         self.seed = seed

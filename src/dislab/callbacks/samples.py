@@ -12,10 +12,12 @@ from dislab.base import DataModule, Objective
 from dislab.callbacks._encoding import images_of
 from dislab.callbacks._picture import Picture
 from dislab.callbacks._trainer import evaluating, lacks
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.draws import device_generator
+from dislab.functional.settings import checks_settings
 
 
+@checks_settings
 @final
 class Samples(Picture):
     """Draws images decoded from latents that come from the prior, as PNG and in TensorBoard.
@@ -39,8 +41,8 @@ class Samples(Picture):
     name: ClassVar[str] = "samples"
 
     def __init__(self, rows: int = 4, columns: int = 8, seed: int = 0) -> None:
-        check_at_least("rows", rows, 1)
-        check_at_least("columns", columns, 1)
+        check_count("rows", rows, 1, most=100)
+        check_count("columns", columns, 1, most=100)
         self.rows = rows
         self.columns = columns
         self.seed = seed

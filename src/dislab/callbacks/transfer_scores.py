@@ -22,7 +22,8 @@ from dislab.callbacks._trainer import (
     run_folder,
 )
 from dislab.factors import Indices
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count, naming
+from dislab.functional.settings import checks_settings
 from dislab.transfer.choices import builders, made
 from dislab.transfer.plan import Plan, Sizes, check_sizes
 from dislab.transfer.scenario import Scenario
@@ -31,6 +32,7 @@ from dislab.transfer.transfer import Transfer
 from dislab.transfer.transfer_table import transfer_table
 
 
+@checks_settings
 @final
 class TransferScores(pl.Callback):
     """Scores how predictors of the codes carry over to shifted images, after `validate` and `test`.
@@ -75,9 +77,10 @@ class TransferScores(pl.Callback):
     ) -> None:
         self.sizes = Sizes(labels, tested, seed)
         check_sizes(self.sizes)
-        check_at_least("batch_size", batch_size, 1)
-        check_at_least("reconstructions", reconstructions, 0)
-        self.scenarios = load_scenarios(scenarios) if scenarios else []
+        check_count("batch_size", batch_size, 1)
+        check_count("reconstructions", reconstructions, 0, most=100)
+        with naming("scenarios"):
+            self.scenarios = load_scenarios(scenarios) if scenarios else []
         self.predictors = builders(predictors, seed) if scenarios else {}
         self.batch_size = batch_size
         self.reconstructions = reconstructions

@@ -17,9 +17,11 @@ from dislab.callbacks._latent_order import latent_order
 from dislab.callbacks._picture import Picture
 from dislab.callbacks._trainer import evaluating, lacks
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
+from dislab.functional.settings import checks_settings
 
 
+@checks_settings
 @final
 class Traversals(Picture):
     """Draws images decoded from codes in which one latent at a time is moved.
@@ -70,10 +72,11 @@ class Traversals(Picture):
         batch_size: int = 256,
         seed: int = 0,
     ) -> None:
-        for name, value in (("images", images), ("latents", latents), ("batch_size", batch_size)):
-            check_at_least(name, value, 1)
-        check_at_least("steps", steps, 2)
-        check_at_least("points", points, 1)
+        check_count("images", images, 1, most=100)
+        check_count("latents", latents, 1, most=1000)
+        check_count("batch_size", batch_size, 1)
+        check_count("steps", steps, 2, most=100)
+        check_count("points", points, 1)
         if not -np.inf < span[0] < span[1] < np.inf:
             raise InputError(
                 f"span is {tuple(span)}; it must rise from one finite number to another"

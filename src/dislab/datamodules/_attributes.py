@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from dislab.errors import InputError, suggestion
 from dislab.factors import Factor, FactorSpace, Indices, Selection
+from dislab.functional.checks import check_count
 
 _PARTS: Final = {1: ("any",), 2: ("low", "high"), 3: ("low", "middle", "high")}
 
@@ -31,8 +32,7 @@ class Attributes:
     def __init__(
         self, space: FactorSpace, given: Mapping[str, Selection | None] | None, parts: int
     ) -> None:
-        if parts < 1:
-            raise InputError(f"an ordinal factor is cut into at least 1 part, not {parts}")
+        check_count("parts", parts, 1)
         if given is None:
             given = dict.fromkeys(
                 factor.name for factor in space.factors if len(factor) > 1 and not factor.nuisance

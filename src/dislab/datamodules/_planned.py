@@ -27,6 +27,7 @@ from dislab.datamodules._splits import split_states
 from dislab.datamodules._transforms import Colour
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Correlation, Indices, Selection
+from dislab.functional.checks import check_count
 from dislab.functional.collectives import world
 from dislab.functional.draws import host_generator
 
@@ -311,14 +312,11 @@ class PlannedData(DataModule):
         return cast("Tensor", self.trainer.precision_plugin.convert_input(numbers))
 
     def _check(self) -> None:
-        counts = {"batch_size": self.batch_size, "eval_batch_size": self.eval_batch_size}
+        check_count("batch_size", self.batch_size, 1)
+        check_count("eval_batch_size", self.eval_batch_size, 1)
         if self.steps_per_epoch is not None:
-            counts["steps_per_epoch"] = self.steps_per_epoch
-        for name, count in counts.items():
-            if count < 1:
-                raise InputError(f"{name} must be at least 1, not {count}")
-        if self.num_workers < 0:
-            raise InputError(f"num_workers must be at least 0, not {self.num_workers}")
+            check_count("steps_per_epoch", self.steps_per_epoch, 1)
+        check_count("num_workers", self.num_workers, 0, most=1024)
         if min(self.validation, self.test) < 0 or self.validation + self.test >= 1:
             raise InputError(
                 f"validation {self.validation} and test {self.test} are fractions of the states; "

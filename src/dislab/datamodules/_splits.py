@@ -5,6 +5,7 @@ import numpy as np
 from dislab.base import Dataset, Split
 from dislab.errors import InputError
 from dislab.factors import Indices, Selection
+from dislab.functional.checks import naming
 from dislab.functional.draws import host_generator
 
 
@@ -34,14 +35,16 @@ def split_states(
             empty whose fraction is not 0.
     """
     space = dataset.factors
-    states = space.where(include or {})
+    with naming("include"):
+        states = space.where(include or {})
     canonical = dataset.canonical(states)
     lot = host_generator(seed).random(len(space))[canonical]
     if hold_out is None:
         tested = lot < test
         kept, bound = ~tested, test + validation
     else:
-        held = space.where(hold_out)
+        with naming("hold_out"):
+            held = space.where(hold_out)
         tested = np.isin(states, held)
         kept, bound = ~np.isin(canonical, dataset.canonical(held)), validation
     validated = kept & (lot < bound)

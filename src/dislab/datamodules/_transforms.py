@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from dislab.base import ImageShape
 from dislab.errors import InputError
-from dislab.functional.checks import check_choice
+from dislab.functional.checks import check_choice, check_count
 
 Colour = Literal["keep", "grey", "rgb"]
 
@@ -31,8 +31,8 @@ def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> 
     """
     check_choice("colour", colour, get_args(Colour))
     channels, height, width = shape
-    if resize is not None and resize < 1:
-        raise InputError(f"resize must be at least 1 pixel, not {resize}")
+    if resize is not None:
+        check_count("resize", resize, 1, most=4096)
     if colour != "keep" and channels not in (1, 3):
         raise InputError(
             f"colour {colour} needs images of 1 or 3 channels, and these have {channels}; set "

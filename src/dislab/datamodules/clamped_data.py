@@ -13,6 +13,7 @@ from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import Lottery, Runs, Weights, looks
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
+from dislab.functional.checks import check_at_least, naming
 
 
 @final
@@ -96,7 +97,10 @@ class ClampedData(PlannedData):
         )
         self.groups = groups
         self.ratios = ratios
-        self._check_groups()
+        if not groups:
+            raise InputError("groups is empty; name at least one group of factors")
+        with naming("groups"):
+            self._check_groups()
         self._shares = self._check_ratios()
 
     @property
@@ -153,8 +157,6 @@ class ClampedData(PlannedData):
 
     def _check_groups(self) -> None:
         seen: dict[str, str] = {}
-        if not self.groups:
-            raise InputError("groups is empty; name at least one group of factors")
         for group, names in self.groups.items():
             if not names:
                 raise InputError(f"group {group} has no factors; name some, or leave it out")
@@ -180,8 +182,7 @@ class ClampedData(PlannedData):
                 f"{', '.join(self.groups)}; give one for each group"
             )
         for name, ratio in self.ratios.items():
-            if not 0 <= ratio < float("inf"):
-                raise InputError(f"the ratio of group {name} must be at least 0, not {ratio}")
+            check_at_least(f"ratios.{name}", ratio, 0)
         shares = np.array([self.ratios[name] for name in self.groups], dtype=np.float64)
         if not shares.sum():
             raise InputError("all ratios are 0; at least one group must be active sometimes")

@@ -14,6 +14,7 @@ from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import Lottery, Runs, Weights, looks
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
+from dislab.functional.checks import naming
 
 
 @final
@@ -100,8 +101,9 @@ class CompositionData(PlannedData):
             if len(values[column]) > 1
         ]
         self.transfer = varying if transfer is None else transfer
-        for name in self.transfer:
-            self.factors.column(name)
+        with naming("transfer"):
+            for name in self.transfer:
+                self.factors.column(name)
         if (
             not self.transfer
             or len(set(self.transfer)) < len(self.transfer)

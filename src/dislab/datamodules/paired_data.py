@@ -14,7 +14,7 @@ from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import looks
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
-from dislab.functional.checks import check_choice
+from dislab.functional.checks import check_choice, naming
 from dislab.functional.draws import host_generator
 
 Scheme = Literal["changed", "shared", "uniform", "reference"]
@@ -170,7 +170,9 @@ class PairedData(PlannedData):
         ]
         names = [name for name, one in zip(self.factors.names, varying, strict=True) if one]
         for name in self.change or names:
-            if not varying[self.factors.column(name)]:
+            with naming("change"):
+                column = self.factors.column(name)
+            if not varying[column]:
                 why = "is a nuisance" if self.factors[name].nuisance else "has one value"
                 raise InputError(
                     f"factor {name} {why} among the training states and cannot change; "

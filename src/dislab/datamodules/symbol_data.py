@@ -14,6 +14,7 @@ from dislab.datamodules._plans import IndexPlan
 from dislab.datamodules._symbol_plans import ConceptPlan, DescriptionPlan, HeldOutPlan
 from dislab.errors import InputError
 from dislab.factors import Correlation, Selection
+from dislab.functional.checks import check_count, naming
 from dislab.functional.draws import host_generator
 
 _EXAMPLES: Final = 0x5CA
@@ -114,7 +115,8 @@ class SymbolData(PlannedData):
         self.held_out = held_out
         self.examples_per_concept = examples_per_concept
         self._levels = self._check_levels()
-        self._held_out = self._attributes.concepts(held_out or [])
+        with naming("held_out"):
+            self._held_out = self._attributes.concepts(held_out or [])
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
@@ -169,7 +171,8 @@ class SymbolData(PlannedData):
 
     @cached_property
     def _attributes(self) -> Attributes:
-        return Attributes(self.factors, self.attributes, self.parts)
+        with naming("attributes"):
+            return Attributes(self.factors, self.attributes, self.parts)
 
     def _check_levels(self) -> list[int]:
         """The numbers of factors that a description may name."""
@@ -180,8 +183,8 @@ class SymbolData(PlannedData):
                 f"specified gives numbers of factors from 1 to {count}, each once, not {levels}"
             )
         few = self.examples_per_concept
-        if few is not None and few < 1:
-            raise InputError(f"examples_per_concept must be at least 1, not {few}")
+        if few is not None:
+            check_count("examples_per_concept", few, 1)
         if few is not None and self.correlation is not None:
             raise InputError(
                 "correlation changes nothing where examples_per_concept chooses the images; "

@@ -14,6 +14,7 @@ from dislab.datamodules._runs import Lottery, Weights
 from dislab.datamodules._steps import steps
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
+from dislab.functional.checks import naming
 
 
 @final
@@ -96,8 +97,9 @@ class TransitionData(PlannedData):
         }
         ordered = [name for name, kind in kinds.items() if kind != "categorical"]
         self.move = ordered if move is None else move
-        for name in self.move:
-            self.factors.column(name)
+        with naming("move"):
+            for name in self.move:
+                self.factors.column(name)
         if not self.move or len(set(self.move)) < len(self.move) or set(self.move) - set(kinds):
             raise InputError(
                 f"move names factors of at least two values, each once, not {self.move}; those "

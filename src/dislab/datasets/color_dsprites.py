@@ -12,7 +12,7 @@ from dislab.base import Dataset, ImageShape
 from dislab.datasets._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.counter_hash import random_bytes
 
 _MOST_HUES: Final = 6 * 255
@@ -61,7 +61,7 @@ class ColorDSprites(Dataset):
         download: bool = False,
     ) -> None:
         if hues is not None:
-            check_at_least("hues", hues, 1)
+            check_count("hues", hues, 1)
             if hues > _MOST_HUES:
                 raise InputError(f"hues is {hues}; pixels of 8 bits show {_MOST_HUES} hues")
         self.hues = hues

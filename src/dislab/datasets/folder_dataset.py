@@ -13,7 +13,7 @@ from dislab.datasets._columns import Traits, labelled, unlabelled
 from dislab.datasets._image_files import files_below, fingerprint, read_image, read_rows
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 
 
 @final
@@ -66,7 +66,7 @@ class FolderDataset(BankedDataset):
         colour: Literal["keep", "grey", "rgb"] = "keep",
     ) -> None:
         if side is not None:
-            check_at_least("side", side, 1)
+            check_count("side", side, 1, most=4096)
         self.folder = folder
         self.table = table
         self.columns = factors

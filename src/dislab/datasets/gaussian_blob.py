@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.base import Dataset, ImageShape
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_at_least, check_count
 
 SIDE: Final = 64
 MARGIN: Final = 8
@@ -42,7 +42,7 @@ class GaussianBlob(Dataset):
     cache: ClassVar[str] = ""
 
     def __init__(self, places: int = 32, sigma: float = 4.0) -> None:
-        check_at_least("places", places, 2)
+        check_count("places", places, 2)
         check_at_least("sigma", sigma, 0.5)
         if places > 10_000:
             raise InputError(f"places is {places}; more than 10000 cannot be told apart")

@@ -13,7 +13,7 @@ from dislab.datasets._banked import BankedDataset, Pictures
 from dislab.datasets._heads_surface import NUMBERS, surface
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.draws import host_generator
 
 _MOST: Final = 10_000_000
@@ -66,7 +66,7 @@ class ParametricHeads(BankedDataset):
         self.sizes = identities, azimuths, elevations, lights
         names = "identities", "azimuths", "elevations", "lights"
         for name, size in zip(names, self.sizes, strict=True):
-            check_at_least(name, size, 1)
+            check_count(name, size, 1, most=_MOST)
         if (count := math.prod(self.sizes)) > _MOST:
             raise InputError(f"these settings ask for {count:,} images; there can be {_MOST:,}")
         self.seed = seed

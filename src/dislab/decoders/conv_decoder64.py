@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dislab.base import Decoder, ImageShape
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.initialization import Initialization, initialize
 
 Preset64 = Literal["burgess", "locatello", "kim"]
@@ -65,7 +65,7 @@ class ConvDecoder64(Decoder):
         if preset == "kim" and image_channels > 1:
             design = design._replace(hidden=(256,))
         if hidden is not None:
-            check_at_least("hidden", hidden, 1)
+            check_count("hidden", hidden, 1)
             design = design._replace(hidden=(hidden,) * len(design.hidden))
         layers: list[nn.Module] = []
         features = latent_dim

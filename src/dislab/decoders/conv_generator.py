@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Decoder, ImageShape
-from dislab.functional.checks import check_at_least, check_halvings
+from dislab.functional.checks import check_count, check_halvings
 
 
 @final
@@ -38,10 +38,10 @@ class ConvGenerator(Decoder):
         normalize: bool = True,
     ) -> None:
         super().__init__()
-        check_at_least("hidden", hidden, 1)
+        check_count("hidden", hidden, 1)
         check_halvings(image_shape, len(channels), "ConvGenerator")
         for one in channels:
-            check_at_least("channels", one, 1)
+            check_count("channels", one, 1)
         final_channels, height, width = image_shape
         small = (channels[0], height >> len(channels), width >> len(channels))
         features = small[0] * small[1] * small[2]

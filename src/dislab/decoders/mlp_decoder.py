@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Decoder, ImageShape
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.initialization import Initialization, initialize
 
 
@@ -39,7 +39,7 @@ class MLPDecoder(Decoder):
         layers: list[nn.Module] = []
         features = latent_dim
         for units in hidden:
-            check_at_least("hidden", units, 1)
+            check_count("hidden", units, 1)
             layers += [nn.Linear(features, units), nn.Tanh()]
             features = units
         layers += [nn.Linear(features, math.prod(image_shape)), nn.Unflatten(1, image_shape)]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dislab.base import Decoder, ImageShape
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.initialization import Initialization, initialize
 
 
@@ -41,7 +41,7 @@ class SpatialBroadcastDecoder(Decoder):
         initialization: Initialization = "pytorch",
     ) -> None:
         super().__init__()
-        check_at_least("kernel_size", kernel_size, 1)
+        check_count("kernel_size", kernel_size, 1)
         if kernel_size % 2 == 0:
             raise InputError(
                 f"kernel_size is {kernel_size}; it must be odd to keep the images' size"
@@ -53,7 +53,7 @@ class SpatialBroadcastDecoder(Decoder):
         layers: list[nn.Module] = []
         features = latent_dim + 2
         for out in channels:
-            check_at_least("channels", out, 1)
+            check_count("channels", out, 1)
             layers += [nn.Conv2d(features, out, kernel_size, padding=kernel_size // 2), nn.ReLU()]
             features = out
         layers.append(nn.Conv2d(features, image_channels, kernel_size, padding=kernel_size // 2))

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
-from dislab.functional.checks import check_at_least, check_halvings
+from dislab.functional.checks import check_count, check_halvings
 
 
 @final
@@ -40,11 +40,11 @@ class ConvCritic(Encoder):
     ) -> None:
         super().__init__()
         features, height, width = image_shape
-        check_at_least("hidden", hidden, 1)
+        check_count("hidden", hidden, 1)
         check_halvings(image_shape, len(channels), "ConvCritic")
         layers: list[nn.Module] = []
         for number, out in enumerate(channels):
-            check_at_least("channels", out, 1)
+            check_count("channels", out, 1)
             layers.append(nn.Conv2d(features, out, 4, stride=2, padding=1))
             if normalize and number:
                 layers.append(nn.GroupNorm(1, out))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.initialization import Initialization, initialize
 
 Preset64 = Literal["burgess", "locatello", "kim"]
@@ -66,7 +66,7 @@ class ConvEncoder64(Encoder):
         if preset == "kim" and channels > 1:
             design = design._replace(hidden=(256,))
         if hidden is not None:
-            check_at_least("hidden", hidden, 1)
+            check_count("hidden", hidden, 1)
             design = design._replace(hidden=(hidden,) * len(design.hidden))
         layers: list[nn.Module] = []
         for out, kernel in zip(design.channels, design.kernels, strict=True):

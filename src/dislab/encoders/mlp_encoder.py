@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.initialization import Initialization, initialize
 
 
@@ -38,7 +38,7 @@ class MLPEncoder(Encoder):
         layers: list[nn.Module] = [nn.Flatten()]
         features = math.prod(image_shape)
         for units in hidden:
-            check_at_least("hidden", units, 1)
+            check_count("hidden", units, 1)
             layers += [nn.Linear(features, units), nn.ReLU()]
             features = units
         layers.append(nn.Linear(features, outputs))

@@ -1,12 +1,70 @@
 """Checks of constructor arguments, with messages that say what is allowed."""
 
-from collections.abc import Sequence
+import math
+import reprlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, Final
 
 from dislab.errors import InputError, suggestion
 
+MOST: Final = 10**9
+"""The largest count that a setting may have unless something smaller makes sense."""
 
-def check_at_least(name: str, value: int | float, least: int | float) -> None:
-    """Refuses a number below a bound, or one that is not finite.
+MOST_LATENTS: Final = 2**16
+"""The most latents, codes or noise variables that a model may have."""
+
+
+def is_number(value: object, kind: type) -> bool:
+    """Whether a value is a number of a kind; `True` and `False` are none.
+
+    Args:
+        value: What was given.
+        kind: `numbers.Integral` or `numbers.Real`.
+    """
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+@contextmanager
+def naming(setting: str) -> Iterator[None]:
+    """Puts the name of a setting before the message of the code inside that refuses its value.
+
+    Args:
+        setting: The setting's name.
+
+    Raises:
+        InputError: The code inside refused the value.
+    """
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{setting}: {error}") from error
+
+
+def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
+    """Refuses a number that is not whole, or out of bounds.
+
+    Args:
+        name: The argument's name.
+        value: What was given.
+        least: The smallest allowed value.
+        most: The largest allowed value.
+
+    Raises:
+        InputError: The number is a fraction, too small or too large.
+    """
+    if not is_number(value, Integral) or value < least:
+        allowed = f"a whole number of at least {least}"
+    elif value > most:
+        allowed = f"at most {most:,}"
+    else:
+        return
+    raise InputError(f"{name} is {reprlib.repr(value)}; it must be {allowed}")
+
+
+def check_at_least(name: str, value: Any, least: int | float) -> None:
+    """Refuses a value that is no number, one below a bound, or one that is not finite.
 
     Args:
         name: The argument's name.
@@ -14,14 +72,14 @@ def check_at_least(name: str, value: int | float, least: int | float) -> None:
         least: The smallest allowed value.
 
     Raises:
-        InputError: The number is too small, infinite or NaN.
+        InputError: The value is no number, or too small, infinite or NaN.
     """
-    if not least <= value < float("inf"):
-        raise InputError(f"{name} is {value}; it must be a finite number of at least {least}")
+    if not (is_number(value, Real) and least <= value < math.inf):
+        raise InputError(f"{name} is {value!r}; it must be a finite number of at least {least}")
 
 
-def check_above(name: str, value: int | float, bound: int | float) -> None:
-    """Refuses a number that is not above a bound, or one that is not finite.
+def check_above(name: str, value: Any, bound: int | float) -> None:
+    """Refuses a value that is no number, one that is not above a bound, or one that is not finite.
 
     Args:
         name: The argument's name.
@@ -29,10 +87,10 @@ def check_above(name: str, value: int | float, bound: int | float) -> None:
         bound: What the value must exceed.
 
     Raises:
-        InputError: The number is too small, infinite or NaN.
+        InputError: The value is no number, or too small, infinite or NaN.
     """
-    if not bound < value < float("inf"):
-        raise InputError(f"{name} is {value}; it must be a finite number above {bound}")
+    if not (is_number(value, Real) and bound < value < math.inf):
+        raise InputError(f"{name} is {value!r}; it must be a finite number above {bound}")
 
 
 def check_betas(betas: tuple[float, float]) -> None:

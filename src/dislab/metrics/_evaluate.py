@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.metrics._arrays import Array, bank_of
 from dislab.metrics._selection import Choices, builders
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
@@ -96,7 +96,7 @@ def evaluate_fully(
     Warns:
         ConstantFactorWarning: As for `evaluate`.
     """
-    check_at_least("bootstrap", bootstrap, 0)
+    check_count("bootstrap", bootstrap, 0, most=1_000_000)
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must lie between 0 and 1, both excluded")
     chosen = builders(metrics, seed)

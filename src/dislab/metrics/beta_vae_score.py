@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.shared_factor_pairs import draw_pairs, mean_differences
@@ -55,9 +55,9 @@ class BetaVAEScore(Metric):
         seed: int = 0,
     ) -> None:
         super().__init__(space)
-        check_at_least("points_train", points_train, 2)
-        check_at_least("points_test", points_test, 1)
-        check_at_least("pairs", pairs, 1)
+        check_count("points_train", points_train, 2, most=10_000_000)
+        check_count("points_test", points_test, 1, most=10_000_000)
+        check_count("pairs", pairs, 1, most=100_000)
         self.points_train = points_train
         self.points_test = points_test
         self.pairs = pairs

@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.base import Metric, Sample
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.learning_split import spread_columns
 from dislab.learners import HistogramBoosting, LogisticClassifier
@@ -58,16 +58,11 @@ class DownstreamAccuracy(Metric):
         tested: int = 5_000,
     ) -> None:
         super().__init__(space)
-        if classifier not in ("logistic", "hgbt"):
-            raise InputError(
-                f"there is no classifier {classifier!r} for DownstreamAccuracy; give logistic or "
-                "hgbt"
-            )
         if not labels:
             raise InputError("labels is empty; give the numbers of images to learn from")
         for number in labels:
-            check_at_least("labels", number, 1)
-        check_at_least("tested", tested, 1)
+            check_count("labels", number, 1)
+        check_count("tested", tested, 1)
         self.classifier: Classifier = classifier
         self.engines = ("numpy",) if classifier == "hgbt" else self.engines
         self.labels = tuple(labels)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.factor_vae_votes import count_votes, draw_ballot, vote_accuracy
@@ -54,9 +54,9 @@ class FactorVAEScore(Metric):
         seed: int = 0,
     ) -> None:
         super().__init__(space)
-        check_at_least("votes_train", votes_train, 1)
-        check_at_least("votes_test", votes_test, 1)
-        check_at_least("samples", samples, 2)
+        check_count("votes_train", votes_train, 1, most=10_000_000)
+        check_count("votes_test", votes_test, 1, most=10_000_000)
+        check_count("samples", samples, 2, most=100_000)
         check_at_least("threshold", threshold, 0)
         self.votes_train = votes_train
         self.votes_test = votes_test

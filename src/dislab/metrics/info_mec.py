@@ -8,9 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric, Sample
-from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.importance import check_enough, too_few
@@ -66,10 +65,8 @@ class InfoMEC(Metric):
         seed: int = 0,
     ) -> None:
         super().__init__(space)
-        if estimator not in ("knn", "bins"):
-            raise InputError(f"there is no estimator {estimator!r} for InfoMEC; give knn or bins")
-        check_at_least("neighbours", neighbours, 1)
-        check_at_least("bins", bins, 2)
+        check_count("neighbours", neighbours, 1)
+        check_count("bins", bins, 2)
         self.estimator: Estimator = estimator
         self.neighbours = neighbours
         self.bins = bins

@@ -7,7 +7,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
-from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.correlations import average_ranks, pearson
@@ -44,10 +43,6 @@ class MCC(Metric):
 
     def __init__(self, space: FactorSpace, correlation: Correlation = "pearson") -> None:
         super().__init__(space)
-        if correlation not in ("pearson", "spearman"):
-            raise InputError(
-                f"there is no correlation {correlation!r} for MCC; give pearson or spearman"
-            )
         self.correlation: Correlation = correlation
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.mutual_information import information_gaps
 
@@ -34,7 +34,7 @@ class MeanPairwiseMI(Metric):
 
     def __init__(self, space: FactorSpace, bins: int = 20) -> None:
         super().__init__(space)
-        check_at_least("bins", bins, 2)
+        check_count("bins", bins, 2)
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:

@@ -8,7 +8,7 @@ from torch import Tensor
 from dislab.base import Metric, Sample
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.importance import check_enough, too_few
 from dislab.functional.information_scores import informed_latents, modularity_per_latent
@@ -49,7 +49,7 @@ class Modularity(Metric):
         active_share: float = 0.05,
     ) -> None:
         super().__init__(space)
-        check_at_least("bins", bins, 2)
+        check_count("bins", bins, 2)
         if not 0 <= active_share <= 1:
             raise InputError(f"active_share is {active_share}; it must lie between 0 and 1")
         self.bins = bins

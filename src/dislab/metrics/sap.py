@@ -7,7 +7,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
-from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.learning_split import (
@@ -62,8 +61,6 @@ class SAP(Metric):
         test_fraction: float = 1 / 3,
     ) -> None:
         super().__init__(space)
-        if predictor not in ("r2", "svc"):
-            raise InputError(f"there is no predictor {predictor!r} for SAP; give r2 or svc")
         check_fraction(test_fraction)
         self.predictor: Predictor = predictor
         self.standardize = standardize

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Decoder, Encoder, ImageShape, Objective
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.latent_codes import read_codes
 from dislab.functional.precision import widen
 from dislab.objectives._games import images_of_codes, images_of_draws, values_of_codes
@@ -54,7 +54,7 @@ class GameObjective(Objective, ABC):
         self, count: int, generator: torch.Generator
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of noise and codes from their prior, pixels in [0, 1]."""
-        check_at_least("count", count, 0)
+        check_count("count", count, 0)
         return images_of_draws(self.generator, self.draw(count, generator), self.categorical)
 
     def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dislab.base import Decoder, Draws
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.latent_codes import generator_input
 from dislab.functional.precision import widen
 
@@ -30,10 +30,10 @@ def check_codes(
     Raises:
         InputError: A number is too small, or there is no code at all.
     """
-    check_at_least("noise_dim", noise_dim, 0)
-    check_at_least("continuous", continuous, 0)
+    check_count("noise_dim", noise_dim, 0, MOST_LATENTS)
+    check_count("continuous", continuous, 0, MOST_LATENTS)
     for size in categorical:
-        check_at_least("each number of values in categorical", size, 2)
+        check_count("each number of values in categorical", size, 2, MOST_LATENTS)
     if not len(categorical) + continuous:
         raise InputError(
             "there are no codes: categorical is empty and continuous is 0; give at least one"
@@ -81,7 +81,7 @@ def values_of_codes(
     Raises:
         InputError: There is no step.
     """
-    check_at_least("steps", steps, 1)
+    check_count("steps", steps, 1)
     return [
         *(torch.arange(float(size)) for size in categorical),
         *(torch.linspace(-1.0, 1.0, steps) for _ in range(continuous)),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 
 
 def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
@@ -20,7 +20,7 @@ def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequentia
     """
     layers: list[nn.Module] = []
     for units in hidden:
-        check_at_least("hidden", units, 1)
+        check_count("hidden", units, 1)
         layers += [nn.Linear(inputs, units), nn.ReLU()]
         inputs = units
     return nn.Sequential(*layers, nn.Linear(inputs, outputs))

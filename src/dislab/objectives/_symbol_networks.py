@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dislab.base import EncoderBuilder, ImageShape, Posterior, make_encoder
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.experts import product_of_experts
 from dislab.functional.factor_inputs import one_hot
 from dislab.functional.symbols import OPERATORS
@@ -42,7 +42,7 @@ class OperatorNetwork(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        check_at_least("hidden", hidden, 1)
+        check_count("hidden", hidden, 1)
         layers = [perceptron(4, (hidden,), 2) for _ in OPERATORS]
         first, second = ([network[i] for network in layers] for i in (0, 2))
         self.first_weight, self.first_bias = _stacked(first)

@@ -63,7 +63,10 @@ def build_regularizers(
 ) -> nn.ModuleDict:
     """The regularisers by name; there must be one, and names must be possible ones."""
     if not builders:
-        raise InputError(f"{owner} needs a regulariser, such as kl: KL; without it codes are free")
+        raise InputError(
+            f"regularizers is empty, and {owner} needs a regulariser, such as kl: KL; without it "
+            "codes are free"
+        )
     for name in builders:
         if not name.isidentifier() or hasattr(nn.ModuleDict, name):
             raise InputError(f"{name!r} cannot name a regulariser; choose another name")

@@ -20,7 +20,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.feature_distance import feature_distance
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import mean_image
@@ -75,7 +75,7 @@ class BetaVAEDAE(Objective):
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
-        check_at_least("latent_dim", latent_dim, 1)
+        check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
         check_at_least("beta", beta, 0)
         self.image_shape = image_shape
         self.latent_dim = latent_dim

@@ -18,7 +18,7 @@ from dislab.base import (
     make_decoder,
 )
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.collectives import gather_rows
 from dislab.functional.factor_inputs import normalized
 from dislab.functional.gaussians import kl_per_latent, sample
@@ -77,7 +77,8 @@ class BottleneckGenerator(Objective):
         self.save_hyperparameters()
         for name, value in (("gamma", gamma), ("start", start), ("steps", steps)):
             check_at_least(name, value, 0)
-        check_at_least("capacity", capacity, start)
+        if capacity < start:
+            raise InputError(f"capacity is {capacity}; it must be at least start, which is {start}")
         self.names = tuple(factor_names)
         self.sizes = tuple(factor_sizes)
         self.gamma = gamma
@@ -136,7 +137,7 @@ class BottleneckGenerator(Objective):
         self, count: int, generator: torch.Generator
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of a bottleneck that tells nothing, pixels in [0, 1]."""
-        check_at_least("count", count, 0)
+        check_count("count", count, 0)
         return self.decode(self.draw(count, generator)["noise"])
 
     def render(

@@ -20,7 +20,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.factor_inputs import one_hot
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
@@ -85,7 +85,7 @@ class CompositionVAE(Objective):
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
-        check_at_least("latent_dim", latent_dim, 1)
+        check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
         check_at_least("beta", beta, 0)
         self.actions = _counted(action_names)
         self.action_names = tuple(action_names)

@@ -19,7 +19,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.clamping import clamp_to_mean
 from dislab.functional.gaussians import sample
 from dislab.functional.likelihoods import Likelihood
@@ -130,4 +130,4 @@ def _check_groups(group_names: tuple[str, ...], latents: dict[str, int]) -> None
             f"{', '.join(group_names)}; give each of these a number of latents"
         )
     for name, number in latents.items():
-        check_at_least(f"latents.{name}", number, 1)
+        check_count(f"latents.{name}", number, 1, MOST_LATENTS)

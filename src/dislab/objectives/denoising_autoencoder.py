@@ -18,7 +18,7 @@ from dislab.base import (
     make_decoder,
     make_encoder,
 )
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.occlusion import occlude
 from dislab.functional.precision import widen
@@ -62,7 +62,7 @@ class DenoisingAutoencoder(Objective):
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
-        check_at_least("bottleneck", bottleneck, 1)
+        check_count("bottleneck", bottleneck, 1, MOST_LATENTS)
         self.image_shape = image_shape
         self.bottleneck = bottleneck
         self.pixels = Pixels(likelihood)

@@ -20,7 +20,7 @@ from dislab.base import (
     make_decoder,
     make_encoder,
 )
-from dislab.functional.checks import check_at_least, check_betas
+from dislab.functional.checks import check_betas, check_count
 from dislab.functional.games import gradient_penalty
 from dislab.functional.latent_codes import draw_codes, recovered
 from dislab.functional.precision import widen
@@ -82,7 +82,7 @@ class InfoWGANGP(GameObjective):
         check_codes(
             noise_dim, categorical, continuous, {"weight": weight, "penalty": penalty, "lr": lr}
         )
-        check_at_least("critic_steps", critic_steps, 1)
+        check_count("critic_steps", critic_steps, 1, most=10_000)
         check_betas(betas)
         self.image_shape = image_shape
         self.noise_dim = noise_dim

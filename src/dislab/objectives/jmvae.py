@@ -17,7 +17,7 @@ from dislab.base import (
     make_decoder,
     make_encoder,
 )
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_between, kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
@@ -69,7 +69,7 @@ class JMVAE(SymbolObjective):
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
-        check_at_least("latent_dim", latent_dim, 1)
+        check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
         check_at_least("alpha", alpha, 0)
         symbols = count_symbols(symbol_names, "JMVAE")
         self.image_shape = image_shape

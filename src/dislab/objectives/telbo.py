@@ -19,7 +19,7 @@ from dislab.base import (
     make_decoder,
     make_encoder,
 )
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
@@ -80,7 +80,7 @@ class TELBO(SymbolObjective):
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
-        check_at_least("latent_dim", latent_dim, 1)
+        check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
         symbols = count_symbols(symbol_names, "TELBO")
         self.image_shape = image_shape
         self.symbol_names = tuple(symbol_names)

@@ -18,7 +18,7 @@ from dislab.base import (
     make_decoder,
     make_encoder,
 )
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.gaussians import sample
 from dislab.functional.input_noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.functional.likelihoods import Likelihood
@@ -75,7 +75,7 @@ class VAE(VariationalObjective):
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
-        check_at_least("latent_dim", latent_dim, 1)
+        check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
         check_input_noise(input_noise)
         self.image_shape = image_shape
         self.latent_dim = latent_dim

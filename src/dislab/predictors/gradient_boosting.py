@@ -6,8 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
-from dislab.errors import InputError
-from dislab.functional.checks import check_above, check_at_least
+from dislab.functional.checks import check_above, check_count
 from dislab.functional.draws import short_seed
 from dislab.functional.prediction_inputs import check_codes, check_lesson
 from dislab.learners.column_models import ColumnModel, fitted_columns, predicted_columns
@@ -54,12 +53,8 @@ class GradientBoosting(Predictor):
         rate: float = 0.1,
         seed: int = 0,
     ) -> None:
-        if engine not in ("histogram", "exact"):
-            raise InputError(
-                f"there is no engine {engine!r} for GradientBoosting; give histogram or exact"
-            )
-        check_at_least("rounds", rounds, 1)
-        check_at_least("depth", depth, 1)
+        check_count("rounds", rounds, 1, most=100_000)
+        check_count("depth", depth, 1, most=100)
         check_above("rate", rate, 0)
         self.latent_dim = latent_dim
         self.classes = tuple(classes)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.draws import device_generator, mix
 from dislab.functional.prediction_inputs import check_codes, check_lesson
 from dislab.functional.standard_codes import Standard, standard
@@ -53,10 +53,10 @@ class MLP(Predictor):
         learning_rate: float = 0.005,
         seed: int = 0,
     ) -> None:
-        check_at_least("layers", layers, 1)
-        check_at_least("width", width, 1)
-        check_at_least("steps", steps, 1)
-        check_at_least("batch_size", batch_size, 1)
+        check_count("layers", layers, 1, most=1000)
+        check_count("width", width, 1)
+        check_count("steps", steps, 1, most=10_000_000)
+        check_count("batch_size", batch_size, 1)
         check_at_least("learning_rate", learning_rate, 0)
         self.latent_dim = latent_dim
         self.classes = tuple(classes)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.prediction_inputs import check_codes, check_lesson
 from dislab.functional.standard_codes import Standard, standard
 
@@ -35,7 +35,7 @@ class NearestNeighbors(Predictor):
     """
 
     def __init__(self, latent_dim: int, classes: tuple[int, ...], k: int = 5) -> None:
-        check_at_least("k", k, 1)
+        check_count("k", k, 1)
         self.latent_dim = latent_dim
         self.classes = tuple(classes)
         self.k = k

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.draws import short_seed
 from dislab.functional.prediction_inputs import check_codes, check_lesson
 from dislab.learners.column_models import ColumnModel, fitted_columns, predicted_columns
@@ -44,8 +44,8 @@ class RandomForest(Predictor):
         leaf: int = 1,
         seed: int = 0,
     ) -> None:
-        check_at_least("trees", trees, 1)
-        check_at_least("leaf", leaf, 1)
+        check_count("trees", trees, 1, most=100_000)
+        check_count("leaf", leaf, 1)
         self.latent_dim = latent_dim
         self.classes = tuple(classes)
         self.trees = trees

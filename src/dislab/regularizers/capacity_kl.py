@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.collectives import gather_rows
 from dislab.functional.gaussians import kl_per_latent
 from dislab.functional.ramps import linear_ramp
@@ -41,7 +41,7 @@ class CapacityKL(Regularizer):
         super().__init__()
         check_at_least("gamma", gamma, 0)
         check_at_least("capacity", capacity, 0)
-        check_at_least("steps", steps, 0)
+        check_count("steps", steps, 0)
         self.gamma = gamma
         self.capacity = capacity
         self.steps = steps

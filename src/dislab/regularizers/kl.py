@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.gaussians import kl_per_latent
 from dislab.functional.ramps import linear_ramp
 
@@ -33,7 +33,7 @@ class KL(Regularizer):
     ) -> None:
         super().__init__()
         check_at_least("beta", beta, 0)
-        check_at_least("warmup_steps", warmup_steps, 0)
+        check_count("warmup_steps", warmup_steps, 0)
         self.beta = beta
         self.warmup_steps = warmup_steps
 

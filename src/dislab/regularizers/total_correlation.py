@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
-from dislab.functional.checks import check_at_least, check_betas
+from dislab.functional.checks import check_at_least, check_betas, check_count
 from dislab.functional.collectives import gather_rows, world
 from dislab.functional.density_ratio import SLOPE, judge
 from dislab.functional.total_correlation import permute_latents
@@ -56,8 +56,8 @@ class TotalCorrelation(Regularizer):
     ) -> None:
         super().__init__()
         check_at_least("gamma", gamma, 0)
-        check_at_least("width", width, 1)
-        check_at_least("depth", depth, 1)
+        check_count("width", width, 1)
+        check_count("depth", depth, 1, most=1000)
         check_at_least("lr", lr, 0)
         check_betas(betas)
         if latent_dim < 2:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices, Selection
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.draws import host_generator
 from dislab.transfer.scenario import Scenario
 
@@ -62,8 +62,8 @@ def check_sizes(sizes: Sizes) -> None:
     Raises:
         InputError: There are too few.
     """
-    check_at_least("labels", sizes.labels, 2)
-    check_at_least("tested", sizes.tested, 1)
+    check_count("labels", sizes.labels, 2)
+    check_count("tested", sizes.tested, 1)
 
 
 def plan(scenario: Scenario, trainable: Indices, testable: Indices, sizes: Sizes) -> Plan:

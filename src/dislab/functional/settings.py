@@ -1,0 +1,186 @@
+"""Check of the kinds of constructor arguments against their annotations, for every part."""
+
+import functools
+import inspect
+import math
+import os
+import reprlib
+import types
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import (
+    Any,
+    Final,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import numpy as np
+
+from dislab.errors import InputError, lacks_memory, suggestion
+from dislab.functional.checks import is_number
+
+Class = TypeVar("Class", bound=type)
+
+_NAMES: Final[dict[object, str]] = {
+    int: "a whole number",
+    float: "a finite number",
+    str: "text",
+    bool: "true or false",
+    types.NoneType: "null",
+}
+_LARGEST: Final = 2**63 - 1
+"""The largest whole number that an array can hold."""
+
+
+def checks_settings(cls: Class) -> Class:
+    """Lets the constructor of a class refuse arguments of a kind that its annotations exclude.
+
+    Numbers must be finite, and whole where the annotation is `int`; a `Literal` allows its own
+    values only; None needs an annotation that has it. What an annotation says of other classes is
+    checked by `isinstance`. A part that is too large for the memory is refused likewise. The
+    signature stays.
+
+    Args:
+        cls: The class, which is changed in place; one without a constructor of its own stays.
+    """
+    init = cls.__dict__.get("__init__")
+    if init is None or not inspect.isfunction(init):
+        return cls
+    signature = inspect.signature(init)
+    annotations = functools.cache(lambda: get_type_hints(init))
+
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        given = signature.bind(self, *args, **kwargs).arguments
+        for name, value in list(given.items())[1:]:
+            check_kind(f"{type(self).__name__}.{name}", value, annotations().get(name, Any))
+        try:
+            init(self, *args, **kwargs)
+        except (MemoryError, RuntimeError, ValueError) as error:
+            if isinstance(error, InputError) or not lacks_memory(error):
+                raise
+            raise InputError(_too_large(type(self).__name__, given)) from error
+
+    cls.__init__ = checked  # type: ignore[misc]
+    return cls
+
+
+def check_kind(name: str, value: object, annotation: Any) -> None:
+    """Refuses a value that an annotation excludes.
+
+    Args:
+        name: The setting's name.
+        value: What was given.
+        annotation: The setting's type.
+
+    Raises:
+        InputError: The value is of another kind, a number is not finite or too large, or a word is
+            none of those allowed.
+    """
+    if _fits(value, annotation):
+        return
+    shown = reprlib.repr(value)
+    if choices := _choices(annotation):
+        hint = suggestion(value, choices) if isinstance(value, str) else ""
+        raise InputError(f"{name} is {shown}{hint}; choose one of {', '.join(choices)}")
+    raise InputError(f"{name} is {shown}; it must be {_allowed(annotation)}")
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    """Whether an annotation allows a value; one of a kind unknown here allows every value."""
+    if annotation is Any:  # which is a class
+        return True
+    if annotation in (None, types.NoneType):
+        return value is None
+    if annotation is bool:
+        return isinstance(value, bool | np.bool_)
+    if annotation is int:
+        return is_number(value, Integral) and bool(abs(value) <= _LARGEST)
+    if annotation is float:
+        return is_number(value, Real) and bool(abs(value) < math.inf)
+    if annotation is str:
+        return isinstance(value, str | os.PathLike)
+    if is_typeddict(annotation):
+        hints = get_type_hints(annotation)
+        return isinstance(value, Mapping) and all(
+            _fits(one, hints.get(key, Any)) for key, one in value.items()
+        )
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, one) for one in arguments)
+    if origin is Literal:
+        return any(type(value) is type(one) and value == one for one in arguments)
+    if origin is Callable:
+        return callable(value)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        keys, values = arguments
+        return isinstance(value, Mapping) and all(
+            _fits(key, keys) and _fits(one, values) for key, one in value.items()
+        )
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        return _fits_sequence(value, origin, arguments)
+    return not isinstance(annotation, type) or _is_instance(value, annotation)
+
+
+def _fits_sequence(value: Any, origin: type, arguments: tuple[Any, ...]) -> bool:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return False
+    if origin is tuple and Ellipsis not in arguments:
+        return len(value) == len(arguments) and all(map(_fits, value, arguments))
+    return all(_fits(one, arguments[0]) for one in value)
+
+
+def _is_instance(value: object, cls: type) -> bool:
+    try:
+        return isinstance(value, cls)
+    except TypeError:  # a protocol that has nothing to do with isinstance
+        return True
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The values of a `Literal`; none for another annotation."""
+    return [str(one) for one in get_args(annotation)] if get_origin(annotation) is Literal else []
+
+
+def _allowed(annotation: Any) -> str:
+    """The values that an annotation allows, in words."""
+    if annotation in _NAMES:
+        return _NAMES[annotation]
+    if choices := _choices(annotation):
+        return f"one of {', '.join(choices)}"
+    if is_typeddict(annotation):
+        return f"a mapping with {', '.join(get_type_hints(annotation))}"
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(map(_allowed, arguments)))
+    if origin is Callable:
+        return f"a class that makes {_article(getattr(arguments[-1], '__name__', 'a part'))}"
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return f"a mapping of names to {_allowed(arguments[1])}"
+    if origin is tuple and Ellipsis not in arguments:
+        return f"a list of {len(arguments)}, each {_allowed(arguments[0])}"
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        return f"a list, each {_allowed(arguments[0])}"
+    return _article(getattr(annotation, "__name__", str(annotation)))
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'AEIOU' else 'a'} {noun}"
+
+
+def _too_large(part: str, given: Mapping[str, Any]) -> str:
+    """The message for a part that does not fit into the memory, with its largest setting."""
+    sizes = {
+        name: max(map(int, value if isinstance(value, list | tuple) else [value]), default=0)
+        for name, value in given.items()
+        if _fits(value, int | Sequence[int])
+    }
+    largest = max(sizes, key=lambda name: sizes[name], default="")
+    shown = f".{largest} is {reprlib.repr(given[largest])}" if sizes else " is too large"
+    return f"{part}{shown}; there is not enough memory for that, choose a smaller number"

@@ -1,0 +1,133 @@
+"""Constructors refuse arguments of a kind that their annotations exclude."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+import pytest
+import torch
+
+from dislab.base import Predictor
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
+from dislab.functional.settings import check_kind, checks_settings
+from dislab.metrics import MIG
+from dislab.predictors import Ridge
+from dislab.regularizers import KL
+
+SPACE = FactorSpace((Factor("x", (0.0, 1.0, 2.0)),))
+
+
+class Band(TypedDict):
+    names: list[str]
+    strength: float
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        (int, 3),
+        (int, np.int64(3)),
+        (int | None, None),
+        (float, 3),
+        (float, np.float32(0.5)),
+        (bool, np.True_),
+        (str, Path("a")),
+        (Literal["a", 28], 28),
+        (tuple[int, ...], [1, 2]),
+        (tuple[float, float], (0.5, 1)),
+        (Sequence[int], ()),
+        (dict[str, list[str]], {"a": ["b"]}),
+        (Mapping[str, int | Mapping[str, float]], {"a": 1, "b": {"min": 0.5}}),
+        (Callable[[int], KL], KL),
+        (Band, {"names": ["a"], "strength": 0.1}),
+        (FactorSpace, SPACE),
+        (Any, object()),
+    ],
+)
+def test_a_value_of_the_kind_passes(annotation: Any, value: object) -> None:
+    check_kind("size", value, annotation)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "message"),
+    [
+        (int, None, "size is None; it must be a whole number"),
+        (int, True, "size is True; it must be a whole number"),
+        (int, 2.5, "size is 2.5; it must be a whole number"),
+        (int, "3", "size is '3'; it must be a whole number"),
+        (int, 2**63, "size is 9223372036854775808; it must be a whole number"),
+        (int | None, "x", "size is 'x'; it must be a whole number or null"),
+        (float, float("nan"), "size is nan; it must be a finite number"),
+        (float, float("inf"), "size is inf; it must be a finite number"),
+        (bool, 1, "size is 1; it must be true or false"),
+        (str, 3, "size is 3; it must be text"),
+        (Literal["grey", "rgb"], "gray", r"size is 'gray' \(did you mean grey\?\); choose one of"),
+        (Literal[1], True, "size is True; choose one of 1"),
+        (tuple[int, ...], 3, "size is 3; it must be a list, each a whole number"),
+        (Sequence[int], "12", "size is '12'; it must be a list, each a whole number"),
+        (tuple[float, float], (1.0,), "a list of 2, each a finite number"),
+        (tuple[float, float], (1.0, None), "a list of 2, each a finite number"),
+        (dict[str, int], [1], "a mapping of names to a whole number"),
+        (dict[str, int], {"a": None}, "a mapping of names to a whole number"),
+        (Callable[[int], KL], "KL", "a class that makes a KL"),
+        (Band, {"names": ["a"], "strength": None}, "a mapping with names, strength"),
+        (FactorSpace, 3, "size is 3; it must be a FactorSpace"),
+        (int, list(range(1000)), r"size is \[0, 1, 2, 3, 4, 5, \.\.\.\]; it must"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(annotation: Any, value: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_kind("size", value, annotation)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: MIG(SPACE, bins=None), r"MIG\.bins is None"),  # type: ignore[arg-type]
+        (lambda: MIG(SPACE, bins=2.5), r"MIG\.bins is 2\.5"),  # type: ignore[arg-type]
+        (lambda: Ridge(3, (0,), float("nan")), r"Ridge\.penalty is nan"),
+        (lambda: KL(3, 10, beta=None), r"KL\.beta is None"),  # type: ignore[arg-type]
+        (lambda: MLPEncoder((1, 8, 8), 3, hidden=None), r"MLPEncoder\.hidden is None"),  # type: ignore[arg-type]
+    ],
+)
+def test_parts_check_their_constructor_arguments(build: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        build()
+
+
+def test_the_part_of_a_plugin_is_checked_as_well_and_keeps_its_signature() -> None:
+    class Mean(Predictor):
+        def __init__(self, latent_dim: int, classes: tuple[int, ...], weight: float = 1.0) -> None:
+            self.weight = weight
+
+        def fit(self, codes: torch.Tensor, targets: torch.Tensor) -> None: ...
+
+        def predict(self, codes: torch.Tensor) -> torch.Tensor:
+            return codes
+
+    assert list(inspect.signature(Mean).parameters) == ["latent_dim", "classes", "weight"]
+    assert Mean(2, (0,), 3).weight == 3
+    with pytest.raises(InputError, match=r"Mean\.weight is 'x'; it must be a finite number"):
+        Mean(2, (0,), weight="x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="missing"):
+        Mean(2)  # type: ignore[call-arg]
+
+
+def test_a_part_that_does_not_fit_into_the_memory_is_refused_with_its_largest_setting() -> None:
+    message = r"MLPEncoder\.hidden is .*1000000000.*; there is not enough memory for that"
+    with pytest.raises(InputError, match=message):
+        MLPEncoder((3, 512, 512), 3, hidden=(10**9,))
+
+
+def test_another_error_of_a_constructor_passes() -> None:
+    @checks_settings
+    class Broken:
+        def __init__(self, size: int) -> None:
+            raise RuntimeError("a fault of the class")
+
+    with pytest.raises(RuntimeError, match="a fault of the class"):
+        Broken(3)
