@@ -7,7 +7,7 @@ CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constrain
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
-.PHONY: fit test slow gpu timm plugins lowest lint docs bench clean
+.PHONY: fit test slow gpu timm plugins lowest lint docs bench faults clean
 .DEFAULT_GOAL := test
 
 # The overlay raises the model's learning rate; the discriminator has to keep up with it.
@@ -57,6 +57,12 @@ bench: .venv/.package
 	$(BIN)/python benchmarks/data_feed.py
 	$(BIN)/python benchmarks/cpu_step.py
 	$(BIN)/python benchmarks/train_throughput.py
+
+# Kills, malformed inputs and damaged checkpoints, whole: some hours. CI runs them in a short form.
+faults: .venv/.dev
+	$(BIN)/python benchmarks/faults/kills.py --json benchmarks/results/kills.json
+	$(BIN)/python benchmarks/faults/inputs.py --json benchmarks/results/inputs.json
+	$(BIN)/python benchmarks/faults/damage.py --json benchmarks/results/damage.json
 
 clean:
 	rm -rf .venv .venv-timm .venv-lowest site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
