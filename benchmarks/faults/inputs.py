@@ -58,6 +58,8 @@ MEMORY: Final = 6 * 2**30
 """Bytes of address space that a case may take beside those of the process before it."""
 SECONDS: Final = 60
 """Time limit of a case that goes through the command."""
+ENDLESS: Final = ("max_steps", "max_epochs")
+"""Settings of a run that may well take longer than that."""
 CONSTRUCTOR_SECONDS: Final = 3
 """Time limit of a case that goes to the constructor."""
 STANDING: Final[dict[str, type]] = {
@@ -613,6 +615,8 @@ def violation(case: Case, ended: Outcome, usual: Outcome) -> str | None:
     """
     message = ended.text[ended.text.find("dislab:") :] if "dislab:" in ended.text else ended.text
     lines = [one for one in message.splitlines() if one and not NOT_THE_USERS.match(one)]
+    if ended.status == "no end" and case.setting in ENDLESS:
+        return None
     if ended.status == "no end":
         return f"does not end within {SECONDS} s"
     if "Traceback" in ended.text:

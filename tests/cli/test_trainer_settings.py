@@ -76,6 +76,9 @@ MISTAKES = [
     *(("trainer.limit_train_batches", value, COUNT) for value in (-1, 10**23)),
     *(("trainer.limit_val_batches", value, "must be a share") for value in (-0.5, 1.5, ".nan")),
     ("trainer.overfit_batches", 1.5, "must be a share"),
+    ("trainer.val_check_interval", "{shape: 3}", "val_check_interval is"),
+    ("trainer.max_time", "nonsense", "max_time is 'nonsense'; it must be days"),
+    ("trainer.devices", "[1]", "a CPU has no devices with numbers"),
     *(("trainer.gradient_clip_val", value, "finite number") for value in (-1, ".nan", ".inf")),
     *(("trainer.devices", value, DEVICES) for value in (-3, 0, "x", 10**9, "[]", "''", "[x]")),
     ("trainer.devices", -1, "which a CPU has no number of"),
@@ -175,3 +178,13 @@ def test_without_a_rehearsal_the_first_validation_tells_and_training_is_kept(
 def test_settings_that_make_sense_train(args: list[str], dislab: Dislab) -> None:
     assert dislab(*args) == 0
     assert "test/loss" in Path("runs/small/version_0/metrics.csv").read_text()
+
+
+@pytest.mark.parametrize("name", ["accumulate_grad_batches", "detect_anomaly"])
+def test_null_in_a_file_is_refused_where_it_is_no_value(
+    name: str, dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "null.yaml").write_text(f"trainer: {{{name}: null}}")
+    assert dislab("--config=null.yaml") == 2
+    assert f"trainer.{name} is null, which is no value of it" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()

@@ -4,6 +4,7 @@ import errno
 import os
 import shlex
 import sys
+import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
@@ -28,6 +29,9 @@ COMMANDS: Final = {
     "data": "list, prepare and show data sets",
     "plugins": "list the parts that a configuration can name",
 }
+
+_FIRST_SPEAKS: Final = 10.0
+"""Seconds that the other processes of a run leave the first one to explain a mistake."""
 
 _HELP: Final = """usage: dislab COMMAND [options]
 
@@ -57,6 +61,10 @@ def main(args: Sequence[str] | None = None) -> int:
         with interrupting():
             return _dispatch(command, rest)
     except InputError as error:
+        if os.environ.get("LOCAL_RANK", "0") != "0":
+            # the first process most likely says the same, and ends this one; ended by a failure of
+            # this one, it could not say it
+            time.sleep(_FIRST_SPEAKS)
         print(f"dislab: error: {_memory(error) if lacks_memory(error) else error}", file=sys.stderr)
         return 2
     except TrainingError as error:

@@ -1,14 +1,19 @@
 """Checks of the settings of the trainer and of its checkpoints, before a run folder is made."""
 
+import functools
+import inspect
 import math
 import os
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, final, get_args, get_type_hints
 
 import lightning.pytorch as pl
 import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.accelerators import AcceleratorRegistry
+from lightning.pytorch.callbacks import Timer
 
 from dislab.base import DataModule
 from dislab.errors import InputError, suggestion
@@ -49,6 +54,9 @@ _SHARES: Final = (
 
 _STAGES: Final = ("train/", "validation/")
 
+_INTERVALS: Final = (int, float, str, timedelta)
+"""Kinds of `val_check_interval`: batches, a share of an epoch, a time."""
+
 
 def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> None:
     """Refuses settings that Lightning would fail on, hang on, or silently pass over.
@@ -60,6 +68,11 @@ def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, 
     Raises:
         InputError: A setting is out of range or cannot work on this machine; the message names it.
     """
+    for name, value in trainer.items():
+        if value is None and name in _never_null():
+            raise InputError(
+                f"trainer.{name} is null, which is no value of it; leave it out for the usual one"
+            )
     for section, settings, least in (
         ("trainer", trainer, _LEAST),
         ("checkpoint", checkpoint, _LEAST_OF_CHECKPOINTS),
@@ -68,6 +81,13 @@ def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, 
             _check_count(f"{section}.{name}", settings.get(name), smallest)
     for name in _SHARES:
         _check_share(name, trainer.get(name))
+    interval = trainer.get("val_check_interval")
+    if interval is not None and not isinstance(interval, _INTERVALS):
+        raise InputError(
+            f"trainer.val_check_interval is {interval!r}; it must be a whole number of batches, a "
+            'share of an epoch, or a time such as "00:10:00"'
+        )
+    _check_time(trainer.get("max_time"))
     clip = trainer.get("gradient_clip_val")
     if clip is not None and not 0 <= clip < math.inf:
         raise InputError(
@@ -168,6 +188,29 @@ def _check_share(name: str, value: object) -> None:
         )
 
 
+def _check_time(value: Any) -> None:
+    """Whether the timer of a trainer takes a time."""
+    try:
+        Timer(value)
+    except (MisconfigurationException, TypeError, ValueError) as error:
+        raise InputError(
+            f"trainer.max_time is {value!r}; it must be days, hours, minutes and seconds, such as "
+            '"00:12:00:00", or a mapping such as {hours: 12}'
+        ) from error
+
+
+@functools.cache
+def _never_null() -> frozenset[str]:
+    """Settings of the trainer whose types leave null out."""
+    parameters = inspect.signature(pl.Trainer.__init__).parameters
+    hints = get_type_hints(pl.Trainer.__init__)
+    return frozenset(
+        name
+        for name, one in parameters.items()
+        if one.default not in (None, one.empty) and type(None) not in get_args(hints.get(name))
+    )
+
+
 def _check_machine(trainer: Mapping[str, Any]) -> None:
     """Whether the accelerator is there, with as many devices."""
     kind, devices = trainer.get("accelerator", "auto"), trainer.get("devices", "auto")
@@ -189,6 +232,11 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
     if str(devices).strip() == "0":  # how many, unlike the list [0] or "0,"
         raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
     on_cpu = kind == "cpu" or (kind == "auto" and not torch.cuda.is_available())
+    if kind == "cpu" and (isinstance(devices, list) or "," in str(devices)):
+        raise InputError(
+            f"trainer.devices is {devices!r}; a CPU has no devices with numbers: choose how many "
+            "processes share it"
+        )
     if on_cpu and _numbers(devices)[:1] == [-1] and not torch.backends.mps.is_available():
         raise InputError(
             f"trainer.devices is {devices!r}, all of them, which a CPU has no number of; choose "

@@ -322,6 +322,12 @@ class TrainingCLI(LightningCLI):
             how = f"Go on with: dislab fit --resume {self._run()}"
             rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
+        except MisconfigurationException as error:
+            limit = self.config[self.subcommand]["trainer"]["overfit_batches"]
+            if not limit:
+                raise
+            # which Lightning takes for the other limits, and names those
+            raise InputError(f"trainer.overfit_batches is {limit}: {_one_line(error)}") from error
         except RuntimeError as error:
             if not lost_another(error):
                 raise
