@@ -200,13 +200,15 @@ class Campaign:
             )
             last = kill == kills
             process = self.start(
-                place, processes, "" if last else self.fault(method, moment), *args, **more
+                place, processes, "" if last else self.fault(method, moment, kill), *args, **more
             )
             said, _ = process.communicate(timeout=600)
             if process.returncode == -signal.SIGKILL or (processes > 1 and process.returncode):
                 tally.kills += 1
             elif process.returncode:
                 tally.differences.append(f"{method} {moment} {number}: {said[-600:]}")
+                break
+            else:  # the run has ended before the moment came
                 break
         run = newest(place)
         assert run is not None
@@ -248,14 +250,14 @@ class Campaign:
             for name in differences(expected, outcome(run)):
                 tally.differences.append(f"{method} full-disk {number}: {name} differs")
 
-    def fault(self, method: str, moment: str) -> str:
-        """A moment of a kind, drawn."""
+    def fault(self, method: str, moment: str, kill: int) -> str:
+        """A moment of a kind, drawn; later ones come earlier, as less of the run is left."""
         rank = self.random.choice("01") if moment == "two" else "0"
         if moment == "random" or rank == "1":  # the second process opens no file of the run
-            seconds = self.random.uniform(0.3, 1) * self.seconds[method]
-            return f"time {seconds} 1 {rank}"
+            share = self.random.uniform(0.3, 0.9) / (1 + int(rank))  # which starts later, too
+            return f"time {share * self.seconds[method]} 1 {rank}"
         event, often = self.random.choice(MOMENTS[moment])
-        return f"{event} {self.random.randint(1, often)} {rank}"
+        return f"{event} {self.random.randint(1, max(1, often // (2 + kill)))} {rank}"
 
 
 @contextmanager
