@@ -254,7 +254,7 @@ class Campaign:
         """A moment of a kind, drawn; later ones come earlier, as less of the run is left."""
         rank = self.random.choice("01") if moment == "two" else "0"
         if moment == "random" or rank == "1":  # the second process opens no file of the run
-            share = self.random.uniform(0.3, 0.9) / (1 + int(rank))  # which starts later, too
+            share = self.random.uniform(0.2, 0.7) / (1 + int(rank))  # which starts later, too
             return f"time {share * self.seconds[method]} 1 {rank}"
         event, often = self.random.choice(MOMENTS[moment])
         return f"{event} {self.random.randint(1, max(1, often // (2 + kill)))} {rank}"

@@ -7,7 +7,7 @@ from dislab.callbacks import Checkpoints
 
 
 def test_states_are_exchangeable_with_those_of_lightning(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"dirpath": tmp_path, "monitor": "validation/loss", "every_n_train_steps": 5}
+    settings: dict[str, Any] = {"dirpath": tmp_path, "monitor": "loss", "every_n_train_steps": 5}
     own, theirs = Checkpoints(**settings), ModelCheckpoint(**settings)
     assert own.state_key == theirs.state_key
     theirs.best_model_path = "best.ckpt"
