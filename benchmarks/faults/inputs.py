@@ -219,7 +219,7 @@ def option_cases() -> Iterator[Case]:
         for value in ("x", "", "nan", "-1", "0", "0.5", str(10**18), str(2**63)):
             hopeless = option == "--images" and value in ("x", "", "nan", "0.5", "-1", "0")
             yield Case("data show", "data show GaussianBlob", option, "option", value, hopeless)
-    for value in ("", "None", "__init__", "class", "1x", "a b", "é", "x" * 300, "../x", "-"):
+    for value in ("", "None", "__init__", "class", "1x", "a/b", "é", "x" * 300, "../x", "-"):
         yield Case("plugins new", "plugins new", "NAME", "option", value, True)
     for value in ("", "nonsense", "callbacks", "3"):
         yield Case("plugins new", "plugins new x", "--group", "option", value, True)
