@@ -72,3 +72,8 @@ def test_concentration() -> None:
 def test_entropies_of_bins() -> None:
     binned = torch.tensor([[0, 3], [1, 3], [0, 3], [1, 3]])
     assert bin_entropies(binned, 4).tolist() == pytest.approx([math.log(2), 0.0])
+
+
+def test_a_single_bin_has_no_entropy_at_all() -> None:
+    traces = {n: bin_entropies(torch.zeros(n, 1).long(), 4).item() for n in range(1, 300)}
+    assert set(traces.values()) == {0.0}

@@ -69,6 +69,20 @@ def test_information_by_hand() -> None:
     assert entropy.item() == pytest.approx(math.log(2), abs=1e-15)
 
 
+@pytest.mark.parametrize("images", [1000, 5000])
+def test_a_latent_that_stands_still_has_no_information_at_all(images: int) -> None:
+    _, factors = grid_codes(images, 1, seed=0)
+    gaps = information_gaps(torch.full((images, 2), 0.3).double(), factors, bins=20)
+    assert (gaps.mutual_information == 0).all()
+
+
+def test_a_latent_that_is_exactly_independent_has_no_information_at_all() -> None:
+    for width in range(2, 12):
+        own, values = torch.cartesian_prod(torch.arange(7), torch.arange(width)).repeat(3, 1).T
+        gaps = information_gaps(own[:, None].double(), values[:, None], bins=7)
+        assert gaps.mutual_information.item() == 0.0, width
+
+
 def test_information_equals_scikit_learns() -> None:
     codes, factors = grid_codes(3000, 10, seed=0)
     gaps = information_gaps(codes, factors, bins=20)

@@ -160,7 +160,7 @@ def test_a_value_that_is_only_tested_on_is_named() -> None:
 @pytest.mark.parametrize(
     ("codes", "factors", "message"),
     [
-        (noise(300, 1), draw_factors(300), "got 1 latents and 3 factors"),
+        (noise(300, 1), draw_factors(300), "got 1 latent and 3 factors"),
         (noise(2, 3), torch.tensor([[0, 1, 2], [1, 0, 3]]), "got 2 images and needs at least 3"),
         (
             noise(6, 3),
@@ -180,7 +180,7 @@ def test_a_single_factor_is_not_enough() -> None:
     factors[:, 1:] = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantFactorWarning)
-        with pytest.raises(InputError, match="got 4 latents and 1 factors"):
+        with pytest.raises(InputError, match="got 4 latents and 1 factor$"):
             score(noise(60, 4), factors)
 
 

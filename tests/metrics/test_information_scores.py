@@ -30,12 +30,35 @@ def test_modularity(graded: Any, information: Any) -> None:
     assert informed["modularity_active"].item() == pytest.approx(mean, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("alive", "expected"),
+    [((0, 1, 2), 0.75), ((0,), 0.25), ((), 0.0)],
+    ids=["three", "one", "none"],
+)
+def test_latents_that_stand_still_count_nothing(
+    alive: tuple[int, ...], expected: float, graded: Any
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    # so many images that rounding leaves 2e-15 nats
+    columns = [torch.randint(size, (5000,), generator=generator) for size in (3, 4, 6)]
+    factors = torch.stack(columns, dim=1)
+    codes = torch.full((5000, 4), 0.1, dtype=torch.float64)
+    codes[:, list(alive)] = factors[:, list(alive)].double()
+    metric = Modularity(graded.space)
+    metric.update(codes, factors)
+    result = metric.compute()
+    # chance information makes the latents that move a little less than perfect
+    assert result["modularity"].item() == pytest.approx(expected, abs=1e-4)
+    still = [latent for latent in range(4) if latent not in alive]
+    assert (result["modularity_per_latent"][still] == 0).all()
+
+
 def test_modularity_needs_two_factors(graded: Any) -> None:
     factors = graded.factors.clone()
     factors[:, 1:] = 0
     metric = Modularity(graded.space)
     metric.update(graded.codes, factors)
-    with pytest.warns(UserWarning, match="b, c took"), pytest.raises(InputError, match="1 factors"):
+    with pytest.warns(UserWarning, match="b, c took"), pytest.raises(InputError, match="1 factor$"):
         metric.compute()
     with pytest.raises(InputError, match="active_share is 2"):
         Modularity(graded.space, active_share=2.0)

@@ -121,4 +121,5 @@ def bin_entropies(binned: Int[Tensor, "image latent"], bins: int) -> Float[Tenso
     shift = torch.arange(binned.shape[1], device=binned.device) * bins
     counts = torch.bincount((binned + shift).flatten(), minlength=bins * binned.shape[1])
     wide = counts.view(-1, bins).double()
-    return (math.log(len(binned)) - torch.xlogy(wide, wide).sum(1) / len(binned)).clamp(min=0.0)
+    entropy = math.log(len(binned)) - torch.xlogy(wide, wide).sum(1) / len(binned)
+    return entropy.clamp(min=0.0) * (wide < len(binned)).all(1)  # exactly 0 for a single bin

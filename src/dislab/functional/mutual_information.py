@@ -81,6 +81,9 @@ def mutual_information(
 ) -> tuple[Float[Tensor, "*many latent"], Float[Tensor, "*many"]]:
     """Mutual information of each latent with a factor, and the factor's entropy, in nats.
 
+    The information is exactly 0 where counts are independent, as of a latent that stands still, and
+    so is the entropy of a single value; rounding would leave a trace, which ratios would magnify.
+
     Args:
         counts: How often each bin meets each value; of one set of images, or of many.
     """
@@ -88,12 +91,14 @@ def mutual_information(
     total = values.sum(-1)
     log_total = total.double().log()
     joint = _count_log(counts).sum((-2, -1))
-    rows, columns = _count_log(counts.sum(-1)).sum(-1), _count_log(values).sum(-1)
+    bins = counts.sum(-1)
+    rows, columns = _count_log(bins).sum(-1), _count_log(values).sum(-1)
     gained = (joint - rows - columns[..., None]) / total[..., None]
     information = (log_total[..., None] + gained).clamp(min=0.0)
-    # Exactly 0 for a single value, where rounding would leave a trace.
+    expected = bins[..., None] * values[..., None, None, :]
+    dependent = (counts * total[..., None, None, None] != expected).any(-1).any(-1)
     several = (values < total[..., None]).all(-1)
-    return information, (log_total - columns / total).clamp(min=0.0) * several
+    return information * dependent, (log_total - columns / total).clamp(min=0.0) * several
 
 
 def gaps_of_counts(counts: Sequence[Int[Tensor, "*many latent bin _"]]) -> InformationGaps:
