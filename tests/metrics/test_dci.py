@@ -180,7 +180,7 @@ def test_a_single_factor_is_not_enough() -> None:
     factors[:, 1:] = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantFactorWarning)
-        with pytest.raises(InputError, match="got 4 latents and 1 factor$"):
+        with pytest.raises(InputError, match=r"got 4 latents and 1 factor$"):
             score(noise(60, 4), factors)
 
 

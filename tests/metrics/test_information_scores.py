@@ -58,7 +58,10 @@ def test_modularity_needs_two_factors(graded: Any) -> None:
     factors[:, 1:] = 0
     metric = Modularity(graded.space)
     metric.update(graded.codes, factors)
-    with pytest.warns(UserWarning, match="b, c took"), pytest.raises(InputError, match="1 factor$"):
+    with (
+        pytest.warns(UserWarning, match="b, c took"),
+        pytest.raises(InputError, match=r"1 factor$"),
+    ):
         metric.compute()
     with pytest.raises(InputError, match="active_share is 2"):
         Modularity(graded.space, active_share=2.0)
