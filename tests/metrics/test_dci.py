@@ -200,7 +200,7 @@ def test_exact_boosting_is_scikit_learns() -> None:
         columns.append(model.feature_importances_)
         accuracies.append(model.score(codes[60:].double(), column[60:]))
         apart = model.predict(codes[60:].double()) - column[60:]
-        errors.append(np.sqrt(np.mean(apart**2)) / column[:60].std())
+        errors.append(np.sqrt(np.mean(apart**2)) / column[60:].std())
     np.testing.assert_allclose(result["importance"].numpy(), np.stack(columns, 1), atol=1e-12)
     assert result["informativeness_per_factor"].tolist() == pytest.approx(accuracies)
     assert result["informativeness_nrmse_per_factor"].tolist() == pytest.approx(errors)
@@ -213,18 +213,59 @@ def test_lassos_are_scikit_learns(learner: Learner) -> None:
     result = score(codes, factors, learner)
     array = codes[:200].numpy()
     units = array.std(0) if learner == "lasso" else 1.0
-    columns = []
-    for column in factors[:200].numpy().T:
-        target = (column - column.mean()) / column.std()
-        model = Lasso(alpha=0.02, max_iter=10_000).fit((array - array.mean(0)) / units, target)
+    columns, errors = [], []
+    for column in factors.numpy().T:
+        middle, width = column[:200].mean(), column[:200].std()
+        model = Lasso(alpha=0.02, max_iter=10_000, tol=1e-14)
+        model.fit((array - array.mean(0)) / units, (column[:200] - middle) / width)
         columns.append(np.abs(model.coef_))
+        predicted = model.predict((codes[200:].numpy() - array.mean(0)) / units)
+        apart = predicted * width + middle - column[200:]
+        errors.append(np.sqrt(np.mean(apart**2)) / column[200:].std())
     importance = torch.from_numpy(np.stack(columns, axis=1))
-    torch.testing.assert_close(result["importance"], importance, atol=2e-4, rtol=0.0)
+    torch.testing.assert_close(result["importance"], importance, atol=1e-6, rtol=0.0)
     scores = importance_scores(importance)
-    expected = pytest.approx(scores.disentanglement.item(), abs=2e-3)
+    expected = pytest.approx(scores.disentanglement.item(), abs=1e-5)
     assert result["disentanglement"].item() == expected
-    unweighted = pytest.approx(scores.per_factor.mean().item(), abs=2e-3)
+    unweighted = pytest.approx(scores.per_factor.mean().item(), abs=1e-5)
     assert result["completeness_unweighted"].item() == unweighted
+    assert result["informativeness_nrmse_per_factor"].tolist() == pytest.approx(errors, abs=1e-6)
+
+
+def test_the_error_of_a_factor_that_the_test_images_do_not_vary_is_unknown() -> None:
+    factors = draw_factors(300)
+    factors[200:, 0] = 1
+    result = score((factors + noise(300, 3)).double(), factors, "lasso")
+    errors = result["informativeness_nrmse_per_factor"]
+    assert errors.isnan().tolist() == [True, False, False]
+    torch.testing.assert_close(result["informativeness_nrmse"], errors[1:].mean())
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_weights_of_lassocv_do_not_depend_on_the_order_of_updates() -> None:
+    factors = draw_factors(3000)
+    mixed = factors.double() @ noise(3, 3).double()
+    codes = torch.cat([mixed, 1e-3 * noise(3000, 7)], dim=1)  # weights of very unlike sizes
+    weights = []
+    for seed in (0, 1):
+        metric = DCI(SPACE, "lassocv", seed=seed)
+        metric.update(codes, factors)
+        weights.append(metric.compute()["dci_lassocv_importance"])
+    torch.testing.assert_close(weights[0], weights[1], atol=1e-6, rtol=0.0)
+
+
+def test_the_tolerance_is_a_setting() -> None:
+    assert DCI(SPACE, "lassocv").tolerance == 1e-10
+    factors = draw_factors(300)
+    metric = DCI(SPACE, "lasso", tolerance=0.5)
+    metric.update((factors @ torch.tensor([[1, 1, 0], [0, 1, 1], [1, 0, 1]])).double(), factors)
+    rough = metric.compute()["dci_lasso_importance"]
+    metric = DCI(SPACE, "lasso")
+    metric.update((factors @ torch.tensor([[1, 1, 0], [0, 1, 1], [1, 0, 1]])).double(), factors)
+    assert (rough - metric.compute()["dci_lasso_importance"]).abs().max() > 1e-3
+    for bad in (0.0, -1.0, float("nan")):
+        with pytest.raises(InputError, match="tolerance is"):
+            DCI(SPACE, tolerance=bad)
 
 
 def test_weights_matter_to_completeness() -> None:

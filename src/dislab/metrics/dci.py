@@ -10,6 +10,7 @@ from torch import Tensor
 from dislab.base import Metric, Sample
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
+from dislab.functional.checks import check_above
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import short_seed
 from dislab.functional.importance import check_enough, importance_scores, too_few
@@ -53,10 +54,11 @@ class DCI(Metric):
         test_fraction: Share of the images, the last ones, that are kept for testing.
         seed: Seed of the learner.
         alpha: Penalty of the two lassos; chosen by five-fold cross-validation where null.
+        tolerance: How close to their smallest loss the two lassos stop, see `LassoRegression`.
 
     Raises:
-        InputError: The learner is unknown, the fraction is not between 0 and 1, or the penalty
-            not above 0.
+        InputError: The learner is unknown, the fraction is not between 0 and 1, or the penalty or
+            the tolerance not above 0.
     """
 
     higher_is_better = True
@@ -73,16 +75,19 @@ class DCI(Metric):
         test_fraction: float = 1 / 3,
         seed: int = 0,
         alpha: float | None = 0.02,
+        tolerance: float = 1e-10,
     ) -> None:
         super().__init__(space)
         check_fraction(test_fraction)
         if alpha is not None and not 0 < alpha < float("inf"):
             raise InputError(f"alpha is {alpha}; it must be above 0, or null to have it chosen")
+        check_above("tolerance", tolerance, 0)
         self.learner: Learner = learner
         self.engines = ("numpy",) if learner == "hgbt" else self.engines
         self.test_fraction = test_fraction
         self.seed = seed
         self.alpha = alpha
+        self.tolerance = tolerance
 
     def inapplicable(self, sample: Sample) -> str | None:
         """A single latent or factor has nothing to be told apart from.
@@ -97,10 +102,11 @@ class DCI(Metric):
 
         Scores are `disentanglement`, `completeness`, `completeness_unweighted`, `informativeness`
         (accuracy on the test part), `informativeness_train` and `informativeness_nrmse` (root of
-        the mean squared error on the test part, in standard deviations of the value numbers; less
-        is better). Parts are `importance` (latent, factor), `disentanglement_per_latent`, and
+        the mean squared error on the test part, in standard deviations of the value numbers there;
+        less is better). Parts are `importance` (latent, factor), `disentanglement_per_latent`, and
         `completeness_per_factor`, `informativeness_per_factor` and
-        `informativeness_nrmse_per_factor`, which are NaN for factors that never vary.
+        `informativeness_nrmse_per_factor`, which are NaN for factors that never vary,
+        the last one also for those that do not vary on the test part.
 
         Args:
             bank: Checked codes and factors.
@@ -124,7 +130,7 @@ class DCI(Metric):
             "completeness_unweighted": scores.per_factor.mean(),
             "informativeness": test.mean(),
             "informativeness_train": train.mean(),
-            "informativeness_nrmse": error.mean(),
+            "informativeness_nrmse": error.nanmean(),
             "importance": spread_columns(importance, varied, factors, 0.0),
             "disentanglement_per_latent": scores.per_latent,
         }
@@ -154,7 +160,9 @@ class DCI(Metric):
         seen = labels[:cut].double()
         nearest = predicted.round().clamp(seen.min(), seen.max())
         right = (nearest == labels).double()
-        error = (predicted - labels)[cut:].square().mean().sqrt() / seen.std(correction=0)
+        spread = labels[cut:].double().std(correction=0)
+        error = (predicted - labels)[cut:].square().mean().sqrt() / spread
+        error = torch.where(spread > 0, error, torch.nan)
         return torch.stack([right[:cut].mean(), right[cut:].mean(), error])
 
     def _learner(self) -> LassoRegression | TreeEnsemble:
@@ -164,5 +172,7 @@ class DCI(Metric):
         if self.learner == "rf":
             return TreeEnsemble("forest", leaf=5, seed=seed)
         if self.learner == "lasso":
-            return LassoRegression(self.alpha)
-        return LassoRegression(self.alpha, scale=False, selection="random", seed=seed)
+            return LassoRegression(self.alpha, tolerance=self.tolerance)
+        return LassoRegression(
+            self.alpha, scale=False, selection="random", seed=seed, tolerance=self.tolerance
+        )
