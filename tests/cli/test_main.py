@@ -3,6 +3,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +31,19 @@ def without_heavy_imports(*args: str) -> str:
 def test_help_names_every_command_without_torch(args: list[str]) -> None:
     text = without_heavy_imports(*args)
     assert all(f"  {command} " in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize("stage", ["validate", "test"])
+def test_help_says_which_states_are_scored(stage: str) -> None:
+    from dislab.callbacks import Evaluate
+
+    split = {"validate": "validation", "test": "test"}[stage]
+    expected = f"take losses on the {split} split, and scores of codes of {Evaluate().split} states"
+    assert expected == COMMANDS[stage]
+    table = Path(__file__).parents[2].joinpath("docs", "cli.md").read_text(encoding="utf-8")
+    assert all(
+        f"{name:<10} {text}" in table for name, text in COMMANDS.items() if name != "predict"
+    )
 
 
 def test_version_comes_without_torch() -> None:

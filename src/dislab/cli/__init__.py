@@ -20,9 +20,9 @@ from dislab.errors import (
 from dislab.signals import interrupting
 
 COMMANDS: Final = {
-    "fit": "train a model, then score it on the test split",
-    "validate": "score a model on the validation split",
-    "test": "score a model on the test split",
+    "fit": "train a model, then do what test does",
+    "validate": "take losses on the validation split, and scores of codes of all states",
+    "test": "take losses on the test split, and scores of codes of all states",
     "predict": "write a model's codes of the test split to a file",
     "score": "score the codes in a file, of any program",
     "transfer": "score how predictors on a model's codes carry over to shifted images",
