@@ -21,6 +21,9 @@ def test_equals_scikit_learn_on_standardised_codes() -> None:
     )
     model = LogisticRegression(max_iter=1000).fit(scaled, labels.numpy())
     assert (own.predict(codes).numpy() == model.predict(scaled)).all()
+    torch.testing.assert_close(
+        own.probabilities(codes), torch.from_numpy(model.predict_proba(scaled)), rtol=0, atol=1e-6
+    )
     expected = log_loss(labels.numpy(), model.predict_proba(scaled))
     assert own.log_loss(codes, labels).item() == pytest.approx(expected, abs=1e-6)
 

@@ -76,6 +76,9 @@ CASES = {
         slack=0.02,
     ),
     "explicitness_normalized": Case(Explicitness, (0, 0.1), (0.6, 1.0), slack=1e-6),
+    "explicitness_multinomial_normalized": Case(
+        partial(Explicitness, classifier="multinomial"), (0, 0.1), (0.95, 1.0), slack=1e-3
+    ),
     "factor_vae_score": Case(
         partial(FactorVAEScore, votes_train=600, votes_test=300),
         (0.2, 0.5),

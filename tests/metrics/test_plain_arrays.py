@@ -43,10 +43,11 @@ except InputError as error:
 
 def test_unknown_names_are_refused() -> None:
     script = """
-from dislab.metrics import MCC, SAP, DownstreamAccuracy, InfoMEC
+from dislab.metrics import MCC, SAP, DownstreamAccuracy, Explicitness, InfoMEC
 for kind, setting in (
     (DCI, "learner"), (MCC, "correlation"), (SAP, "predictor"),
     (DownstreamAccuracy, "classifier"), (InfoMEC, "estimator"),
+    (Explicitness, "classifier"),
 ):
     try:
         kind(space, **{setting: "svm"})
@@ -59,6 +60,7 @@ for kind, setting in (
         "SAP.predictor is 'svm' (did you mean svc?); choose one of r2, svc",
         "DownstreamAccuracy.classifier is 'svm'; choose one of logistic, hgbt",
         "InfoMEC.estimator is 'svm'; choose one of knn, bins",
+        "Explicitness.classifier is 'svm'; choose one of one_vs_rest, multinomial",
     ]
 
 

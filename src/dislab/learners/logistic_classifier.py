@@ -69,6 +69,17 @@ class LogisticClassifier:
         """
         return torch.from_numpy(self._fitted().predict(self._scaled(codes))).to(codes.device)
 
+    def probabilities(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image label"]:
+        """Probability of each label that `fit` saw, in ascending order of the labels.
+
+        Args:
+            codes: Codes with the latents of those learnt from.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        return self._logits(codes).softmax(1).to(codes.device)
+
     def log_loss(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
     ) -> Float[Tensor, ""]:
@@ -81,12 +92,15 @@ class LogisticClassifier:
         Raises:
             InputError: Nothing has been learnt yet.
         """
-        model = self._fitted()
-        logits = torch.from_numpy(model.decision_function(self._scaled(codes)))
+        known = torch.from_numpy(self._fitted().classes_)
+        place = torch.searchsorted(known, labels.cpu().contiguous())
+        return torch.nn.functional.cross_entropy(self._logits(codes), place)
+
+    def _logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image label"]:
+        logits = torch.from_numpy(self._fitted().decision_function(self._scaled(codes)))
         if logits.ndim == 1:  # two labels share one number
             logits = torch.stack([torch.zeros_like(logits), logits], dim=1)
-        place = torch.searchsorted(torch.from_numpy(model.classes_), labels.cpu().contiguous())
-        return torch.nn.functional.cross_entropy(logits, place)
+        return logits
 
     def _scaled(self, codes: Float[Tensor, "image latent"]) -> "object":
         return ((codes - self._mean) / self._spread).cpu().numpy()

@@ -1,6 +1,6 @@
 """Explicitness."""
 
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final, get_args
 
 import torch
 from jaxtyping import Float
@@ -9,6 +9,7 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
+from dislab.functional.checks import check_choice
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.correlations import roc_auc
 from dislab.functional.learning_split import (
@@ -17,27 +18,37 @@ from dislab.functional.learning_split import (
     standardized,
     train_count,
 )
-from dislab.learners import OneVsRestLogistic
+from dislab.learners import LogisticClassifier, OneVsRestLogistic
+
+Classifier = Literal["one_vs_rest", "multinomial"]
+"""One regression a value against all others, or one a factor for all its values."""
 
 
 @final
 class Explicitness(Metric):
     """How well a logistic regression tells each value of a factor from the others.
 
-    One regression a value, on standardised codes of the first images; its worth is the area
-    under the ROC curve on the last ones, 1/2 for a guess and 1 for a perfect order. The score is
-    the mean over values, then over factors.
+    The regression learns from standardised codes of the first images. The worth of a value is the
+    area under the ROC curve of its output on the last ones, 1/2 for a guess and 1 for a perfect
+    order. The score is the mean over values, then over factors.
 
-    Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312. Values that no image, or each,
+    Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312, take one regression a value and its
+    logits: `one_vs_rest`. Locatello et al. (2019), https://arxiv.org/abs/1811.12359, take the
+    probabilities of one regression a factor, on codes that are not standardised: `multinomial`,
+    under a name of its own. A value in the middle of a latent has a peak of probability there but
+    no line that parts it from both sides: perfect codes of dSprites get 0.98 instead of 0.78.
+
+    Values that no image, or each,
     shows in either part are left out, and factors without any other. The squared weights are
     penalised with C = 1; the intercept is not.
 
     Args:
         space: The factors behind the images.
         test_fraction: Share of the images, the last ones, that are kept for testing.
+        classifier: `one_vs_rest` or `multinomial`.
 
     Raises:
-        InputError: The fraction is not between 0 and 1.
+        InputError: The fraction is not between 0 and 1, or the classifier unknown.
     """
 
     higher_is_better = True
@@ -46,16 +57,25 @@ class Explicitness(Metric):
     bootstraps = False  # repeated images would leak into the test part
     least: ClassVar[int] = 3
 
-    def __init__(self, space: FactorSpace, test_fraction: float = 1 / 3) -> None:
+    def __init__(
+        self,
+        space: FactorSpace,
+        test_fraction: float = 1 / 3,
+        classifier: Classifier = "one_vs_rest",
+    ) -> None:
         super().__init__(space)
         check_fraction(test_fraction)
+        check_choice("Explicitness.classifier", classifier, get_args(Classifier))
         self.test_fraction = test_fraction
+        self.classifier: Classifier = classifier
+        self.engines = ("scikit-learn",) if classifier == "multinomial" else self.engines
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The areas `explicitness` and `explicitness_train`, and parts.
 
         `explicitness_normalized` is twice the area above 1/2: 0 for a guess, 1 for a perfect
         order. The part is `explicitness_per_factor`, which is NaN for factors that never vary.
+        With `multinomial` all names begin with `explicitness_multinomial` instead.
 
         Args:
             bank: Checked codes and factors.
@@ -72,21 +92,35 @@ class Explicitness(Metric):
         answers, owner = self._questions(bank, varied)
         usable = answers[:cut].any(0) & ~answers[:cut].all(0)
         answers, owner = answers[:, usable], owner[usable]
-        codes = standardized(bank.codes, cut)
-        logits = OneVsRestLogistic().fit(codes[:cut], answers[:cut]).logits(codes)
-        train = self._means(roc_auc(logits[:cut], answers[:cut]), owner)
-        test = self._means(roc_auc(logits[cut:], answers[cut:]), owner)
+        if self.classifier == "multinomial":
+            found = self._probabilities(bank, varied, cut)
+        else:
+            codes = standardized(bank.codes, cut)
+            found = OneVsRestLogistic().fit(codes[:cut], answers[:cut]).logits(codes)
+        train = self._means(roc_auc(found[:cut], answers[:cut]), owner)
+        test = self._means(roc_auc(found[cut:], answers[cut:]), owner)
         if test.isnan().all():
             raise InputError(
                 f"no value of any factor is shown by some, but not all, of the "
-                f"{len(codes) - cut} images to test on; score more images"
+                f"{len(found) - cut} images to test on; score more images"
             )
+        name = "explicitness" + ("_multinomial" if self.classifier == "multinomial" else "")
         return {
-            "explicitness": test.nanmean(),
-            "explicitness_normalized": (2 * test.nanmean() - 1).clamp(min=0.0),
-            "explicitness_train": train.nanmean(),
-            "explicitness_per_factor": test,
+            name: test.nanmean(),
+            f"{name}_normalized": (2 * test.nanmean() - 1).clamp(min=0.0),
+            f"{name}_train": train.nanmean(),
+            f"{name}_per_factor": test,
         }
+
+    def _probabilities(
+        self, bank: CodeBank, varied: list[int], cut: int
+    ) -> Float[Tensor, "image question"]:
+        """The probability of each value that the first images show, in the order of questions."""
+        models = [
+            LogisticClassifier().fit(bank.codes[:cut], bank.factors[:cut, column])
+            for column in varied
+        ]
+        return torch.cat([model.probabilities(bank.codes) for model in models], dim=1)
 
     def _questions(self, bank: CodeBank, varied: list[int]) -> tuple[Tensor, Tensor]:
         """Whether each image has each value of each factor, and whose value it is."""
