@@ -53,6 +53,10 @@ SCORES = {
     "modularity": (Modularity, ["modularity"]),
     "modularity_active": (partial(Modularity, active_only=True), ["modularity_active"]),
     "explicitness": (Explicitness, ["explicitness", "explicitness_normalized"]),
+    "explicitness_multinomial": (
+        partial(Explicitness, classifier="multinomial"),
+        ["explicitness_multinomial"],
+    ),
     "sap_r2": (SAP, ["sap_r2"]),
     "sap_svc": (partial(SAP, predictor="svc"), ["sap_svc"]),
     "irs": (IRS, ["irs"]),

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
 from dislab.metrics import IRS
 
 
@@ -26,6 +27,38 @@ def test_equals_a_loop(graded: Any) -> None:
     np.testing.assert_allclose(result["irs_matrix"].numpy(), matrix, atol=1e-9)
     expected = np.average(matrix.max(1), weights=largest)
     assert result["irs"].item() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("bins", [20, 5, None])
+def test_factors_are_binned_as_in_the_published_code(bins: int | None) -> None:
+    generator = torch.Generator().manual_seed(0)
+    factors = torch.stack(
+        [torch.randint(size, (900,), generator=generator) for size in (3, 20, 32)], dim=1
+    )
+    codes = factors.double() + torch.randn(900, 3, generator=generator, dtype=torch.float64)
+    space = FactorSpace(
+        tuple(
+            Factor(name, tuple(map(float, range(size))))
+            for name, size in zip("abc", (3, 20, 32), strict=True)
+        )
+    )
+    metric = IRS(space, bins=bins)
+    metric.update(codes, factors)
+    array, largest = codes.numpy(), (codes - codes.mean(0)).abs().amax(0).numpy()
+    for column, own in zip(factors.numpy().T, metric.compute()["irs_matrix"].T, strict=True):
+        held = column
+        if bins:
+            held = np.digitize(column, np.histogram(column, bins)[1][:-1])
+        groups = [array[held == value] for value in np.unique(held)]
+        away = [np.percentile(np.abs(one - one.mean(0)), 99, axis=0) for one in groups]
+        expected = np.clip(1 - np.mean(away, axis=0) / largest, 0, 1)
+        np.testing.assert_allclose(own.numpy(), expected, atol=1e-9)
+
+
+def test_the_published_number_of_bins_is_the_default(graded: Any) -> None:
+    assert IRS(graded.space).bins == 20
+    with pytest.raises(InputError, match="bins is 1; it must be a finite number of at least 2"):
+        IRS(graded.space, bins=1)
 
 
 def test_by_hand(graded: Any) -> None:

@@ -8,9 +8,11 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.interventional_robustness import held_deviations
 from dislab.functional.learning_split import spread_columns
+from dislab.functional.mutual_information import bin_numbers
 
 
 @final
@@ -24,26 +26,31 @@ class IRS(Metric):
     no part.
 
     Suter et al. (2019), https://arxiv.org/abs/1811.00007, with a quantile in place of the largest
-    distance within a value, as in Locatello et al. (2019), https://arxiv.org/abs/1811.12359.
-    Factors that never vary are left out.
+    distance within a value, and values put in bins, as in Locatello et al. (2019),
+    https://arxiv.org/abs/1811.12359. Factors that never vary are left out.
 
     Args:
         space: The factors behind the images.
         quantile: Which quantile of the distances within a value counts as the largest.
+        bins: Number of equal-width bins that the value numbers of a factor are put in; values of
+            one bin are held as one. Null holds each value by itself, as the paper does.
 
     Raises:
-        InputError: The quantile is not between 0 and 1.
+        InputError: The quantile is not between 0 and 1, or there are fewer than two bins.
     """
 
     higher_is_better = True
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
 
-    def __init__(self, space: FactorSpace, quantile: float = 0.99) -> None:
+    def __init__(self, space: FactorSpace, quantile: float = 0.99, bins: int | None = 20) -> None:
         super().__init__(space)
         if not 0 <= quantile <= 1:
             raise InputError(f"quantile is {quantile}; it must lie between 0 and 1")
+        if bins is not None:
+            check_at_least("bins", bins, 2)
         self.quantile = quantile
+        self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The score `irs`, and its parts.
@@ -56,10 +63,13 @@ class IRS(Metric):
             bank: Checked codes and factors.
         """
         codes, varied = bank.codes, bank.varied.nonzero().flatten().tolist()
+        factors = bank.factors
+        if self.bins is not None:
+            factors = bin_numbers(factors.double(), self.bins)
         moving = (codes != codes[:1]).any(0)
         largest = (codes - codes.mean(0)).abs().amax(0) * moving
         held = torch.stack(
-            [held_deviations(codes, bank.factors[:, column], self.quantile) for column in varied],
+            [held_deviations(codes, factors[:, column], self.quantile) for column in varied],
             dim=1,
         )
         scale = torch.where(moving, largest, 1.0)
