@@ -11,6 +11,7 @@ from dislab.datasets import SmallNORB
 from dislab.datasets import _small_norb_labels as norb
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
+from dislab.metrics import evaluate_fully
 from dislab.testing import check_dataset
 
 TINY = FactorSpace(
@@ -72,6 +73,20 @@ def test_states_are_the_published_ones(cache: Path) -> None:
     assert len(space.where({"instance": [0, 1, 2, 3, 5]})) == 24_300
     assert SmallNORB("both").factors.sizes == (5, 10, 9, 18, 6, 2)
     assert not cache.exists()
+
+
+@pytest.mark.parametrize("camera", ["left", "both"])
+def test_published_scores_leave_the_instance_out(camera: Literal["left", "both"]) -> None:
+    published, labelled = SmallNORB(camera).factors, SmallNORB(camera, instance="factor").factors
+    assert [one.name for one in published.factors if one.nuisance] == ["instance"]
+    assert not any(one.nuisance for one in labelled.factors)
+    assert (published.names, published.sizes) == (labelled.names, labelled.sizes)
+    positions = published.positions(np.arange(0, len(published), 7))
+    names = published.names
+    for space, scored in ((published, (names[0], *names[2:])), (labelled, names)):
+        found = evaluate_fully(positions.astype(float), positions, ["MIG"], space=space)
+        assert tuple(found.provenance["factors"]) == scored
+        assert len(found.parts["mig_per_factor"]) == len(scored)
 
 
 @pytest.mark.parametrize("packed", [True, False])

@@ -1,6 +1,8 @@
 """The SmallNORB data set."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from typing import ClassVar, Final, Literal, final
 
 import numpy as np
@@ -13,6 +15,7 @@ from dislab.datasets._decode import check_side, shrink
 from dislab.datasets._norb_file import read_blocks
 from dislab.datasets._published import find
 from dislab.factors import FactorSpace
+from dislab.functional.checks import check_choice
 
 _ROWS_AT_A_TIME: Final = 1024
 
@@ -24,7 +27,9 @@ class SmallNORB(BankedDataset):
     Both published halves are taken together: they are every combination of category, instance,
     elevation, azimuth and lighting. `hold_out: {instance: [0, 1, 2, 3, 5]}` makes the published
     test half the test split. The instance is a toy of its category; toy 3 of one category has
-    nothing in common with toy 3 of another.
+    nothing in common with toy 3 of another. Published scores leave it out, as Locatello et al.
+    (2019), https://arxiv.org/abs/1811.12359, do, and so do scores here unless `instance` is
+    `factor`.
 
     The images, published at 96×96, are brought to `side` by Pillow's bilinear filter;
     `disentanglement_lib` uses a Lanczos filter instead and the left camera. Converting needs memory
@@ -39,9 +44,11 @@ class SmallNORB(BankedDataset):
         path: The folder of the six published files, packed (.mat.gz) or not (.mat); also looked
             for in the cache folder.
         download: Whether the files may be fetched when they are not found.
+        instance: Whether the instance is a `nuisance`, which scores leave out and which may differ
+            within a pair, or a `factor` like the others.
 
     Raises:
-        InputError: The side is not possible.
+        InputError: The side is not possible, or the instance is neither.
     """
 
     licence: ClassVar[str] = "research only, not to be sold"
@@ -61,17 +68,24 @@ class SmallNORB(BankedDataset):
         side: int = 64,
         path: str | None = None,
         download: bool = False,
+        instance: Literal["nuisance", "factor"] = "nuisance",
     ) -> None:
         check_side(side, norb.SIDE)
+        check_choice("instance", instance, ("nuisance", "factor"))
         self.camera = camera
         self.side = side
         self.path = path
         self.download = download
+        self.instance = instance
 
-    @property
+    @cached_property
     def factors(self) -> FactorSpace:
         """Category, instance, elevation, azimuth, lighting, and camera if there are two."""
-        return norb.STEREO if self.camera == "both" else norb.STATES
+        space = norb.STEREO if self.camera == "both" else norb.STATES
+        left_out = {"instance"} if self.instance == "nuisance" else set()
+        return FactorSpace(
+            tuple(replace(one, nuisance=one.name in left_out) for one in space.factors)
+        )
 
     @property
     def image_shape(self) -> ImageShape:
