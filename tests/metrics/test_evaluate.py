@@ -112,7 +112,13 @@ def test_parts_and_provenance_tell_how_the_numbers_came_about() -> None:
     assert {"torch", "scikit-learn", "numpy", "python"} <= set(full.provenance["versions"])
     assert full.metrics["DCI"] == {
         "class_path": "dislab.metrics.dci.DCI",
-        "init_args": {"learner": "hgbt", "test_fraction": 1 / 3, "seed": 7, "alpha": 0.02},
+        "init_args": {
+            "learner": "hgbt",
+            "test_fraction": 1 / 3,
+            "seed": 7,
+            "alpha": 0.02,
+            "tolerance": 1e-10,
+        },
         "primary": "dci_hgbt_disentanglement",
         "higher_is_better": True,
         "bounds": [0.0, 1.0],

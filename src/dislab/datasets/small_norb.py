@@ -15,7 +15,6 @@ from dislab.datasets._decode import check_side, shrink
 from dislab.datasets._norb_file import read_blocks
 from dislab.datasets._published import find
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_choice
 
 _ROWS_AT_A_TIME: Final = 1024
 
@@ -48,7 +47,7 @@ class SmallNORB(BankedDataset):
             within a pair, or a `factor` like the others.
 
     Raises:
-        InputError: The side is not possible, or the instance is neither.
+        InputError: The side is not possible.
     """
 
     licence: ClassVar[str] = "research only, not to be sold"
@@ -71,7 +70,6 @@ class SmallNORB(BankedDataset):
         instance: Literal["nuisance", "factor"] = "nuisance",
     ) -> None:
         check_side(side, norb.SIDE)
-        check_choice("instance", instance, ("nuisance", "factor"))
         self.camera = camera
         self.side = side
         self.path = path

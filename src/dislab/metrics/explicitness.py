@@ -1,6 +1,6 @@
 """Explicitness."""
 
-from typing import ClassVar, Literal, final, get_args
+from typing import ClassVar, Literal, final
 
 import torch
 from jaxtyping import Float
@@ -9,7 +9,6 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_choice
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.correlations import roc_auc
 from dislab.functional.learning_split import (
@@ -48,7 +47,7 @@ class Explicitness(Metric):
         classifier: `one_vs_rest` or `multinomial`.
 
     Raises:
-        InputError: The fraction is not between 0 and 1, or the classifier unknown.
+        InputError: The fraction is not between 0 and 1.
     """
 
     higher_is_better = True
@@ -65,7 +64,6 @@ class Explicitness(Metric):
     ) -> None:
         super().__init__(space)
         check_fraction(test_fraction)
-        check_choice("Explicitness.classifier", classifier, get_args(Classifier))
         self.test_fraction = test_fraction
         self.classifier: Classifier = classifier
         self.engines = ("scikit-learn",) if classifier == "multinomial" else self.engines
