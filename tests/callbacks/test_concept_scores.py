@@ -67,10 +67,14 @@ class Drawer(Objective):
 
 
 class Recombiner(Objective):
-    """Draws what an operator makes of two concepts, but takes IGNORE for what is to be ignored."""
+    """Draws what an operator makes of two concepts, but takes IGNORE for what is to be ignored.
 
-    def __init__(self) -> None:
+    A stubborn one takes the first concept where two disagree.
+    """
+
+    def __init__(self, stubborn: bool = False) -> None:
         super().__init__()
+        self.stubborn = stubborn
         self.inner = Drawer(diverse=True)
         self.asked: list[tuple[str, list[float], list[float]]] = []
 
@@ -87,7 +91,11 @@ class Recombiner(Objective):
         self, first: Tensor, second: Tensor, operator: str, draws: Draws
     ) -> Tensor:
         self.asked.append((operator, first[0].tolist(), second[0].tolist()))
-        result = {"and": first.maximum(second), "in_common": first * second, "ignore": second}
+        common = first * second
+        if self.stubborn:
+            disagree = (first + second).view(-1, 2, 2).eq(1).all(2).repeat_interleave(2, 1)
+            common = torch.where(disagree, first, common)
+        result = {"and": first.maximum(second), "in_common": common, "ignore": second}
         return self.inner.sym2img(result[operator], draws)
 
 
@@ -137,7 +145,7 @@ def test_each_operator_is_scored_on_the_concepts_that_it_can_make(
     runner.test(module, datamodule=described, verbose=False)
     record = json.loads((tmp_path / "run" / "scores.json").read_text())["test_concepts"]
     # nothing can be parted where only x is named
-    assert set(record["concepts"]) == {"in_common", "ignore"}
+    assert set(record["concepts"]) == {"in_common", "ignore", "disagreeing"}
     assert set(record["concepts"]["ignore"]) == {"x=left", "x=right"}
     assert record["scores"]["accuracy/in_common"] == 1.0
     assert record["scores"]["diversity/in_common"] < 0.01
@@ -149,6 +157,27 @@ def test_each_operator_is_scored_on_the_concepts_that_it_can_make(
             for a, b in zip(first, second, strict=True)
         ]
         assert made in ([1, 0, 0, 0], [0, 1, 0, 0])
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_concepts_that_disagree_are_scored(
+    stubborn: bool, tmp_path: Path, trainer: MakeTrainer, described: DataModule
+) -> None:
+    """What two concepts disagree about is open: a method that settles on a value is not diverse."""
+    runner = trainer(callbacks=[ConceptScores(images=400)])
+    module = Recombiner(stubborn)
+    runner.test(module, datamodule=described, verbose=False)
+    record = json.loads((tmp_path / "run" / "scores.json").read_text())["test_concepts"]
+    assert set(record["concepts"]["disagreeing"]) == {"x=left", "x=right"}
+    assert record["scores"]["accuracy/disagreeing"] == 1.0
+    expected = math.log(2) if stubborn else 0.0
+    assert record["scores"]["diversity/disagreeing"] == pytest.approx(expected, abs=0.01)
+    disagreeing = [
+        (first, second)
+        for operator, first, second in module.asked
+        if operator == "in_common" and first[2:] == second[:1:-1] and sum(first[2:]) == 1
+    ]
+    assert len(disagreeing) >= 2
 
 
 def test_parts_of_a_concept_are_joined(

@@ -11,7 +11,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.gaussians import kl_between
-from dislab.functional.symbols import recombination
+from dislab.functional.symbols import RecombinationDraws, recombination
 from dislab.objectives import SCAN, VAE, Recombinator
 from dislab.regularizers import KL
 from dislab.runs import load_run
@@ -55,8 +55,8 @@ def test_the_operator_chooses_a_network_that_goes_over_the_latents(scan: str) ->
 def test_the_loss_is_the_divergence_of_images_from_results(scan: str) -> None:
     model = Recombinator((1, 8, 8), NAMES, scan)
     draws = model.draw(4, torch.Generator().manual_seed(0))
-    others = batch().symbol[[3, 0, 1, 2]]
-    made = recombination(batch().symbol, others, model.factor, draws["lot"], draws["operator"])
+    lots = RecombinationDraws(*(draws[name] for name in RecombinationDraws._fields))
+    made = recombination(batch().symbol, torch.ones(4), model.factor, lots)
     inner = load_run(scan)
     assert isinstance(inner, SCAN)
     pair = (inner.encode_symbol(made.first), inner.encode_symbol(made.second))

@@ -9,9 +9,16 @@ from torch import Tensor
 
 from dislab.base import Draws, Objective
 from dislab.functional.draws import device_generator
-from dislab.functional.symbols import OPERATORS, recombination
+from dislab.functional.symbols import (
+    OPERATORS,
+    draw_recombination,
+    recombination,
+)
 
 _STREAM: Final = 0x0B
+_DISAGREEING: Final = "disagreeing"
+_DISAGREE: Final = 0.5
+"""A lot by which the concepts of IN COMMON disagree about a factor."""
 
 
 class Trial(NamedTuple):
@@ -19,7 +26,8 @@ class Trial(NamedTuple):
 
     Attributes:
         concept: Which attributes the images must show, shape (symbol,).
-        operator: What makes the concept of two others; empty if it is given itself.
+        operator: What makes the concept of two others, or `disagreeing` for IN COMMON of two that
+            disagree about every other factor; empty if the concept is given itself.
         draw: Images of it from a number of draws of the method.
     """
 
@@ -42,10 +50,13 @@ def trials(
 ) -> list[Trial]:
     """One trial a concept, or one for each operator that can make it of two other concepts.
 
+    IN COMMON is asked for each concept twice: of concepts as in training, and of such as disagree
+    about every factor that the concept leaves open.
+
     Args:
         module: A method that draws.
         concepts: What is to be shown.
-        described: Descriptions that attributes to leave out again are taken from.
+        described: Descriptions that name the attributes which may be added to a concept.
         factor: Number of the factor that each attribute belongs to.
         seed: Decides how concepts are parted, and what is added to them.
     """
@@ -53,17 +64,22 @@ def trials(
     if callable(getattr(module, "sym2img", None)):
         return [Trial(one, "", _given(method, one)) for one in concepts]
     generator = device_generator(torch.device("cpu"), seed, _STREAM)
-    lots = torch.rand(len(concepts), int(factor.max()) + 1, generator=generator)
-    others = described[torch.randint(len(described), (len(concepts),), generator=generator)]
-    found = []
-    for number, operator in enumerate(OPERATORS):
-        asked = torch.full((len(concepts),), number)
-        made = recombination(concepts, others, factor, lots, asked)
+    factors = int(factor.max()) + 1
+    drawn = draw_recombination(len(concepts), factors, len(factor), generator)
+    disagreeing = drawn._replace(lot=torch.full_like(drawn.lot, _DISAGREE))
+    asked = [(name, name, drawn) for name in OPERATORS]
+    asked.append((_DISAGREEING, "in_common", disagreeing))
+    known, found = described.amax(0), []
+    for kind, operator, draws in asked:
+        number = OPERATORS.index(operator)
+        draws = draws._replace(operator=torch.full_like(draws.operator, number))
+        made = recombination(concepts, known, factor, draws)
         # what cannot be parted, or has nothing added, would ask for a concept of itself
         real = (made.operator == number) & (made.first != made.second).any(1)
+        real &= (made.result == concepts).all(1)
         for row in torch.where(real)[0].tolist():
             pair = made.first[row], made.second[row]
-            found.append(Trial(concepts[row], operator, _made(method, *pair, operator)))
+            found.append(Trial(concepts[row], kind, _made(method, *pair, operator)))
     return found
 
 

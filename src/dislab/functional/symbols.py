@@ -16,17 +16,37 @@ OPERATORS: Final = ("and", "in_common", "ignore")
 
 
 class Recombination(NamedTuple):
-    """Two concepts and the operator that makes a third one of them.
+    """Two concepts, the operator that makes a third one of them, and this third one.
 
     Attributes:
         first: The first concepts, k-hot, shape (batch, symbol).
         second: The second concepts, likewise.
         operator: Numbers of the operators, shape (batch,).
+        result: What the operators make of the concepts, k-hot, shape (batch, symbol).
     """
 
     first: Tensor
     second: Tensor
     operator: Tensor
+    result: Tensor
+
+
+class RecombinationDraws(NamedTuple):
+    """Random numbers that decide how descriptions are made of two concepts.
+
+    Attributes:
+        operator: Numbers of the operators, shape (batch,).
+        lot: A number in [0, 1) for each factor, which decides the concepts that name it, shape
+            (batch, factor).
+        order: A number in [0, 1) for each attribute; of a factor the highest is added first, shape
+            (batch, symbol).
+        left_open: The factor that a description of all factors does without, shape (batch,).
+    """
+
+    operator: Tensor
+    lot: Tensor
+    order: Tensor
+    left_open: Tensor
 
 
 def factor_of_each(names: Sequence[str]) -> tuple[int, ...]:
@@ -56,38 +76,125 @@ def symbol_negative_log_likelihood(
     return F.binary_cross_entropy_with_logits(logits, symbol, reduction="sum") / len(symbol)
 
 
+def draw_recombination(
+    count: int, factors: int, symbols: int, generator: torch.Generator
+) -> RecombinationDraws:
+    """Random numbers for `recombination`, on the generator's device.
+
+    Args:
+        count: Number of descriptions.
+        factors: Number of factors.
+        symbols: Number of attributes.
+        generator: Where the numbers come from.
+    """
+    device = generator.device
+    return RecombinationDraws(
+        torch.randint(len(OPERATORS), (count,), generator=generator, device=device),
+        torch.rand(count, factors, generator=generator, device=device),
+        torch.rand(count, symbols, generator=generator, device=device),
+        torch.randint(factors, (count,), generator=generator, device=device),
+    )
+
+
+def combined(
+    first: Float[Tensor, "batch symbol"],
+    second: Float[Tensor, "batch symbol"],
+    operator: Int[Tensor, " batch"],
+) -> Float[Tensor, "batch symbol"]:
+    """What an operator makes of two concepts, as sets of attributes.
+
+    `and` is the union, `in_common` the intersection, `ignore` the difference. So a factor on which
+    the concepts disagree is open in the result of `in_common`, and `ignore` keeps what the first
+    says of it. The result of `and` is then a contradiction, which no image shows.
+
+    Args:
+        first: The first concepts, k-hot.
+        second: The second concepts, k-hot.
+        operator: Numbers of the operators.
+    """
+    chosen = operator[:, None]
+    difference = torch.where(chosen == 1, first * second, first * (1.0 - second))
+    return torch.where(chosen == 0, torch.maximum(first, second), difference)
+
+
 def recombination(
     symbol: Float[Tensor, "batch symbol"],
-    other: Float[Tensor, "batch symbol"],
+    known: Float[Tensor, " symbol"],
     factor: Int[Tensor, " symbol"],
-    lot: Float[Tensor, "batch factor"],
-    operator: Int[Tensor, " batch"],
+    draws: RecombinationDraws,
 ) -> Recombination:
     """Two concepts for each description, which an operator turns into that description.
 
-    `and` gets two parts of the description; `in_common` gets the description with more said about
-    it, each time about other factors; `ignore` gets the description with more said about it, and
-    this. What is added comes from another image's description and concerns factors that the
-    description leaves open. Where nothing can be added, `ignore` becomes `in_common` of twice the
-    same concept; where nothing can be parted, `and` gets twice the same concept.
+    `and` gets two parts of the description. `in_common` gets the description twice, with more said
+    about factors that it leaves open: by one of the concepts, or by both, which then disagree.
+    `ignore` gets the description with more said about it, and this; its second concept may also
+    name what the first leaves open, or another attribute of a factor than the first. What is added
+    does not depend on the image described, so that the images of a result show all attributes of
+    an open factor.
+
+    A description of all factors loses one of them first, except for `and`. Where nothing can be
+    added, `ignore` becomes `in_common` of twice the same concept; where nothing can be parted,
+    `and` gets twice the same concept.
 
     Args:
-        symbol: Descriptions, k-hot.
-        other: Descriptions of other images.
+        symbol: Descriptions, k-hot; of a factor at most one attribute is named.
+        known: Which attributes may be added, 0 or 1.
         factor: Number of the factor that each attribute belongs to.
-        lot: A number in [0, 1) for each factor, which decides the parts it goes to.
-        operator: Numbers of the operators.
+        draws: What `draw_recombination` returned for as many.
     """
-    belongs = one_hot(factor, lot.shape[1]).to(symbol.dtype)
-    named = (symbol @ belongs > 0).to(symbol.dtype)
-    side = (lot < 0.5).to(symbol.dtype) @ belongs.T
-    added = other * ((1.0 - named) @ belongs.T)
-    parts = symbol * side, symbol * (1.0 - side)
-    whole = [torch.where((part > 0).any(1)[:, None], part, symbol) for part in parts]
-    more = symbol + added * side, symbol + added * (1.0 - side)
+    belongs = one_hot(factor, draws.lot.shape[1]).to(symbol.dtype)
+    asked = draws.operator[:, None]
+    full = (symbol @ belongs > 0).all(1, keepdim=True) & (asked != 0) & (belongs.shape[1] > 1)
+    left_open = one_hot(draws.left_open, belongs.shape[1]).to(symbol.dtype) @ belongs.T
+    result = torch.where(full, symbol * (1.0 - left_open), symbol)
+    lot = draws.lot.to(symbol.dtype) @ belongs.T
+    named = (result @ belongs > 0).to(symbol.dtype) @ belongs.T
+    one, another = _two_of_each(known * (1.0 - result), belongs, draws.order)
+    added = one * (1.0 - named)
+    pairs = (
+        _united(result, lot),
+        _in_common(result, added, another * (1.0 - named), lot),
+        _ignored(result, added, one * named, lot),
+    )
     nothing = ~(added > 0).any(1)
-    operator = torch.where(nothing & (operator == 2), torch.ones_like(operator), operator)
-    chosen = operator[:, None]
-    first = torch.where(chosen == 0, whole[0], torch.where(chosen == 1, more[0], symbol + added))
-    second = torch.where(chosen == 0, whole[1], torch.where(chosen == 1, more[1], added))
-    return Recombination(first, second, operator)
+    operator = torch.where(nothing & (draws.operator == 2), 1, draws.operator)
+    rows = torch.arange(len(symbol), device=symbol.device)
+    first, second = (torch.stack(ways)[operator, rows] for ways in zip(*pairs, strict=True))
+    return Recombination(first, second, operator, result)
+
+
+def _united(result: Tensor, lot: Tensor) -> tuple[Tensor, Tensor]:
+    """Two parts of a description, or twice the same where one of them would be empty."""
+    parts = result * (lot < 0.5), result * (lot >= 0.5)
+    first, second = (torch.where((part > 0).any(1)[:, None], part, result) for part in parts)
+    return first, second
+
+
+def _in_common(
+    result: Tensor, added: Tensor, another: Tensor, lot: Tensor
+) -> tuple[Tensor, Tensor]:
+    """A description with more said about open factors by either, or by both with disagreement."""
+    disagree = (lot >= 0.5) & (lot < 0.75)
+    first = (lot < 0.25) | disagree
+    second = (lot >= 0.25) & (lot < 0.5)
+    return result + added * first, result + added * second + another * disagree
+
+
+def _ignored(result: Tensor, added: Tensor, other: Tensor, lot: Tensor) -> tuple[Tensor, Tensor]:
+    """A description with more said about it, and this; at least one attribute is to be ignored."""
+    both = added * (lot < 0.5)
+    some = (both > 0).any(1)[:, None]
+    both = torch.where(some, both, added)
+    alone = torch.where(some, added, 0.0) * ((lot >= 0.5) & (lot < 0.75))
+    return result + both, both + alone + other * (lot >= 0.75)
+
+
+def _two_of_each(candidates: Tensor, belongs: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
+    """Of each factor the candidate that is first in order and the one that is next, k-hot each."""
+    place = torch.arange(len(belongs), device=order.device)
+    number = torch.where(candidates > 0, order, -1.0)
+    higher = number[:, None, :] > number[:, :, None]
+    tied = (number[:, None, :] == number[:, :, None]) & (place[None, :] < place[:, None])
+    same = belongs @ belongs.T > 0
+    ahead = ((higher | tied) & same).sum(2)
+    return candidates * (ahead == 0), candidates * (ahead == 1)

@@ -10,9 +10,15 @@ from torch import Tensor
 from dislab.base import Draws, ImageShape, Objective, Posterior, SymbolBatch, Terms
 from dislab.errors import InputError
 from dislab.functional.checks import check_choice
-from dislab.functional.collectives import gather_rows, own_rows
+from dislab.functional.collectives import gather_rows
 from dislab.functional.gaussians import kl_between, sample
-from dislab.functional.symbols import OPERATORS, factor_of_each, recombination
+from dislab.functional.symbols import (
+    OPERATORS,
+    RecombinationDraws,
+    draw_recombination,
+    factor_of_each,
+    recombination,
+)
 from dislab.objectives._frozen import Frozen
 from dislab.objectives._inputs import (
     check_as_many,
@@ -32,14 +38,16 @@ class Recombinator(Objective):
     """Recombination of the concepts of a frozen SCAN by AND, IN COMMON and IGNORE.
 
     The result of AND says what either concept says, that of IN COMMON what both say, that of
-    IGNORE what the first says without what the second says. A small network an operator goes over
-    the latents one by one and makes one Gaussian of two. It is drawn to the posteriors of images of
-    the result: for each image two concepts are made, such that the operator, drawn at random, turns
-    them into the image's description. The run holds a copy of SCAN and its vision model.
+    IGNORE what the first says without what the second says. A factor on which the two concepts of
+    IN COMMON disagree is open in the result. A small network an operator goes over the latents one
+    by one and makes one Gaussian of two. It is drawn to the posteriors of images of the result: for
+    each image two concepts are made, such that the operator, drawn at random, turns them into the
+    image's description. The run holds a copy of SCAN and its vision model.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, "Learning recombination operators".
     Departures: log variances go in and come out where the paper has standard deviations, and the
-    made concepts add attributes from the description of the batch's next image.
+    made concepts add attributes that are drawn from those named in the batch; the pairs of IN
+    COMMON disagree about a quarter of the factors that the image's description leaves open.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -88,16 +96,15 @@ class Recombinator(Objective):
         self.scan.check()
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
-        """An operator for each image, a lot for each factor, and noise for `sym2img`."""
-        device = generator.device
-        operator = torch.randint(len(OPERATORS), (count,), generator=generator, device=device)
-        lot = torch.rand(count, self.factors, generator=generator, device=device)
-        return {"operator": operator, "lot": lot, **self.concepts.draw(count, generator)}
+        """An operator for each image, what decides its two concepts, and noise for `sym2img`."""
+        made = draw_recombination(count, self.factors, len(self.factor), generator)
+        return {**made._asdict(), **self.concepts.draw(count, generator)}
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """KL(q(z|image) ‖ q(z|result)) of concepts whose result describes the image."""
-        other = own_rows(gather_rows(batch.symbol).roll(1, 0))
-        made = recombination(batch.symbol, other, self.factor, draws["lot"], draws["operator"])
+        known = gather_rows(batch.symbol).amax(0)
+        lots = RecombinationDraws(*(draws[name] for name in RecombinationDraws._fields))
+        made = recombination(batch.symbol, known, self.factor, lots)
         encode = self.concepts.encode_symbol
         result = self.network(encode(made.first), encode(made.second), made.operator)
         apart = kl_between(*self.encode(batch.image), *result).sum(1)
