@@ -150,6 +150,7 @@ class RunPartners:
         factors: Columns of the factors that may differ.
         sizes: How many of them differ at once, each as likely.
         weights: How often each state is drawn; None where all are alike.
+        firsts: Rows of the states that may be first images; all unless given.
 
     Raises:
         InputError: The sets of factors are too many.
@@ -161,6 +162,7 @@ class RunPartners:
         factors: list[int],
         sizes: tuple[int, ...],
         weights: Weights | None = None,
+        firsts: Indices | None = None,
     ) -> None:
         counts = sorted(set(sizes))
         if sum(math.comb(len(factors), size) for size in counts) > _MOST_SETS:
@@ -175,7 +177,10 @@ class RunPartners:
         self._changed = np.array([[column in chosen for column in columns] for chosen in sets])
         shared = [np.flatnonzero(~changed).tolist() for changed in self._changed]
         self._runs = Runs(looks, shared, weights)
-        which, self._firsts = np.nonzero(self._runs.varied)
+        varied = self._runs.varied
+        if firsts is not None:
+            varied = varied & np.isin(np.arange(self._runs.count), firsts)
+        which, self._firsts = np.nonzero(varied)
         self._ends = np.append(0, np.cumsum(np.bincount(which, minlength=len(sets))))
         self._lottery = Lottery(
             len(self._firsts), None if weights is None else weights[self._firsts]

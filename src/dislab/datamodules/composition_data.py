@@ -1,43 +1,51 @@
 """References, transforms, and what the reference becomes by taking over one factor."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import CompositionBatch, Dataset, Split
-from dislab.datamodules._partners import present_values
+from dislab.datamodules._partners import RunPartners, present_values
 from dislab.datamodules._planned import PlannedData
 from dislab.datamodules._plans import Drawn
-from dislab.datamodules._runs import Lottery, Runs, Weights, looks
+from dislab.datamodules._runs import Runs, Weights, looks
 from dislab.errors import InputError
 from dislab.factors import Correlation, Indices, Selection
-from dislab.functional.checks import naming
+from dislab.functional.checks import check_choice, naming
+
+Triplets = Literal["within_split", "across_splits"]
 
 
 @final
 class CompositionData(PlannedData):
     """Triplets: a reference, a transform, and the reference with one factor of the transform.
 
-    The action, which names the factor, is drawn first, then the target, then a reference among
-    the states that agree with it in all other factors, then a transform among those that agree
-    with it in this one. On a complete grid this equals drawing reference, transform and action
-    independently; elsewhere every triplet is of states that exist. In training all three are
-    training states. In validation and test the target is of that split and the two others are any
-    of the selected states, so that a held-out value can be shown; they draw as many triplets as
-    they have states, the same every time.
+    The action, which names the factor, is drawn first, then the target, then a reference that
+    differs from it in this factor alone, then a transform among the states that agree with it in
+    this one. On a complete grid this equals drawing a reference, an action, and a transform that
+    differs in the factor; elsewhere every triplet is of states that exist.
 
-    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, section 2.3.
+    With `triplets` within_split all three images are of one split: in training none is held out, in
+    a test all are. With across_splits the references and transforms of a test are any selected
+    states, of validation any but the test split's. Validation and test draw as many triplets as
+    they have states, the same every time; a factor that no triplet of theirs can take over is left
+    out.
+
+    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, section 2.3, and the code of
+    its authors, which takes the three images from one split and has the factor differ.
 
     Args:
         dataset: The images and their factors.
         batch_size: Triplets in a training batch, over all processes together.
         transfer: Names of the factors that may be taken over; all that vary unless given.
+        triplets: Where references and transforms come from: the split of the target, or in
+            validation and test more.
         include: The states that take part, as conditions on factors; all unless given.
-        hold_out: The states of the test split, as conditions on factors; in training none of the
-            three images is one of them or of their duplicates.
+        hold_out: The states of the test split, as conditions on factors; in training and validation
+            none of the three images is one of them or of their duplicates.
             Unless given, a random part of the states is held out.
         validation: Fraction of the states that validate.
         test: Fraction of the states that test; not used with hold_out.
@@ -55,7 +63,8 @@ class CompositionData(PlannedData):
         colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
 
     Raises:
-        InputError: A number is out of range, a split would be empty, or a factor has one value.
+        InputError: A number is out of range, a split would be empty, a factor has one value, or
+            triplets is none of the choices.
     """
 
     batch_type: ClassVar[type] = CompositionBatch
@@ -64,6 +73,7 @@ class CompositionData(PlannedData):
         self,
         dataset: Dataset,
         transfer: list[str] | None = None,
+        triplets: Triplets = "within_split",
         batch_size: int = 64,
         include: Selection | None = None,
         hold_out: Selection | None = None,
@@ -94,6 +104,8 @@ class CompositionData(PlannedData):
             resize,
             colour,
         )
+        check_choice("triplets", triplets, get_args(Triplets))
+        self.triplets = triplets
         values = present_values(self.factors, self.indices("all"))
         varying = [
             self.factors.names[column]
@@ -124,12 +136,43 @@ class CompositionData(PlannedData):
 
         Args:
             split: Which part of the selected states.
+
+        Raises:
+            InputError: No triplet takes over a factor: in training any of them, elsewhere all.
         """
-        sources = self.indices("train" if split == "train" else "all")
+        sources = self._sources(split)
         targets = np.searchsorted(sources, self.indices(split))
         columns = [self.factors.column(name) for name in self.transfer]
         look = looks(self.dataset, sources)
-        return CompositionPlan(sources, targets, look, columns, self.weights(split))
+        plan = CompositionPlan(sources, targets, look, columns, self.weights(split))
+        self._check_triplets(split, plan.impossible)
+        return plan
+
+    def _sources(self, split: Split) -> Indices:
+        """The states that references and transforms are drawn from."""
+        if self.triplets == "within_split" or split == "train":
+            return self.indices(split)
+        states = self.indices("all")
+        return np.setdiff1d(states, self.indices("test")) if split == "validation" else states
+
+    def _check_triplets(self, split: Split, impossible: list[int]) -> None:
+        names = [self.factors.names[column] for column in impossible]
+        possible = [name for name in self.transfer if name not in names]
+        if not names or (possible and split != "train"):
+            return
+        if split == "train":
+            cure = f"set transfer to {possible}" if possible else "set transfer to other factors"
+            cure += ", or include more states"
+        else:
+            cure = f"set {split} to a larger fraction, or to 0 to go without"
+            if split == "test" and self.hold_out is not None:
+                cure = "widen hold_out"
+            if self.triplets == "within_split":
+                cure += ", or set triplets to across_splits"
+        raise InputError(
+            f"among the {len(self.indices(split))} states of the {split} split no target differs "
+            f"from a reference in {' or '.join(names)} alone; {cure}"
+        )
 
     def delivered(
         self,
@@ -156,6 +199,9 @@ class CompositionPlan:
         look: What tells the images of the sources apart, one row a state.
         columns: The factors that may be taken over.
         weights: How often each state is drawn, in training, where all sources are targets.
+
+    Attributes:
+        impossible: Those of the factors that no triplet can take over.
     """
 
     def __init__(
@@ -167,13 +213,11 @@ class CompositionPlan:
         weights: Weights | None,
     ) -> None:
         self.sources = sources
-        self.targets = targets
-        self.columns = columns
-        everything = range(look.shape[1])
-        others = [[one for one in everything if one != column] for column in columns]
-        self._references = Runs(look, others, weights)
+        self._look = look
+        self._columns = np.array(columns)
+        self._pairs = RunPartners(look, columns, (1,), weights, targets)
         self._transforms = Runs(look, [[column] for column in columns], weights)
-        self._lottery = Lottery(len(targets), weights)
+        self.impossible = [column for (column,) in self._pairs.impossible]
 
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
@@ -186,10 +230,9 @@ class CompositionPlan:
             number: Which batch is the first; makes no difference.
             batches: How many batches.
         """
-        examples = count * batches
-        action = generator.integers(len(self.columns), size=examples)
-        target = self.targets[self._lottery.draw(generator, examples)]
-        reference = self._references.pick(generator, action, target)[0]
+        target, reference = self._pairs.attempt(generator, count * batches)
+        differs = self._look.take(target, axis=0) != self._look.take(reference, axis=0)
+        action = differs[:, self._columns].argmax(axis=1)
         transform = self._transforms.pick(generator, action, target)[0]
         states = self.sources[np.stack([reference, transform, target])]
         return Drawn(states, {"action": action})
