@@ -1,5 +1,6 @@
 """JMVAE and TELBO: joint models of images and symbols."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -67,28 +68,30 @@ def point(gaussian: Gaussian, noise: Tensor) -> Tensor:
 
 
 def test_the_joint_posterior_is_followed_by_the_single_ones() -> None:
-    model = jmvae(alpha=0.3).double()
+    model = jmvae(alpha=0.3, symbol_weight=7.0).double()
     draws = drawn(model)
     joint = joint_of(model)
     z = point(joint, draws["noise"])
     image, symbol = model.encode(batch().image), model.encode_symbol(batch().symbol)
-    expected = pixels(model, z) + attributes(model, z) + kl(joint)
+    expected = pixels(model, z) + 7 * attributes(model, z) + kl(joint)
     expected = expected + 0.3 * (kl(joint, image) + kl(joint, symbol))
     torch.testing.assert_close(
         model.losses(batch(), draws, STEP).loss, expected, rtol=1e-10, atol=0
     )
 
 
+@pytest.mark.parametrize(("given", "alone"), [(None, 7.0), (3.0, 3.0)])
 @pytest.mark.parametrize("experts", [True, False])
-def test_the_triple_elbo_is_three_elbos(experts: bool) -> None:
-    model = telbo(experts=experts).double()
+def test_the_triple_elbo_is_three_elbos(experts: bool, given: float | None, alone: float) -> None:
+    model = telbo(experts=experts, symbol_weight=7.0, symbol_alone_weight=given).double()
     draws = drawn(model)
     joint, image = joint_of(model), model.encode(batch().image)
     symbol = model.encode_symbol(batch().symbol)
     z = point(joint, draws["noise"])
-    expected = pixels(model, z) + attributes(model, z) + kl(joint)
+    expected = pixels(model, z) + 7 * attributes(model, z) + kl(joint)
     expected = expected + pixels(model, point(image, draws["image_noise"])) + kl(image)
-    expected = expected + attributes(model, point(symbol, draws["symbol_noise"])) + kl(symbol)
+    said = attributes(model, point(symbol, draws["symbol_noise"]))
+    expected = expected + alone * said + kl(symbol)
     torch.testing.assert_close(
         model.losses(batch(), draws, STEP).loss, expected, rtol=1e-10, atol=0
     )
@@ -103,15 +106,51 @@ def gradient(model: TELBO, names: tuple[str, ...]) -> Tensor:
     return torch.cat([one.flatten() for one in found])
 
 
-def test_the_decoders_learn_from_the_joint_term_alone() -> None:
-    """The trap: without the stop-gradient the single terms pull at p(x|z) and p(y|z) too."""
+@pytest.mark.parametrize(
+    ("stopped", "image", "symbol"),
+    [(False, True, True), (True, False, False), ("image", False, True), ("symbol", True, False)],
+)
+def test_decoders_learn_from_the_joint_term_alone_where_asked(
+    stopped: Any, image: bool, symbol: bool
+) -> None:
+    """The authors' code has a switch for each decoder; both are off unless given."""
     torch.manual_seed(0)
-    model = telbo().double()
-    assert not gradient(model, ("image", "symbol")).any()
+    model = telbo(joint_decoders=stopped).double()
+    assert bool(gradient(model, ("image",)).any()) is image
+    assert bool(gradient(model, ("symbol",)).any()) is symbol
     assert gradient(model, ("joint",)).any()
-    model.joint_decoders = False
-    assert gradient(model, ("image",)).any()
-    assert gradient(model, ("symbol",)).any()
+    assert telbo().joint_decoders is False
+
+
+BLANK_TELBO = partial(telbo, experts=False)
+
+
+def indifferent(model: Any) -> Any:
+    """All outputs are 0, except that the joint posterior is N(1, 1) in each of three latents."""
+    for parameter in model.parameters():
+        torch.nn.init.zeros_(parameter)
+    with torch.no_grad():
+        model.joint.joined[-1].bias[:3] = 1.0
+    return model.double()
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        # 64 pixels and three attributes at log 2 nats each; KL 3 · 1²/2 of N(1, 1) from N(0, 1)
+        (jmvae, 64 * math.log(2) + 50 * 3 * math.log(2) + 1.5 + 0.1 * 2 * 1.5),
+        (partial(jmvae, symbol_weight=1.0, alpha=1.0), 67 * math.log(2) + 1.5 + 2 * 1.5),
+        # both terms of images have the pixels, both of symbols the attributes
+        (BLANK_TELBO, 2 * 64 * math.log(2) + 2 * 50 * 3 * math.log(2) + 1.5),
+        (partial(BLANK_TELBO, symbol_alone_weight=1.0), (128 + 51 * 3) * math.log(2) + 1.5),
+        (partial(BLANK_TELBO, symbol_weight=1.0), 2 * 67 * math.log(2) + 1.5),
+    ],
+)
+def test_numbers_by_hand(model: Any, expected: float) -> None:
+    """Descriptions weigh 50 unless given, as in the code of Vedantam et al. (2018)."""
+    blank = indifferent(model())
+    loss = blank.losses(batch(), drawn(blank), STEP).loss.item()
+    assert loss == pytest.approx(expected, rel=1e-12)
 
 
 def test_what_a_description_leaves_open_changes_nothing() -> None:
@@ -137,6 +176,11 @@ def test_both_directions(make: Any) -> None:
 def test_settings_that_cannot_be() -> None:
     with pytest.raises(InputError, match=r"alpha is -0.1"):
         jmvae(alpha=-0.1)
+    for make in (jmvae, telbo):
+        with pytest.raises(InputError, match=r"symbol_weight is -1"):
+            make(symbol_weight=-1.0)
+    with pytest.raises(InputError, match=r"symbol_alone_weight is inf"):
+        telbo(symbol_alone_weight=float("inf"))
     for cls in (JMVAE, TELBO):
         with pytest.raises(InputError, match=rf"{cls.__name__} got no symbol names"):
             cls((1, 8, 8), (), 3, *NETWORKS)

@@ -1,6 +1,6 @@
 """Joint VAE of images and symbols that also learns from either alone."""
 
-from typing import final
+from typing import Literal, final
 
 import torch
 from jaxtyping import Float, Int
@@ -19,7 +19,7 @@ from dislab.base import (
     make_decoder,
     make_encoder,
 )
-from dislab.functional.checks import MOST_LATENTS, check_count
+from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
@@ -33,18 +33,25 @@ from dislab.objectives._symbol_networks import (
 from dislab.objectives._symbol_objective import SymbolObjective
 from dislab.objectives._variational import Pixels, posterior_of
 
+Stopped = Literal["image", "symbol"]
+
 
 @final
 class TELBO(SymbolObjective):
     """Triple ELBO: a VAE of images and symbols together, of images alone and of symbols alone.
 
     With `experts` the posterior of a description is the prior times one Gaussian for each attribute
-    that it names, so that attributes it leaves open change nothing. With `joint_decoders` the
-    decoders learn from the joint term alone, and the other two train their encoders. Codes are the
-    means of the posteriors of images alone.
+    that it names, so that attributes it leaves open change nothing. With `joint_decoders` decoders
+    learn from the joint term alone, and the terms of images or symbols alone train their encoders.
+    Codes are the means of the posteriors of images alone.
 
-    Vedantam et al. (2018), https://arxiv.org/abs/1705.10762, eq. 4 and §3.2. Departure: a
-    description's likelihood counts all attributes, those that it leaves open as not named.
+    Vedantam et al. (2018), https://arxiv.org/abs/1705.10762, eq. 4 and §3.2, and the code of its
+    authors, https://github.com/google/joint_vae: there log p(symbol | z) weighs 50 unless given,
+    and decoders learn from all terms unless given; its scripts for held-out combinations of
+    attributes have 50 in both terms and `joint_decoders` for both. Departures: ELBO(symbol) has the
+    weight of the joint term unless given, as in these scripts, where the code's flag is 1; a
+    description's likelihood counts all attributes, those that it leaves open as not named, where
+    the authors have one categorical variable a factor.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -55,13 +62,18 @@ class TELBO(SymbolObjective):
         hidden: Units of each hidden layer of the networks over symbols, and of the layers that
             join the features of an image with a symbol.
         experts: Whether a description's posterior is a product of its attributes' Gaussians.
-        joint_decoders: Whether the decoders learn from the joint term alone.
+        joint_decoders: Which decoders learn from the joint term alone: true is both, false none,
+            `image` and `symbol` the one of these.
+        symbol_weight: Weight of log p(symbol | z) in ELBO(image, symbol).
+        symbol_alone_weight: Weight of log p(symbol | z) in ELBO(symbol); symbol_weight unless
+            given.
         likelihood: How pixels are distributed around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
     Raises:
-        InputError: There is no symbol or no latent, or a part refuses its settings.
+        InputError: There is no symbol or no latent, a weight is negative, or a part refuses its
+            settings.
     """
 
     def __init__(
@@ -73,7 +85,9 @@ class TELBO(SymbolObjective):
         decoder: DecoderBuilder,
         hidden: tuple[int, ...] = (100,),
         experts: bool = True,
-        joint_decoders: bool = True,
+        joint_decoders: bool | Stopped = False,
+        symbol_weight: float = 50.0,
+        symbol_alone_weight: float | None = None,
         likelihood: Likelihood = "bernoulli",
         optimizer: OptimizerCallable | None = None,
         scheduler: LRSchedulerCallable | None = None,
@@ -81,11 +95,15 @@ class TELBO(SymbolObjective):
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
         check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
+        alone = symbol_weight if symbol_alone_weight is None else symbol_alone_weight
+        check_at_least("symbol_weight", symbol_weight, 0)
+        check_at_least("symbol_alone_weight", alone, 0)
         symbols = count_symbols(symbol_names, "TELBO")
         self.image_shape = image_shape
         self.symbol_names = tuple(symbol_names)
         self.latent_dim = latent_dim
         self.joint_decoders = joint_decoders
+        self.symbol_weight, self.symbol_alone_weight = symbol_weight, alone
         self.pixels = Pixels(likelihood)
         self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
@@ -106,31 +124,27 @@ class TELBO(SymbolObjective):
         }
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """−ELBO(image, symbol) − ELBO(image) − ELBO(symbol)."""
+        """−ELBO(image, symbol) − ELBO(image) − ELBO(symbol), with weighted log p(symbol | z)."""
         joint = posterior_of(self.joint(batch.image, batch.symbol))
         z = sample(*joint, draws["noise"])
+        said_of_both = symbol_negative_log_likelihood(self.symbol_decoder(z), batch.symbol)
         both = (
             self.pixels(self.decoder(z), batch.image)
-            + symbol_negative_log_likelihood(self.symbol_decoder(z), batch.symbol)
+            + self.symbol_weight * said_of_both
             + kl_per_latent(*joint).sum(1).mean()
         )
         seen, said = self.encode(batch.image), self.encode_symbol(batch.symbol)
-        drawn = self._alone(self.decoder, sample(*seen, draws["image_noise"]))
+        stopped = self.joint_decoders in (True, "image")
+        drawn = _applied(self.decoder, stopped, sample(*seen, draws["image_noise"]))
         kl = kl_per_latent(*seen).sum(1).mean()
-        image = self._alone(self.pixels, drawn, batch.image) + kl
-        named = self._alone(self.symbol_decoder, sample(*said, draws["symbol_noise"]))
+        image = _applied(self.pixels, stopped, drawn, batch.image) + kl
+        stopped = self.joint_decoders in (True, "symbol")
+        named = _applied(self.symbol_decoder, stopped, sample(*said, draws["symbol_noise"]))
         symbol = (
-            symbol_negative_log_likelihood(named, batch.symbol) + kl_per_latent(*said).sum(1).mean()
+            self.symbol_alone_weight * symbol_negative_log_likelihood(named, batch.symbol)
+            + kl_per_latent(*said).sum(1).mean()
         )
         return Terms(both + image + symbol, {"joint": both, "image": image, "symbol": symbol})
-
-    def _alone(self, part: nn.Module, *inputs: Tensor) -> Tensor:
-        """A part of a decoder in a term of one kind alone, which may not train it."""
-        weights: dict[str, Tensor] = dict(part.named_parameters())
-        if self.joint_decoders:
-            weights = {name: weight.detach() for name, weight in weights.items()}
-        output: Tensor = functional_call(part, weights, inputs)
-        return output
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x) of images alone, in float32 or wider."""
@@ -141,3 +155,12 @@ class TELBO(SymbolObjective):
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images, pixels in [0, 1]."""
         return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))
+
+
+def _applied(part: nn.Module, stopped: bool, *inputs: Tensor) -> Tensor:
+    """The output of a part, which does not learn from it if stopped."""
+    weights: dict[str, Tensor] = dict(part.named_parameters())
+    if stopped:
+        weights = {name: weight.detach() for name, weight in weights.items()}
+    output: Tensor = functional_call(part, weights, inputs)
+    return output
