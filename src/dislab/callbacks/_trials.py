@@ -77,6 +77,8 @@ def trials(
         # what cannot be parted, or has nothing added, would ask for a concept of itself
         real = (made.operator == number) & (made.first != made.second).any(1)
         real &= (made.result == concepts).all(1)
+        if kind == _DISAGREEING:  # a factor of which one attribute is known cannot differ
+            real &= (made.second != concepts).any(1)
         for row in torch.where(real)[0].tolist():
             pair = made.first[row], made.second[row]
             found.append(Trial(concepts[row], kind, _made(method, *pair, operator)))
