@@ -18,9 +18,10 @@ from tensorboard.backend.event_processing.event_accumulator import (  # type: ig
 )
 
 from dislab import runs
-from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample
+from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
 from dislab.errors import InputError
+from dislab.factors import Indices
 from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.gaussians import kl_per_latent
@@ -102,6 +103,28 @@ def test_the_record_tells_how_it_came_about(
     assert record["checkpoint"] == {"path": None, "steps": 123}
     assert record["seed"] == 17
     assert record["versions"] == runs.versions()
+
+
+def test_a_split_without_states_is_recorded_as_all_states(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    indices = type(data).indices
+
+    def without_test(self: DataModule, split: Split) -> Indices:
+        found: Indices = indices(self, split)
+        return found[:0] if split == "test" else found
+
+    monkeypatch.setattr(type(data), "indices", without_test)
+    evaluate = Evaluate({"c": correlation}, points=1000, split="test")
+    trainer(callbacks=[evaluate]).validate(objective, datamodule=data, verbose=False)
+    count = len(data.indices("all"))
+    drawn = runs.read_scores(tmp_path / "run")["validate"]["draw"]
+    assert drawn == {"split": "all", "points": count, "seed": 0, "available": count}
 
 
 def test_kl_and_active_units_are_means_over_the_points(

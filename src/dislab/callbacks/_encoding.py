@@ -42,6 +42,16 @@ def drawable(data: DataModule, split: Split) -> Indices:
     return states if len(states) else data.indices("all")
 
 
+def split_with_states(data: DataModule, split: Split) -> Split:
+    """The split itself, or `all` where the data module goes without it.
+
+    Args:
+        data: The data module.
+        split: A split.
+    """
+    return split if len(data.indices(split)) else "all"
+
+
 def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:
     """State numbers of a split in random order, without replacement; all of them if they are few.
 

@@ -10,7 +10,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
-from dislab.callbacks._encoding import draw_states, encode_states
+from dislab.callbacks._encoding import draw_states, encode_states, split_with_states
 from dislab.callbacks._scoring import inapplicable, score, spread, without_factors
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
 from dislab.errors import InputError
@@ -147,7 +147,7 @@ class Evaluate(pl.Callback):
             self._skipped = scores.skipped
             self._log(trainer, module, scores)
             if self.sheet and scores.values:
-                self._draw(folder, stage, scores)
+                self._draw(folder, split_with_states(data, self.split), scores)
             if scores.skipped and set(scores.skipped.values()) - self._noted:
                 print(f"\n{_listed(scores.skipped, 'was not taken')}")
             if scores.values:
@@ -204,10 +204,11 @@ class Evaluate(pl.Callback):
         scores: Evaluation,
         points: int,
     ) -> dict[str, Any]:
-        drawn = {"split": self.split, "points": points, "seed": self.seed}
+        split = split_with_states(data, self.split)
+        drawn = {"split": split, "points": points, "seed": self.seed}
         return {
             **scores.record(),
-            "draw": drawn | {"available": len(data.indices(self.split))},
+            "draw": drawn | {"available": len(data.indices(split))},
             "data": {
                 "datamodule": type(data).__name__,
                 "dataset": type(data.dataset).__name__,
@@ -223,9 +224,10 @@ class Evaluate(pl.Callback):
             "versions": runs.versions(),
         }
 
-    def _draw(self, folder: Path, stage: runs.ScoreStage, scores: Evaluation) -> None:
+    def _draw(self, folder: Path, split: Split, scores: Evaluation) -> None:
         images = scores.provenance["images"]
-        title = f"{'/'.join(folder.parts[-2:])}: {stage}, {images:,} images"
+        states = "all states" if split == "all" else f"the {split} split"
+        title = f"{'/'.join(folder.parts[-2:])}: {images:,} images of {states}"
         plots.save(sheet(scores, title), folder / "images" / "scores.png")
 
     def _log(self, trainer: pl.Trainer, module: Objective, scores: Evaluation) -> None:

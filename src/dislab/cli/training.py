@@ -355,7 +355,7 @@ class TrainingCLI(LightningCLI):
             self.trainer.save_checkpoint(path, weights_only=False)
 
     def after_fit(self) -> None:
-        """Scores the trained model on the test split and says where the results are."""
+        """Takes losses on the test split, scores the codes, and says where the results are."""
         if self._is_rehearsal():
             return
         # a data module may go without test split
