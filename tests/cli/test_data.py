@@ -161,10 +161,13 @@ def test_a_sheet_shows_the_images_themselves() -> None:
             ["prepare", "ColorDSprites", "--hues", "1531"],
             "hues is 1531; pixels of 8 bits show 1530",
         ),
-        (["prepare", "ColorDSprites", "--hues", str(2**63)], "hues is 9223372036854775808; pixels"),
         (
-            ["prepare", "ParametricHeads", "--lights", str(2**63)],
-            "these settings ask for 61,981,060",
+            ["prepare", "ColorDSprites", "--hues", str(2**63)],
+            "ColorDSprites.hues is 9223372036854775808, which is too large",
+        ),
+        (
+            ["prepare", "ParametricHeads", "--lights", str(2**40)],
+            "lights is 1099511627776; it must be at most 10,000,000",
         ),
         (["prepare", "GaussianBlob", "--out", "x"], "GaussianBlob has no setting 'out'"),
     ],

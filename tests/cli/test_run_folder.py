@@ -226,7 +226,7 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "optimizer_states": lambda stored: stored.update(optimizer_states=[]),
     "loops": lambda stored: stored.update(loops=None),
     "lr_schedulers": lambda stored: stored.pop("lr_schedulers"),
-    "does not fit the model and the trainer": lambda stored: stored["loops"]["fit_loop"].update(
+    "loops.fit_loop.epoch_loop.batch_progress": lambda stored: stored["loops"]["fit_loop"].update(
         {"epoch_loop.batch_progress": 3}
     ),
     "state_dict": lambda stored: stored.update(state_dict=5),

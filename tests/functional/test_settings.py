@@ -59,7 +59,7 @@ def test_a_value_of_the_kind_passes(annotation: Any, value: object) -> None:
         (int, True, "size is True; it must be a whole number"),
         (int, 2.5, "size is 2.5; it must be a whole number"),
         (int, "3", "size is '3'; it must be a whole number"),
-        (int, 2**63, "size is 9223372036854775808; it must be a whole number"),
+        (int, 2**63, "size is 9223372036854775808, which is too large"),
         (int | None, "x", "size is 'x'; it must be a whole number or null"),
         (float, float("nan"), "size is nan; it must be a finite number"),
         (float, float("inf"), "size is inf; it must be a finite number"),

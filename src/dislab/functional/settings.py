@@ -71,7 +71,7 @@ def checks_settings(cls: Class) -> Class:
     return cls
 
 
-def check_kind(name: str, value: object, annotation: Any) -> None:
+def check_kind(name: str, value: Any, annotation: Any) -> None:
     """Refuses a value that an annotation excludes.
 
     Args:
@@ -89,6 +89,8 @@ def check_kind(name: str, value: object, annotation: Any) -> None:
     if choices := _choices(annotation):
         hint = suggestion(value, choices) if isinstance(value, str) else ""
         raise InputError(f"{name} is {shown}{hint}; choose one of {', '.join(choices)}")
+    if is_number(value, Integral) and not -_LARGEST <= value <= _LARGEST:
+        raise InputError(f"{name} is {shown}, which is too large for any number here")
     raise InputError(f"{name} is {shown}; it must be {_allowed(annotation)}")
 
 
