@@ -337,8 +337,8 @@ def main() -> None:
     for method in options.methods:
         for moment, tally in tallies.items():
             for number in range(options.rounds):
-                if method == "dcign" and moment in DATASETS:
-                    continue  # its groups are factors of the other data
+                if moment in DATASETS and METHODS[method][2] != "SingleData":
+                    continue  # pairs and groups are of the factors of the other data
                 if moment == "full-disk":
                     campaign.full_disk(method, number, tally)
                 else:
