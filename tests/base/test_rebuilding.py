@@ -271,3 +271,30 @@ def test_classes_are_found_where_parts_are() -> None:
         find_class("KL", (Encoder,), "x")
     assert find_class("KL", (Regularizer,), "x") is KL
     assert {"dislab", "torch", "lightning"} <= set(packages())
+
+
+HELD = "".join(f"b{i}: &b{i} [{', '.join([f'*b{i - 1}'] * 8)}]\n" for i in range(1, 9))
+ITSELF: list[Any] = []
+ITSELF.append(ITSELF)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("b0: &b0 [x]\n" + HELD, "aliases of this value and others add more than 10,000 values"),
+        ("&a [*a]", "an alias stands for a value that holds the alias"),
+        ("[" * 100 + "]" * 100, "more than 64 lists and mappings lie inside each other"),
+        (ITSELF, "hold themselves, or are nested too deeply"),
+    ],
+)
+def test_nesting_without_end_is_refused_at_once(value: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        check_names(Places, {"listed": value})
+
+
+@pytest.mark.parametrize("name", ["torch.utils.model_dump.__main__.main", "dislab.__main__.main"])
+def test_a_program_is_not_imported(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, name.rpartition(".")[0], raising=False)
+    with pytest.raises(ForeignNameError, match="which is no Encoder"):
+        find_class(name, (Encoder,), "encoder")
+    assert name.rpartition(".")[0] not in sys.modules

@@ -166,6 +166,7 @@ def test_without_a_rehearsal_the_first_validation_tells_and_training_is_kept(
     [
         ["--checkpoint.monitor=validation/loss", "--checkpoint.save_top_k=1"],
         ["--checkpoint.monitor=train/kl/kl", "--checkpoint.save_top_k=1"],
+        ["--checkpoint.monitor=step", "--checkpoint.mode=max", "--checkpoint.save_top_k=1"],
         ["--checkpoint.dirpath=kept/here"],
         ["--trainer.val_check_interval=4", "--trainer.gradient_clip_val=0"],
         ["--trainer.val_check_interval=6", "--trainer.check_val_every_n_epoch=null"],

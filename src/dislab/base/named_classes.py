@@ -103,7 +103,9 @@ def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
     parts = name.split(".")
     if (found := _imported(parts)) is not None:
         return found
-    return _import(parts) if parts[0] in packages() else None
+    # a module `__main__` is a program, which may begin as soon as it is imported
+    allowed = parts[0] in packages() and "__main__" not in parts
+    return _import(parts) if allowed else None
 
 
 def _imported(parts: list[str]) -> Any:
@@ -127,6 +129,8 @@ def _import(parts: list[str]) -> Any:
             if isinstance(error, ModuleNotFoundError) and f"{path}.".startswith(f"{error.name}."):
                 continue
             raise InputError(f"{path} cannot be imported: {error}") from error
+        except (Exception, SystemExit) as error:  # what a module may raise as it is imported
+            raise InputError(f"{path} cannot be imported: {error!r}") from error
         for part in parts[cut:]:
             found = getattr(found, part, None)
         return found

@@ -25,6 +25,7 @@ from torch import nn
 from dislab.base.hyperparameters import LostPartWarning, handed_over
 from dislab.base.named_classes import ForeignNameError, find_class, find_object, known_bases
 from dislab.errors import InputError
+from dislab.yaml_files import check_limits
 
 ObjectiveT = TypeVar("ObjectiveT", bound=LightningModule)
 
@@ -70,8 +71,14 @@ def check_names(
 
     Raises:
         ForeignNameError: They name another class, a function or a module.
+        InputError: They hold themselves, or are nested too deeply.
     """
-    _Reader(own or {}, build=False).arguments(cls, stored, "")
+    try:
+        _Reader(own or {}, build=False).arguments(cls, stored, "")
+    except RecursionError as error:
+        raise InputError(
+            f"the arguments of {cls.__name__} hold themselves, or are nested too deeply"
+        ) from error
 
 
 def arguments_of(
@@ -300,6 +307,7 @@ class _Reader:
         options = _options(hint)
         if not options and not _is_container(hint):
             return value
+        check_limits(value, place)  # aliases would fill the memory, or the walk never end
         try:
             loaded = yaml.safe_load(value)
         except yaml.YAMLError:

@@ -16,7 +16,7 @@ class RunFolder(pl.Callback):
     """Says where the run lies, whichever loggers the trainer has.
 
     Args:
-        path: The folder that the first process made; None in the other ones, which are told.
+        path: The folder that the first process made; None in the others, which get it from there.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -29,10 +29,15 @@ class RunFolder(pl.Callback):
         assert self._path is not None, "the first process knows the folder, the others ask later"
         return self._path
 
+    @property
+    def shown(self) -> str:
+        """The folder in messages; `RUN` as long as this process does not know it."""
+        return "RUN" if self._path is None else str(self._path)
+
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Tells the other processes."""
-        told = trainer.strategy.broadcast(None if self._path is None else str(self._path))
-        self._path = Path(str(told))
+        """Sends the folder from the first process to the others."""
+        path = trainer.strategy.broadcast(None if self._path is None else str(self._path))
+        self._path = Path(str(path))
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Remembers that nothing refused to train."""

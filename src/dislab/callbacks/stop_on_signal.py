@@ -68,7 +68,7 @@ class StopOnSignal(pl.Callback):
     ) -> None:
         """Writes the checkpoint and leaves, once the step is whole."""
         whole, self._step = trainer.global_step > self._step, trainer.global_step
-        if whole and self._told(trainer):
+        if whole and self._is_to_stop(trainer):
             self._leaves = True
             if not validation_follows(trainer):
                 # Lightning logs the values of a step after this hook; the resumed run will not
@@ -115,8 +115,8 @@ class StopOnSignal(pl.Callback):
             f"\n{signal.Signals(number).name}: stopping after this step; once more to stop at once"
         )
 
-    def _told(self, trainer: pl.Trainer) -> bool:
-        """Whether any process was told to stop, so that all leave at the same step."""
+    def _is_to_stop(self, trainer: pl.Trainer) -> bool:
+        """Whether any process received a signal, so that all leave at the same step."""
         if trainer.world_size == 1:
             return self.received is not None
         talk, self._talk = self._talk, trainer.global_step // _STEPS_BETWEEN_TALKS

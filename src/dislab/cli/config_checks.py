@@ -7,6 +7,7 @@ from typing import Any, Final
 import jsonargparse
 import yaml
 
+from dislab.runs import CONFIG
 from dislab.yaml_files import check_limits, parse_mapping, parse_yaml, read_text
 
 _CONFIGS: Final = ("--config", "-c")
@@ -33,7 +34,7 @@ def check_configurations(args: Sequence[str]) -> None:
     seen: set[Path] = set()
     for option, value in _options(args):
         if option in _FOLDERS:
-            option, value = "--config", str(Path(value, "config.yaml"))
+            option, value = "--config", str(Path(value, CONFIG))
         path = Path(value)
         whole = option in _CONFIGS
         named = whole or option in _SECTIONS or path.suffix in _SUFFIXES

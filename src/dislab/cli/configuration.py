@@ -62,7 +62,7 @@ def written_elsewhere(args: Sequence[str]) -> str:
         args: What follows the command.
     """
     named = _named(args)
-    paths = [*named.config, *([named.folder / "config.yaml"] if named.folder else [])]
+    paths = [*named.config, *([named.folder / CONFIG] if named.folder else [])]
     here = version("dislab")
     for path in paths:
         try:
@@ -91,9 +91,9 @@ def of_run(args: Sequence[str]) -> list[str]:
     folder = _named(args).folder
     if folder is None:
         return list(args)
-    config = folder / "config.yaml"
+    config = folder / CONFIG
     if not config.is_file():
-        raise InputError(f"{folder} is no run: it has no config.yaml; runs lie in runs/")
+        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs lie in runs/")
     return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder)}", *args]
 
 

@@ -54,6 +54,9 @@ _SHARES: Final = (
 
 _STAGES: Final = ("train/", "validation/")
 
+_COUNTERS: Final = ("epoch", "step")
+"""What checkpoints may go by besides, of which nothing has to be logged."""
+
 _INTERVALS: Final = (int, float, str, timedelta)
 """Kinds of `val_check_interval`: batches, a share of an epoch, a time."""
 
@@ -156,7 +159,7 @@ class KnownMonitor(pl.Callback):
             if name.startswith(stage)
         }
         names = sorted(stage + term for stage in _STAGES for term in logged)
-        if not names or self.name in (*names, *trainer.callback_metrics):
+        if not names or self.name in (*names, *trainer.callback_metrics, *_COUNTERS):
             return
         if trainer.global_step and (path := last_checkpoint(trainer)) is not None:
             trainer.save_checkpoint(path, weights_only=False)
@@ -290,7 +293,7 @@ def _check_folder(name: str, value: object) -> None:
 
 
 def _check_monitor(name: str | None) -> None:
-    if name is None or name in ("epoch", "step") or name.startswith(_STAGES):
+    if name is None or name in _COUNTERS or name.startswith(_STAGES):
         return
     known = [stage + term for stage in _STAGES for term in ("loss", "reconstruction", "objective")]
     raise InputError(

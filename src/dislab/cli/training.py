@@ -76,7 +76,7 @@ from dislab.runs import (
 from dislab.yaml_files import parse_yaml
 
 _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
-"""Tells the processes that a run starts which folder the first of them made."""
+"""Names the folder that the first process made to the processes that it starts."""
 
 _RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 
@@ -339,7 +339,7 @@ class TrainingCLI(LightningCLI):
 
     def _run(self) -> str:
         """The run folder as messages name it; a rehearsal has none."""
-        return "RUN" if self._is_rehearsal() else str(self._run_folder.path)
+        return "RUN" if self._is_rehearsal() else self._run_folder.shown
 
     def _finish(self) -> None:
         """Writes what a whole run keeps besides the checkpoints of its steps."""
@@ -398,7 +398,7 @@ class TrainingCLI(LightningCLI):
         return bool(self.trainer.fast_dev_run)  # type: ignore[attr-defined]  # set by name
 
     def _folder(self, config: Any) -> Path | None:
-        """The run folder; None in a process that the first one tells it later."""
+        """The run folder; None in a process that gets it from the first one later."""
         if getattr(rank_zero_only, "rank", 0) != 0:
             return None
         if known := config["run"] or config["resume"] or os.environ.get(_RUN_FOLDER):

@@ -18,7 +18,7 @@ from dislab.base.rebuilding import made
 from dislab.callbacks import TransferScores
 from dislab.cli.messages import explain
 from dislab.errors import InputError
-from dislab.runs import checkpoint_of, load_run
+from dislab.runs import CONFIG, checkpoint_of, load_run
 from dislab.storage import check_output
 from dislab.transfer import Transfer, made_for, shipped
 from dislab.transfer.choices import builders
@@ -107,10 +107,10 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    path = folder / "config.yaml"
+    path = folder / CONFIG
     if not path.is_file():
         raise InputError(
-            f"{folder} is no run: it has no config.yaml; runs lie in runs/. Codes of another "
+            f"{folder} is no run: it has no {CONFIG}; runs lie in runs/. Codes of another "
             "program are scored with --codes"
         )
     config = read_mapping(path, "data: {class_path: SingleData}")

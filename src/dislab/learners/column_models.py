@@ -76,7 +76,7 @@ def fitted_columns(
         codes: What each run makes of the same images.
         targets: Values or class numbers.
         classes: Number of classes of each factor; 0 for a number.
-        make: A new model; told whether it is to tell classes apart.
+        make: Makes a new model; its argument says whether the model is a classifier.
     """
     arrays = codes.detach().cpu().double().numpy()
     columns = [

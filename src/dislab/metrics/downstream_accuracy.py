@@ -117,14 +117,14 @@ class DownstreamAccuracy(Metric):
     def _accuracies(
         self, bank: CodeBank, varied: list[int], number: int
     ) -> Float[Tensor, " varied"]:
-        """Shares of the last images whose values are told by what the first ones teach."""
+        """Shares of the last images whose values are predicted by models of the first ones."""
         codes, labels = bank.codes.cpu(), bank.factors.cpu()[:, varied]
         learnt, tested = labels[:number], codes[-self.tested :]
-        predicted = learnt[:1].repeat(len(tested), 1)  # all that columns of one value teach
-        told = (learnt != learnt[:1]).any(0)
-        if told.any():
-            models = self._fitted(codes[:number], learnt[:, told])
-            predicted[:, told] = torch.stack([model.predict(tested) for model in models], 1)
+        predicted = learnt[:1].repeat(len(tested), 1)  # right for columns of one value
+        varies = (learnt != learnt[:1]).any(0)
+        if varies.any():
+            models = self._fitted(codes[:number], learnt[:, varies])
+            predicted[:, varies] = torch.stack([model.predict(tested) for model in models], 1)
         return (predicted == labels[-self.tested :]).double().mean(0)
 
     def _fitted(

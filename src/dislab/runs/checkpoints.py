@@ -12,7 +12,7 @@ import lightning
 import torch
 from lightning.fabric.plugins import TorchCheckpointIO
 
-from dislab.errors import InputError
+from dislab.errors import InputError, lacks_memory
 from dislab.storage import atomic, remove_leftovers
 
 _END: Final = struct.Struct("<4s4H2LH")
@@ -151,6 +151,8 @@ def _read(path: Path, mmap: bool) -> dict[str, Any]:
     except InputError:
         raise
     except Exception as error:  # torch.load raises half a dozen types for a damaged file
+        if lacks_memory(error):
+            raise
         raise InputError(
             f"{path} cannot be read as a checkpoint: it is damaged, of another program, or holds "
             f"objects that are no plain numbers ({short(error)})"

@@ -119,9 +119,9 @@ def remove_unused(run: Path) -> None:
     Args:
         run: The run folder.
     """
-    if not all(_is_of_the_start(file) for file in run.iterdir()):
-        return
-    with suppress(OSError):
+    with suppress(OSError):  # another program may have removed it
+        if not all(_is_of_the_start(file) for file in run.iterdir()):
+            return
         for file in run.iterdir():
             file.unlink()
         run.rmdir()

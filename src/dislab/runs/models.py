@@ -75,7 +75,7 @@ def check_model_names(path: str | Path, stored: Mapping[str, Any]) -> None:
     cls = _objective_class(hparams.get("_class_path"), Path(path))
     try:
         check_names(cls, settings_in(hparams))
-    except ForeignNameError as error:
+    except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
