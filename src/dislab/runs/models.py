@@ -94,7 +94,10 @@ def settings_of(module: Objective) -> Record:
     Args:
         module: An objective that saved its hyperparameters.
     """
-    return {**module.hparams, "_class_path": f"{type(module).__module__}.{type(module).__name__}"}
+    return {
+        **module.hparams,
+        "_class_path": f"{type(module).__module__}.{type(module).__qualname__}",
+    }
 
 
 def from_settings(settings: Mapping[str, Any]) -> Objective:
