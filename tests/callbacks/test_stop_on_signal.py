@@ -51,7 +51,12 @@ def test_the_step_is_finished_saved_and_logged(tmp_path: Path) -> None:
         enable_progress_bar=False,
         enable_model_summary=False,
         logger=CSVLogger(tmp_path, name="", version="", flush_logs_every_n_steps=1),
-        callbacks=[stop, SendSignal(), ModelCheckpoint(save_last=True, save_top_k=0)],
+        callbacks=[
+            stop,
+            SendSignal(),
+            ModelCheckpoint(save_last=True, save_top_k=0),
+            ModelCheckpoint(every_n_train_steps=4, save_top_k=-1, filename="every"),
+        ],
     )
     loader: DataLoader[Any] = DataLoader(list(torch.ones(20, 1)), batch_size=1)  # type: ignore[arg-type]
     with pytest.raises(SystemExit):
@@ -60,5 +65,7 @@ def test_the_step_is_finished_saved_and_logged(tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGTERM) == before
     stored = torch.load(tmp_path / "checkpoints/last.ckpt", weights_only=True)
     assert stored["global_step"] == 4
+    due = torch.load(tmp_path / "checkpoints/every.ckpt", weights_only=True)  # at this very step
+    assert due["global_step"] == 4
     with (tmp_path / "metrics.csv").open(newline="") as file:
         assert [row["step"] for row in csv.DictReader(file)] == ["1", "3"]

@@ -75,11 +75,15 @@ class StopOnSignal(pl.Callback):
                 connector: Any = trainer._logger_connector
                 connector.on_batch_end()
                 connector.update_train_step_metrics()
+                for one in trainer.checkpoint_callbacks:  # which come after this callback
+                    one.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
                 self._leave(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Leaves after the validation of the last step."""
         if self._leaves:
+            for one in trainer.checkpoint_callbacks:
+                one.on_validation_end(trainer, pl_module)
             self._leave(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
