@@ -47,14 +47,14 @@ def no_waiting() -> Iterator[None]:
 class StepsWithoutWaiting(pl.Callback):
     """Refuses what makes the host wait from the moment that a batch has arrived to its update.
 
-    On a card the first step is left out, in which optimisers and libraries set themselves up.
+    The first step is left out: its batch is checked, and optimisers and libraries are set up.
     """
 
     def __init__(self) -> None:
         self.refusal: AbstractContextManager[None] | None = None
 
     def on_train_batch_start(self, trainer: pl.Trainer, *_: Any) -> None:
-        self.refusal = no_waiting() if trainer.global_step or IS_SIMULATED else None
+        self.refusal = no_waiting() if trainer.global_step else None
         if self.refusal is not None:
             self.refusal.__enter__()
 

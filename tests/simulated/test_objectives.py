@@ -22,6 +22,7 @@ from tests.simulated.device import DEVICE, HostWaitsError, MixedDevicesError
 from torch.utils.data import DataLoader
 
 from dislab.base import Objective, Terms
+from dislab.errors import InputError
 from dislab.objectives import SCAN, VAE, BetaVAEDAE, DenoisingAutoencoder, Recombinator
 from dislab.regularizers import KL
 
@@ -98,7 +99,8 @@ def test_noise_that_the_encoder_sees(tmp_path: Path) -> None:
     [
         (lambda loss: loss * (2 if loss > 0 else 1), HostWaitsError),
         (lambda loss: loss * torch.tensor(2.0, device=loss.device), HostWaitsError),
-        (lambda loss: (loss * torch.ones(1)).mean(), MixedDevicesError),
+        # in the first step, whose errors name the part
+        (lambda loss: (loss * torch.ones(1)).mean(), InputError),
     ],
 )
 def test_a_careless_step_is_noticed(
@@ -111,5 +113,7 @@ def test_a_careless_step_is_noticed(
         return Terms(fault(terms.loss), terms.log)
 
     monkeypatch.setattr(VAE, "losses", losses)
-    with pytest.raises(error):
+    with pytest.raises(error) as raised:
         fitted(partial(VAE, SHAPE, 100, 3, *NETWORKS, {"kl": KL}), IMAGES, DEVICE, tmp_path)
+    cause = raised.value if error is HostWaitsError else raised.value.__cause__
+    assert isinstance(cause, HostWaitsError | MixedDevicesError)
