@@ -39,7 +39,7 @@ trainer: {max_steps: 4, log_every_n_steps: 1, accelerator: cpu, devices: 1}
 evaluate: {metrics: {mig: {class_path: MIG}}, points: 300}
 traversals: {images: 1, steps: 3, points: 50}
 """
-FOR_EVER = "--evaluate.untrained=1000000"
+FOR_EVER = "--evaluate.untrained=1000"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 RUN = "runs/long/version_0"
 
