@@ -154,7 +154,7 @@ def test_only_one_process_trains_a_run(dislab: Dislab, capsys: pytest.CaptureFix
 @pytest.mark.slow
 def test_of_two_processes_that_resume_a_run_one_is_refused(dislab: Dislab, tmp_path: Path) -> None:
     assert dislab("fit", "--config=small.yaml") == 0
-    command = [sys.executable, "-m", "dislab", "fit", f"--resume={RUN}", "--trainer.max_steps=600"]
+    command = [sys.executable, "-m", "dislab", "fit", f"--resume={RUN}", "--trainer.max_steps=60"]
     started = [
         subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         for _ in range(2)
@@ -163,7 +163,7 @@ def test_of_two_processes_that_resume_a_run_one_is_refused(dislab: Dislab, tmp_p
     assert sorted(process.returncode for process in started) == [0, 2]
     assert sum("is being trained by another process" in text for text in said) == 1
     steps = [int(row["step"]) for row in rows(RUN) if "train/loss" in row]
-    assert steps == list(range(1, 600, 2))
+    assert steps == list(range(1, 60, 2))
 
 
 @pytest.mark.parametrize(
