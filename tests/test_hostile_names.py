@@ -296,8 +296,8 @@ def test_a_callback_is_given_no_function_of_a_file(
 ) -> None:
     files = ("--config=config.yaml", f"--config={configured('trainer.callbacks', CALLBACK)}")
     refuses(scene, capfd, "names dislab.storage.sha256", "fit", *files)
-    CALLBACK["init_args"] = {"on_train_start": "os.abort"}
-    files = ("--config=config.yaml", f"--config={configured('trainer.callbacks', CALLBACK)}")
+    abort = {**CALLBACK, "init_args": {"on_train_start": "os.abort"}}
+    files = ("--config=config.yaml", f"--config={configured('trainer.callbacks', abort)}")
     refuses(scene, capfd, "os.abort may not be named", "fit", *files)
 
 
