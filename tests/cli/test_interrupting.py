@@ -121,7 +121,7 @@ def test_scoring_by_a_command_of_its_own_ends_and_says_what_to_run(folder: Path)
     commands = [
         ["test", f"--run={RUN}", FOR_EVER],
         ["validate", f"--run={RUN}", FOR_EVER, *several],
-        ["score", "codes.npz", "--bootstrap", "10000000", "--json", "out.json"],
+        ["score", "codes.npz", "--bootstrap", "1000000", "--json", "out.json"],
         ["transfer", RUN, "--scenarios", HEARTS, "--predictors", "MLP", "--labels", "600"],
     ]
     before = contents(folder)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "moments"),
-    [("factorvae", ["checkpoint", "metrics", "two"]), ("adagvae", ["random", "scoring", "data"])],
+    [("factorvae", ["checkpoint", "metrics", "data"]), ("adagvae", ["random", "scoring", "two"])],
 )
 def test_killed_runs_equal_undisturbed_ones(method: str, moments: list[str]) -> None:
     campaign = [sys.executable, str(ROOT / "benchmarks/faults/kills.py")]
