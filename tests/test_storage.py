@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from dislab.errors import InputError
+from dislab.runs import trained_alone
 from dislab.storage import (
     _SafeRedirects,
     atomic,
@@ -277,18 +278,49 @@ def test_atomic_names_a_folder_that_is_a_file(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    ("cache", "advice"),
+    [
+        ("deep", "name another cache folder in the environment variable DISLAB_CACHE"),
+        ("other", "choose a folder that you may write to"),
+    ],
+)
 def test_a_folder_without_room_for_a_lock_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: str, advice: str
 ) -> None:
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("dislab.storage.FileLock.acquire", refused)
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / cache))
     with (
-        pytest.raises(InputError, match=r"deep/file cannot be made, as .*deep cannot .*DISLAB_CAC"),
+        pytest.raises(InputError, match=rf"deep/file cannot be made, as .*deep cannot .*{advice}"),
         locked(tmp_path / "deep/file"),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    "refusal", [OSError(errno.ENOLCK, "No locks available"), NotImplementedError("flock")]
+)
+def test_a_file_system_without_locks_is_said_and_used(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    refusal: Exception,
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise refusal
+
+    monkeypatch.setattr("dislab.storage.FileLock.acquire", refused)
+    with locked(tmp_path / "scores.json"), trained_alone(tmp_path):
+        pass
+    said = capsys.readouterr().err.splitlines()
+    assert [line.rpartition("; ")[2] for line in said] == [
+        f"take care that no second process writes {tmp_path / 'scores.json'}",
+        "take care that no second process trains this run",
+    ]
+    assert all(f"{tmp_path} is on a file system without locks" in line for line in said)
 
 
 def test_locked_lets_one_in_at_a_time(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import math
 import os
 import platform
 import re
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import platformdirs
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from dislab.errors import InputError
@@ -36,6 +37,8 @@ _CHUNK: Final = 1 << 20
 _THIS_MACHINE: Final = ("127.0.0.1", "::1", "localhost")
 _ABANDONED: Final = 24 * 3600.0
 """Seconds after which a temporary file that nobody writes to is taken for left behind."""
+_LOCKS_NOTHING: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
+"""What file systems say that know no locks."""
 _WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0-9a-f]{8}")
 """The part of a temporary file's name that says who writes it."""
 
@@ -224,24 +227,54 @@ def _try_to_write(path: Path) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Waits until no other process holds the lock of a file, and holds it meanwhile.
 
+    On a file system without locks nobody waits, and a line on standard error says so.
+
     Args:
         path: The file to make; the lock lies beside it.
 
     Raises:
         InputError: The lock cannot be made, for want of permission.
     """
-    lock = FileLock(path.with_name(f"{path.name}.lock"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        lock = FileLock(path.with_name(f"{path.name}.lock"))
+        acquire(lock, -1, f"take care that no second process writes {path}")
     except OSError as error:
+        advice = "choose a folder that you may write to"
+        if path.is_relative_to(cache_path()):
+            advice = _ELSEWHERE
         raise InputError(
-            f"{path} cannot be made, as {path.parent} cannot be written to: {error}; {_ELSEWHERE}"
+            f"{path} cannot be made, as {path.parent} cannot be written to: {error}; {advice}"
         ) from error
     try:
         yield
     finally:
         lock.release()
+
+
+def acquire(lock: FileLock, timeout: int, care: str) -> None:
+    """Acquires a lock; where the file system knows no locks, a line on standard error says so.
+
+    Args:
+        lock: The lock; releasing it is the caller's.
+        timeout: Seconds to wait for another process; -1 waits for ever.
+        care: What the user has to take care of where nothing is locked.
+
+    Raises:
+        Timeout: Another process holds the lock.
+        OSError: The lock cannot be made.
+    """
+    try:
+        lock.acquire(timeout=timeout)
+    except (NotImplementedError, OSError) as error:
+        if isinstance(error, Timeout):
+            raise
+        if isinstance(error, OSError) and error.errno not in _LOCKS_NOTHING:
+            raise
+        folder = Path(lock.lock_file).parent
+        print(
+            f"dislab: warning: {folder} is on a file system without locks; {care}", file=sys.stderr
+        )
 
 
 def sha256(path: Path) -> str:

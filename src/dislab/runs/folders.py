@@ -1,8 +1,6 @@
 """Run folders: made, locked while they are trained, and searched for checkpoints."""
 
-import errno
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,14 +10,12 @@ from filelock import FileLock, Timeout
 from lightning.pytorch import Trainer
 
 from dislab.errors import InputError
+from dislab.storage import acquire
 
 CONFIG: Final = "config.yaml"
 
 _LOCK: Final = ".training"
 """The file that a process holds the lock of while it trains."""
-
-_LOCKS_NOTHING: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
-"""What file systems say that know no locks."""
 
 LAST = Path("checkpoints", "last.ckpt")
 """Where in a run folder the state lies that training goes on from."""
@@ -84,33 +80,21 @@ def trained_alone(run: Path) -> Iterator[None]:
     """
     lock = FileLock(run / _LOCK)
     try:
-        lock.acquire(timeout=0)
+        acquire(lock, 0, "take care that no second process trains this run")
     except Timeout:
         raise InputError(
             f"{run} is being trained by another process; wait until it has ended, or end it. "
             "Scoring needs no waiting: dislab test --run"
         ) from None
-    except NotImplementedError:
-        _say_unlocked(run)
     except OSError as error:
-        if error.errno not in _LOCKS_NOTHING:
-            raise InputError(
-                f"{run} cannot be written to: {error.strerror}; training needs a folder that you "
-                "may write to"
-            ) from error
-        _say_unlocked(run)
+        raise InputError(
+            f"{run} cannot be written to: {error.strerror}; training needs a folder that you "
+            "may write to"
+        ) from error
     try:
         yield
     finally:
         lock.release()
-
-
-def _say_unlocked(run: Path) -> None:
-    print(
-        f"dislab: warning: {run} lies on a file system without locks; take care that no second "
-        "process trains this run",
-        file=sys.stderr,
-    )
 
 
 def remove_unused(run: Path) -> None:
