@@ -5,6 +5,10 @@ BIN := .venv/bin
 # Without an NVIDIA card the CPU build of PyTorch is enough; with one, pip takes its usual wheel.
 CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constraints/cpu.txt)
 
+# Processes that tests are spread over; each computes with one thread.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+SPREAD := -n $(JOBS) --dist worksteal
+
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
 .PHONY: fit test slow gpu timm plugins lowest lint docs bench faults clean
@@ -16,10 +20,10 @@ fit: .venv/.package
 	    --model.regularizers.tc.lr 1e-3
 
 test: lint
-	$(BIN)/python -m pytest -m "not slow and not gpu and not data"
+	$(BIN)/python -m pytest $(SPREAD) -m "not slow and not gpu and not data"
 
 slow: .venv/.dev
-	$(BIN)/python -m pytest -m "slow and not gpu and not data"
+	$(BIN)/python -m pytest $(SPREAD) -m "slow and not gpu and not data"
 
 gpu: .venv/.dev
 	$(BIN)/python -m pytest -m gpu
@@ -36,7 +40,7 @@ plugins: .venv/plugins/.made
 # The suite on the oldest releases that pyproject.toml allows; their own warnings are no errors.
 # SELECT="test_metrics or test_training" runs a part of it.
 lowest: .venv-lowest/.made
-	.venv-lowest/bin/python -m pytest -o filterwarnings=default -m "not slow and not gpu and not data" $(if $(SELECT),-k "$(SELECT)")
+	.venv-lowest/bin/python -m pytest $(SPREAD) -o filterwarnings=default -m "not slow and not gpu and not data" $(if $(SELECT),-k "$(SELECT)")
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

@@ -58,8 +58,8 @@ class Shut(Encoder):
 
     def __init__(self, image_shape: ImageShape, outputs: int, opens: bool) -> None:
         super().__init__()
-        self.behind = MLPEncoder(image_shape, outputs, hidden=(4,))
-        self.before = MLPEncoder(image_shape, outputs, hidden=(4,))
+        self.behind = MLPEncoder(image_shape, outputs, hidden=(32,))
+        self.before = MLPEncoder(image_shape, outputs, hidden=(32,))
         self.gate = nn.Parameter(torch.zeros(()), requires_grad=opens)
 
     def forward(self, image: Tensor) -> Tensor:
