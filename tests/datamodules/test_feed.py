@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dislab.base import DataModule, Dataset, ImageBatch
+from dislab.base.planned.transforms import fractions, transform, transformed_shape
 from dislab.datamodules import (
     ClampedData,
     CompositionData,
@@ -25,10 +26,12 @@ from dislab.datamodules import (
     TransitionData,
 )
 from dislab.datamodules._runs import Lottery, Runs, groups, places
-from dislab.datamodules._transforms import fractions, transform, transformed_shape
 from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
 from dislab.plugins import available, load_all
+
+WORLD = "dislab.base.planned.planned_data.world"
+"""What counts the processes."""
 
 Batches = Callable[..., list[Any]]
 
@@ -170,7 +173,7 @@ def test_processes_share_the_batches_of_evaluation(
     assert data.eval_batches("validation") == len(whole)
     shares = []
     for rank in range(world):
-        monkeypatch.setattr("dislab.datamodules._planned.world", lambda rank=rank: (rank, world))
+        monkeypatch.setattr(WORLD, lambda rank=rank: (rank, world))
         shares.append(parts(batches(data, "validation")))
     assert {len(share) for share in shares} == {-(-len(whole) // world)}
     together = [batch for turn in zip(*shares, strict=True) for batch in turn]

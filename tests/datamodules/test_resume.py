@@ -12,8 +12,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor, nn
 
 from dislab.base import Dataset, ImageBatch
+from dislab.base.planned.plans import Progress, TrainPlan
 from dislab.datamodules import SingleData
-from dislab.datamodules._plans import Progress, TrainPlan
 from dislab.factors import FactorSpace
 
 BATCH, EPOCH = 8, 6

@@ -7,12 +7,15 @@ import pytest
 import torch
 
 from dislab.base import DataModule, Dataset, ImageBatch
+from dislab.base.planned.loaders import Numbers, Source
+from dislab.base.planned.plans import Progress, TrainPlan
 from dislab.datamodules import SingleData
-from dislab.datamodules._batches import Numbers, Source
-from dislab.datamodules._plans import Progress, TrainPlan
 from dislab.datamodules.single_data import SinglePlan
 from dislab.datasets import DSprites
 from dislab.errors import InputError
+
+WORLD = "dislab.base.planned.planned_data.world"
+"""What counts the processes."""
 
 
 def draws(count: int, steps: int, seed: int = 5, rank: int = 0, world: int = 1) -> list[np.ndarray]:
@@ -89,7 +92,7 @@ def test_processes_share_the_states_of_prediction(
     data = SingleData(tiny, batch_size=8, eval_batch_size=4, test=0.1)
     loaders = []
     for rank in range(world):
-        monkeypatch.setattr("dislab.datamodules._planned.world", lambda rank=rank: (rank, world))
+        monkeypatch.setattr(WORLD, lambda rank=rank: (rank, world))
         loaders.append(data.predict_dataloader())
     batches = [list(loader) for loader in loaders]
     assert [len(loader) for loader in loaders] == [len(some) for some in batches]
@@ -101,7 +104,7 @@ def test_processes_share_the_states_of_prediction(
 def test_batches_carry_states_positions_and_images(num_workers: int, tiny: Dataset) -> None:
     plan = TrainPlan(SinglePlan(np.arange(300)), 8)
     before = torch.get_rng_state()
-    batches = list(Source(tiny, plan.draw, True).batches(range(2, 5), num_workers))
+    batches = list(Source(tiny, plan, True).batches(range(2, 5), num_workers))
     assert torch.equal(torch.get_rng_state(), before)
     for step, batch in zip(range(2, 5), batches, strict=True):
         assert np.array_equal(batch.states.numpy(), plan.draw(step).states)
@@ -214,7 +217,7 @@ def test_refuses_more_processes_than_the_batch_or_a_split_has(
 ) -> None:
     data = SingleData(tiny, batch_size=9, test=0.01, split_seed=1)
     count = len(data.indices("test"))
-    monkeypatch.setattr("dislab.datamodules._planned.world", lambda: (0, 3 * count + 1))
+    monkeypatch.setattr(WORLD, lambda: (0, 3 * count + 1))
     with pytest.raises(InputError, match="batch_size 9 counts the images of all processes"):
         data.setup("fit")
     data.setup("test")  # no batch is shared

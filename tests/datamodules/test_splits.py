@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from dislab.base import Dataset
+from dislab.base.planned.splits import split_states
 from dislab.datamodules import CompositionData, SingleData
-from dislab.datamodules._splits import split_states
 from dislab.errors import InputError
 
 PARTS = ("train", "validation", "test")

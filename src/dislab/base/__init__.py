@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         TransitionBatch,
     )
     from dislab.base.objective import Objective, Terms
+    from dislab.base.planned.planned_data import PlannedData
+    from dislab.base.planned.plans import Drawn, IndexPlan
 
 __all__ = [
     "LINKS",
@@ -46,16 +48,19 @@ __all__ = [
     "Dataset",
     "Decoder",
     "DecoderBuilder",
+    "Drawn",
     "Draws",
     "Encoder",
     "EncoderBuilder",
     "ImageBatch",
     "ImageShape",
+    "IndexPlan",
     "Metric",
     "MetricBuilder",
     "Objective",
     "PairBatch",
     "Penalty",
+    "PlannedData",
     "Posterior",
     "Predictor",
     "PredictorBuilder",
@@ -82,6 +87,9 @@ _ON_DEMAND = {
     "TransitionBatch": "datamodule",
     "Objective": "objective",
     "Terms": "objective",
+    "Drawn": "planned.plans",
+    "IndexPlan": "planned.plans",
+    "PlannedData": "planned.planned_data",
 }
 
 

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from dislab.base.planned.plans import Drawn
 from dislab.datamodules._attributes import Attributes
-from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import Lottery, Weights, groups, places
 from dislab.errors import InputError
 from dislab.factors import Indices

@@ -1,18 +1,16 @@
 """Batches in which one group of factors varies and all others are held."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import ClampedBatch, Dataset, Split
-from dislab.datamodules._planned import PlannedData
-from dislab.datamodules._plans import Drawn
+from dislab.base import ClampedBatch, Dataset, Drawn, PlannedData, Split
 from dislab.datamodules._runs import Lottery, Runs, Weights, looks
 from dislab.errors import InputError
-from dislab.factors import Correlation, Indices, Selection
+from dislab.factors import Indices
 from dislab.functional.checks import check_at_least, naming
 
 
@@ -30,28 +28,10 @@ class ClampedData(PlannedData):
 
     Args:
         dataset: The images and their factors.
-        batch_size: Images in a training batch, over all processes together.
         groups: Names of the factors of each group, by the group's name; the groups are numbered
             in this order.
         ratios: How often each group is active, up to a common factor; all alike unless given.
-        include: The states that take part, as conditions on factors; all unless given.
-        hold_out: The states of the test split, as conditions on factors; neither they nor their
-            duplicates are trained on.
-            Unless given, a random part of the states is held out.
-        validation: Fraction of the states that validate.
-        test: Fraction of the states that test; not used with hold_out.
-        split_seed: Decides the random splits and the images of validation and test.
-        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
-            training split once.
-        eval_batch_size: Images in a batch of validation and test, and images in one of
-            prediction, in each process.
-        num_workers: Processes that gather images ahead; for small images none is fastest.
-        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
-            device whenever the tables fill at most a quarter of its free memory.
-        correlation: Two factors that training draws together, and how strongly; independent
-            unless given.
-        resize: Height and width in pixels that images are brought to; unless given, their own.
-        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+        **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
         InputError: A number is out of range, a split would be empty, the groups overlap or name
@@ -65,36 +45,9 @@ class ClampedData(PlannedData):
         dataset: Dataset,
         groups: dict[str, list[str]],
         ratios: dict[str, float] | None = None,
-        batch_size: int = 64,
-        include: Selection | None = None,
-        hold_out: Selection | None = None,
-        validation: float = 0.01,
-        test: float = 0.05,
-        split_seed: int = 0,
-        steps_per_epoch: int | None = None,
-        eval_batch_size: int = 256,
-        num_workers: int = 0,
-        residency: Literal["auto", "host", "device"] = "auto",
-        correlation: Correlation | None = None,
-        resize: int | None = None,
-        colour: Literal["keep", "grey", "rgb"] = "keep",
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            dataset,
-            batch_size,
-            include,
-            hold_out,
-            validation,
-            test,
-            split_seed,
-            steps_per_epoch,
-            eval_batch_size,
-            num_workers,
-            residency,
-            correlation,
-            resize,
-            colour,
-        )
+        super().__init__(dataset, **settings)
         self.groups = groups
         self.ratios = ratios
         if not groups:

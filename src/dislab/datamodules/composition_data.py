@@ -1,19 +1,17 @@
 """References, transforms, and what the reference becomes by taking over one factor."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, final, get_args
+from typing import Any, ClassVar, Literal, final, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import CompositionBatch, Dataset, Split
+from dislab.base import CompositionBatch, Dataset, Drawn, PlannedData, Split
 from dislab.datamodules._partners import RunPartners, present_values
-from dislab.datamodules._planned import PlannedData
-from dislab.datamodules._plans import Drawn
 from dislab.datamodules._runs import Runs, Weights, looks
 from dislab.errors import InputError
-from dislab.factors import Correlation, Indices, Selection
+from dislab.factors import Indices
 from dislab.functional.checks import check_choice, naming
 
 Triplets = Literal["within_split", "across_splits"]
@@ -39,28 +37,10 @@ class CompositionData(PlannedData):
 
     Args:
         dataset: The images and their factors.
-        batch_size: Triplets in a training batch, over all processes together.
         transfer: Names of the factors that may be taken over; all that vary unless given.
         triplets: Where references and transforms come from: the split of the target, or in
             validation and test more.
-        include: The states that take part, as conditions on factors; all unless given.
-        hold_out: The states of the test split, as conditions on factors; in training and validation
-            none of the three images is one of them or of their duplicates.
-            Unless given, a random part of the states is held out.
-        validation: Fraction of the states that validate.
-        test: Fraction of the states that test; not used with hold_out.
-        split_seed: Decides the random splits and the triplets of validation and test.
-        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
-            training split once.
-        eval_batch_size: Triplets in a batch of validation and test, and images in one of
-            prediction, in each process.
-        num_workers: Processes that gather images ahead; for small images none is fastest.
-        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
-            device whenever the tables fill at most a quarter of its free memory.
-        correlation: Two factors that training draws together, and how strongly; independent
-            unless given.
-        resize: Height and width in pixels that images are brought to; unless given, their own.
-        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+        **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
         InputError: A number is out of range, a split would be empty, a factor has one value, or
@@ -74,36 +54,9 @@ class CompositionData(PlannedData):
         dataset: Dataset,
         transfer: list[str] | None = None,
         triplets: Triplets = "within_split",
-        batch_size: int = 64,
-        include: Selection | None = None,
-        hold_out: Selection | None = None,
-        validation: float = 0.01,
-        test: float = 0.05,
-        split_seed: int = 0,
-        steps_per_epoch: int | None = None,
-        eval_batch_size: int = 256,
-        num_workers: int = 0,
-        residency: Literal["auto", "host", "device"] = "auto",
-        correlation: Correlation | None = None,
-        resize: int | None = None,
-        colour: Literal["keep", "grey", "rgb"] = "keep",
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            dataset,
-            batch_size,
-            include,
-            hold_out,
-            validation,
-            test,
-            split_seed,
-            steps_per_epoch,
-            eval_batch_size,
-            num_workers,
-            residency,
-            correlation,
-            resize,
-            colour,
-        )
+        super().__init__(dataset, **settings)
         check_choice("triplets", triplets, get_args(Triplets))
         self.triplets = triplets
         values = present_values(self.factors, self.indices("all"))

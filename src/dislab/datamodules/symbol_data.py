@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, Final, Literal, final
+from typing import Any, ClassVar, Final, final
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import Dataset, Split, SymbolBatch
+from dislab.base import Dataset, IndexPlan, PlannedData, Split, SymbolBatch
 from dislab.datamodules._attributes import Attributes
-from dislab.datamodules._planned import PlannedData
-from dislab.datamodules._plans import IndexPlan
 from dislab.datamodules._symbol_plans import ConceptPlan, DescriptionPlan, HeldOutPlan
 from dislab.errors import InputError
-from dislab.factors import Correlation, Selection
+from dislab.factors import Selection
 from dislab.functional.checks import check_count, naming
 from dislab.functional.draws import host_generator
 
@@ -33,7 +31,6 @@ class SymbolData(PlannedData):
 
     Args:
         dataset: The images and their factors.
-        batch_size: Images in a training batch, over all processes together.
         attributes: For each factor that is described, conditions on its values by the names of
             its attributes, such as `{posX: {left: {max: 0.33}}}`; null makes them by `parts`.
             Every factor that varies by `parts` unless given.
@@ -45,24 +42,7 @@ class SymbolData(PlannedData):
             description of training and validation names together.
         examples_per_concept: Training images of each concept, which are then the whole training
             set; unless given, all images are described anew in every batch. Not with correlation.
-        include: The states that take part, as conditions on factors; all unless given.
-        hold_out: The states of the test split, as conditions on factors; neither they nor their
-            duplicates are trained on.
-            Unless given, a random part of the states is held out.
-        validation: Fraction of the states that validate.
-        test: Fraction of the states that test; not used with hold_out.
-        split_seed: Decides the random splits and the symbols of validation and test.
-        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
-            training split once.
-        eval_batch_size: Images in a batch of validation and test, and images in one of
-            prediction, in each process.
-        num_workers: Processes that gather images ahead; for small images none is fastest.
-        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
-            device whenever the tables fill at most a quarter of its free memory.
-        correlation: Two factors that training draws together, and how strongly; independent
-            unless given.
-        resize: Height and width in pixels that images are brought to; unless given, their own.
-        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+        **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
         InputError: A number is out of range, a split would be empty, or an attribute, factor or
@@ -79,36 +59,9 @@ class SymbolData(PlannedData):
         specified: list[int] | None = None,
         held_out: list[list[str]] | None = None,
         examples_per_concept: int | None = None,
-        batch_size: int = 64,
-        include: Selection | None = None,
-        hold_out: Selection | None = None,
-        validation: float = 0.01,
-        test: float = 0.05,
-        split_seed: int = 0,
-        steps_per_epoch: int | None = None,
-        eval_batch_size: int = 256,
-        num_workers: int = 0,
-        residency: Literal["auto", "host", "device"] = "auto",
-        correlation: Correlation | None = None,
-        resize: int | None = None,
-        colour: Literal["keep", "grey", "rgb"] = "keep",
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            dataset,
-            batch_size,
-            include,
-            hold_out,
-            validation,
-            test,
-            split_seed,
-            steps_per_epoch,
-            eval_batch_size,
-            num_workers,
-            residency,
-            correlation,
-            resize,
-            colour,
-        )
+        super().__init__(dataset, **settings)
         self.attributes = attributes
         self.parts = parts
         self.specified = specified

@@ -1,19 +1,17 @@
 """Consecutive states: one factor moves by one step."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import Dataset, Split, TransitionBatch
-from dislab.datamodules._planned import PlannedData
-from dislab.datamodules._plans import Drawn
+from dislab.base import Dataset, Drawn, PlannedData, Split, TransitionBatch
 from dislab.datamodules._runs import Lottery, Weights
 from dislab.datamodules._steps import steps
 from dislab.errors import InputError
-from dislab.factors import Correlation, Indices, Selection
+from dislab.factors import Indices
 from dislab.functional.checks import naming
 
 
@@ -28,27 +26,9 @@ class TransitionData(PlannedData):
 
     Args:
         dataset: The images and their factors.
-        batch_size: Transitions in a training batch, over all processes together.
         move: Names of the factors that move; all but categorical ones unless given. A categorical
             factor moves through its values in their order.
-        include: The states that take part, as conditions on factors; all unless given.
-        hold_out: The states of the test split, as conditions on factors; neither they nor their
-            duplicates are trained on.
-            Unless given, a random part of the states is held out.
-        validation: Fraction of the states that validate.
-        test: Fraction of the states that test; not used with hold_out.
-        split_seed: Decides the random splits and the transitions of validation and test.
-        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
-            training split once.
-        eval_batch_size: Transitions in a batch of validation and test, and images in one of
-            prediction, in each process.
-        num_workers: Processes that gather images ahead; for small images none is fastest.
-        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
-            device whenever the tables fill at most a quarter of its free memory.
-        correlation: Two factors that training draws together, and how strongly; independent
-            unless given.
-        resize: Height and width in pixels that images are brought to; unless given, their own.
-        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+        **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
         InputError: A number is out of range, a split would be empty, or a factor cannot move.
@@ -60,36 +40,9 @@ class TransitionData(PlannedData):
         self,
         dataset: Dataset,
         move: list[str] | None = None,
-        batch_size: int = 64,
-        include: Selection | None = None,
-        hold_out: Selection | None = None,
-        validation: float = 0.01,
-        test: float = 0.05,
-        split_seed: int = 0,
-        steps_per_epoch: int | None = None,
-        eval_batch_size: int = 256,
-        num_workers: int = 0,
-        residency: Literal["auto", "host", "device"] = "auto",
-        correlation: Correlation | None = None,
-        resize: int | None = None,
-        colour: Literal["keep", "grey", "rgb"] = "keep",
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            dataset,
-            batch_size,
-            include,
-            hold_out,
-            validation,
-            test,
-            split_seed,
-            steps_per_epoch,
-            eval_batch_size,
-            num_workers,
-            residency,
-            correlation,
-            resize,
-            colour,
-        )
+        super().__init__(dataset, **settings)
         kinds = {
             factor.name: factor.kind
             for factor in self.factors.factors

@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
-from dislab.datamodules._transforms import Colour, fractions, transform, transformed_shape
+from dislab.base.dataset import Dataset
+from dislab.base.parts import ImageShape
+from dislab.base.planned.transforms import Colour, fractions, transform, transformed_shape
 from dislab.functional.checks import check_choice
 
 Residency = Literal["auto", "host", "device"]

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dislab.base import Dataset, Split
+from dislab.base.datamodule import Split
+from dislab.base.dataset import Dataset
 from dislab.errors import InputError
 from dislab.factors import Indices, Selection
 from dislab.functional.checks import naming

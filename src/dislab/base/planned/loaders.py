@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
-from dislab.base import Dataset
-from dislab.datamodules._plans import Drawn, Progress
+from dislab.base.dataset import Dataset
+from dislab.base.planned.plans import FixedPlan, OrderedPlan, Progress, TrainPlan
 
 
 class Numbers(NamedTuple):
@@ -21,13 +21,15 @@ class Numbers(NamedTuple):
         positions: Their value numbers, shape (*roles, batch, factor).
         image: Their pixels 0 to 255, shape (*roles, batch, channel, height, width); None when the
             images are gathered where the batch arrives.
-        labels: What else the batch tells, by name; empty for single images.
+        labels: What else the plan drew, by name.
+        single: Whether these are single images in order, whatever the data module delivers.
     """
 
     states: Tensor
     positions: Tensor
     image: Tensor | None
     labels: Mapping[str, Tensor] = {}
+    single: bool = False
 
     def moved(self, device: torch.device) -> "Numbers":
         """The batch on a device.
@@ -43,6 +45,7 @@ class Numbers(NamedTuple):
             self.positions.to(device, non_blocking=later),
             None if self.image is None else self.image.to(device, non_blocking=later),
             {name: one.to(device, non_blocking=later) for name, one in self.labels.items()},
+            self.single,
         )
 
 
@@ -51,18 +54,20 @@ class Source(TorchDataset[Numbers]):
 
     Args:
         dataset: The images.
-        draw: The states of a batch by its number.
+        plan: Draws the states of a batch by its number.
         with_images: Whether images are gathered here, not where the batch arrives.
     """
 
-    def __init__(self, dataset: Dataset, draw: Callable[[int], Drawn], with_images: bool) -> None:
+    def __init__(
+        self, dataset: Dataset, plan: TrainPlan | FixedPlan | OrderedPlan, with_images: bool
+    ) -> None:
         self.dataset = dataset
-        self.draw = draw
+        self.plan = plan
         self.with_images = with_images
 
     def __getitem__(self, number: int) -> Numbers:
         """The batch of that number."""
-        drawn = self.draw(number)
+        drawn = self.plan.draw(number)
         states = np.ascontiguousarray(drawn.states)
         index = torch.from_numpy(states)
         rows = drawn.positions
@@ -76,7 +81,8 @@ class Source(TorchDataset[Numbers]):
             image = self.dataset.images(index.flatten()).view(
                 *index.shape, *self.dataset.image_shape
             )
-        return Numbers(index, torch.from_numpy(rows), image, labels)
+        single = isinstance(self.plan, OrderedPlan)
+        return Numbers(index, torch.from_numpy(rows), image, labels, single)
 
     def batches(self, numbers: Sequence[int], num_workers: int) -> Iterator[Numbers]:
         """Some batches, in the order of their numbers.

@@ -7,7 +7,7 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 from torch.nn import functional as F
 
-from dislab.base import ImageShape
+from dislab.base.parts import ImageShape
 from dislab.errors import InputError
 from dislab.functional.checks import check_choice, check_count
 

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import DataModule, Dataset, ImageBatch, ImageShape, Split
-from dislab.datamodules._batches import EvalLoader, Numbers, Source, TrainLoader
-from dislab.datamodules._correlation import check_correlation, likelihoods
-from dislab.datamodules._gathering import Gathering, Residency
-from dislab.datamodules._plans import (
+from dislab.base.datamodule import DataModule, ImageBatch, Split
+from dislab.base.dataset import Dataset
+from dislab.base.parts import ImageShape
+from dislab.base.planned.correlation import check_correlation, likelihoods
+from dislab.base.planned.gathering import Gathering
+from dislab.base.planned.loaders import EvalLoader, Numbers, Source, TrainLoader
+from dislab.base.planned.plans import (
     FixedPlan,
     IndexPlan,
     OrderedPlan,
@@ -23,8 +25,7 @@ from dislab.datamodules._plans import (
     TrainPlan,
     in_turn,
 )
-from dislab.datamodules._splits import split_states
-from dislab.datamodules._transforms import Colour
+from dislab.base.planned.splits import split_states
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Correlation, Indices, Selection
 from dislab.functional.checks import check_count
@@ -33,28 +34,59 @@ from dislab.functional.draws import host_generator
 
 
 class PlannedData(DataModule):
-    """A data module whose batches are index plans.
+    """A data module whose batches are index plans, with all that such modules share.
 
-    A concrete class has a constructor, `plan`, which draws state numbers, and `delivered`, which
-    names the parts of a batch; its constructor's arguments are described there.
+    A concrete class has `plan`, which draws state numbers, and, where a batch is more than images
+    and their factors, `batch_type` and `delivered`, which names its parts. It gets splits,
+    processes, workers, resuming, residency, transforms and correlations from here. A constructor
+    with settings of its own hands the others on:
+
+        def __init__(self, dataset: Dataset, mine: int = 1, **settings: Any) -> None:
+            super().__init__(dataset, **settings)
+
+    Args:
+        dataset: The images and their factors.
+        batch_size: Examples in a training batch, over all processes together.
+        include: The states that take part, as conditions on factors; all unless given.
+        hold_out: The states of the test split, as conditions on factors; neither they nor their
+            duplicates are trained on. Unless given, a random part of the states is held out.
+        validation: Fraction of the states that validate.
+        test: Fraction of the states that test; not used with hold_out.
+        split_seed: Decides the random splits, and the examples of validation and test where those
+            are drawn; another number than the run's seed, so that runs with different seeds share
+            their test states.
+        steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
+            training split once.
+        eval_batch_size: Examples in a batch of validation and test, and images in one of
+            prediction, in each process.
+        num_workers: Processes that gather images ahead; for small images none is fastest.
+        residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
+            device whenever the tables fill at most a quarter of its free memory.
+        correlation: Two factors that training draws together, and how strongly; independent
+            unless given.
+        resize: Height and width in pixels that images are brought to; unless given, their own.
+        colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
+
+    Raises:
+        InputError: A number is out of range, or a split would be empty.
     """
 
     def __init__(
         self,
         dataset: Dataset,
-        batch_size: int,
-        include: Selection | None,
-        hold_out: Selection | None,
-        validation: float,
-        test: float,
-        split_seed: int,
-        steps_per_epoch: int | None,
-        eval_batch_size: int,
-        num_workers: int,
-        residency: Residency,
-        correlation: Correlation | None,
-        resize: int | None,
-        colour: Colour,
+        batch_size: int = 64,
+        include: Selection | None = None,
+        hold_out: Selection | None = None,
+        validation: float = 0.01,
+        test: float = 0.05,
+        split_seed: int = 0,
+        steps_per_epoch: int | None = None,
+        eval_batch_size: int = 256,
+        num_workers: int = 0,
+        residency: Literal["auto", "host", "device"] = "auto",
+        correlation: Correlation | None = None,
+        resize: int | None = None,
+        colour: Literal["keep", "grey", "rgb"] = "keep",
     ) -> None:
         super().__init__()
         self.dataset = dataset
@@ -236,7 +268,7 @@ class PlannedData(DataModule):
         images = self._in_precision(images)
         if numbers.states.ndim > 1:
             images = images.view(*numbers.states.shape, *images.shape[1:])
-        if not numbers.labels:
+        if numbers.single:
             return ImageBatch(images, numbers.positions)
         labels = {name: self._in_precision(label) for name, label in numbers.labels.items()}
         return self.delivered(images, numbers.positions, labels)
@@ -295,7 +327,7 @@ class PlannedData(DataModule):
         return EvalLoader(self._source(plan), numbers, self.num_workers)
 
     def _source(self, plan: TrainPlan | FixedPlan | OrderedPlan) -> Source:
-        return Source(self.dataset, plan.draw, not self._gathering.late)
+        return Source(self.dataset, plan, not self._gathering.late)
 
     def _unfinished(self) -> int:
         """Batches that were handed out and not trained on, as after an exception in a step."""

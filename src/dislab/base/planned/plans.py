@@ -24,7 +24,7 @@ class Drawn(NamedTuple):
 
     Attributes:
         states: State numbers, shape (*roles, batch): one row for each role that an image plays.
-        labels: What else the batch tells, one row an example, by name.
+        labels: What else belongs to the batch, one row an example, by name.
         positions: Value numbers of the states, shape (*roles, batch, factor), where they are known.
     """
 

@@ -1,0 +1,69 @@
+"""What a seed draws stays what it was, so that figures can be repeated by later releases."""
+
+import hashlib
+from typing import Any, cast
+
+import numpy as np
+import pytest
+import torch
+
+from dislab.base import Dataset
+from dislab.datamodules import (
+    ClampedData,
+    CompositionData,
+    PairedData,
+    SingleData,
+    SymbolData,
+    TransitionData,
+)
+
+CORRELATION: Any = {"factors": ["angle", "place"], "strength": 0.3}
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "single": (SingleData, {}),
+    "single, correlated": (SingleData, {"correlation": CORRELATION}),
+    "paired": (PairedData, {}),
+    "paired, uniform": (PairedData, {"scheme": "uniform"}),
+    "clamped": (ClampedData, {"groups": {"place": ["place"], "rest": ["shape", "angle"]}}),
+    "composition": (CompositionData, {}),
+    "composition, across": (CompositionData, {"triplets": "across_splits"}),
+    "symbols": (SymbolData, {}),
+    "symbols, per concept": (SymbolData, {"examples_per_concept": 2}),
+    "transitions": (TransitionData, {}),
+}
+KEPT = {
+    "single": "98c3ff407803cdf9",
+    "single, correlated": "ed6f206853a9dae6",
+    "paired": "a6944d6701831125",
+    "paired, uniform": "ddfa6ab5cf2ff76b",
+    "clamped": "3b8ab5b63cceae54",
+    "composition": "3b047403c575c0f1",
+    "composition, across": "2fd262d046ec4411",
+    "symbols": "6de9e1651a390627",
+    "symbols, per concept": "c9b9c5e5d4f8eaa4",
+    "transitions": "e206f6f891d9f333",
+}
+
+
+def digest(data: Any) -> str:
+    """Of the states, value numbers and labels of batches of every loader."""
+    torch.manual_seed(5)
+    data.setup("fit")
+    kept = hashlib.sha256()
+    training = iter(data.train_dataloader())
+    loaders = [[next(training) for _ in range(3)], data.val_dataloader(), data.test_dataloader()]
+    loaders += [data.predict_dataloader(), data.sample_loader("train", 20, 3)]
+    for loader in loaders:
+        for number, numbers in enumerate(cast("Any", loader)):
+            if number == 3:
+                break
+            labels = [numbers.labels[name] for name in sorted(numbers.labels)]
+            for part in (numbers.states, numbers.positions, *labels):
+                kept.update(np.ascontiguousarray(part.numpy()).tobytes())
+    return kept.hexdigest()[:16]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_seed_draws_what_it_drew(case: str, tiny: Dataset) -> None:
+    build, settings = CASES[case]
+    data = build(tiny, batch_size=8, eval_batch_size=16, validation=0.2, test=0.2, **settings)
+    assert digest(data) == KEPT[case]
