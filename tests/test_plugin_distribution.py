@@ -94,9 +94,15 @@ class TinyDots(Dataset):
 class TinyData(DataModule):
     """All states in one batch."""
 
+    offers = (*DataModule.offers, "dot_size")
+
     def __init__(self, dataset: Dataset):
         super().__init__()
         self.dataset = dataset
+
+    @property
+    def dot_size(self):
+        return 1
 
     def indices(self, split):
         return np.arange(len(self.factors))
@@ -139,8 +145,11 @@ class TinyGuess(Predictor):
 class TinyAutoencoder(Objective):
     """Reconstruction alone."""
 
-    def __init__(self, image_shape: tuple[int, int, int], train_size: int, latent_dim: int = 2):
+    def __init__(
+        self, image_shape: tuple[int, int, int], dot_size: int, train_size: int, latent_dim: int = 2
+    ):
         super().__init__()
+        assert dot_size == 1
         self.save_hyperparameters()
         self.encoder = TinyEncoder(image_shape, latent_dim)
         self.decoder = TinyDecoder(latent_dim, image_shape)
@@ -244,6 +253,17 @@ def test_its_parts_train_and_score_from_yaml_alone(config: str, installed: Path)
     again = dislab(installed, "test", f"--run={run}")
     assert again.returncode == 0, again.stdout + again.stderr
     assert json.loads((run / "scores.json").read_text())["test"]["scores"] == record["scores"]
+
+
+@pytest.mark.slow
+def test_data_that_do_not_offer_what_a_model_needs_are_refused(installed: Path) -> None:
+    (installed.parent / "config.yaml").write_text(OBJECTIVE.replace("TinyData", "SingleData"))
+    done = dislab(installed, "fit", "--config=config.yaml")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1:] == [
+        "dislab: error: TinyAutoencoder needs dot_size from the data, which SingleData does not "
+        "offer; choose TinyData"
+    ]
 
 
 @pytest.mark.slow

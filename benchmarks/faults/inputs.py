@@ -49,7 +49,7 @@ from lightning.pytorch import Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from dislab import callbacks, plugins
-from dislab.base import LINKS
+from dislab.base import offered
 from dislab.cli import main, score, training, transfer
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
@@ -193,7 +193,7 @@ def settings_of(group: str, cls: type) -> dict[str, Any]:
     init = inspect.unwrap(getattr(cls, "__init__"))  # noqa: B009  # the class's own
     hints = get_type_hints(init) if inspect.isfunction(init) else {}
     names = list(inspect.signature(cls).parameters)[LEADING.get(group, 0) :]
-    return {name: hints.get(name, Any) for name in names if name not in LINKS}
+    return {name: hints.get(name, Any) for name in names if name not in offered()}
 
 
 @functools.cache

@@ -11,7 +11,16 @@ from dislab.cli.skeleton import write_package
 from dislab.errors import InputError
 from dislab.plugins import GROUPS
 
-WRITTEN = ("datasets", "decoders", "encoders", "metrics", "predictors", "regularizers")
+WRITTEN = (
+    "datamodules",
+    "datasets",
+    "decoders",
+    "encoders",
+    "metrics",
+    "objectives",
+    "predictors",
+    "regularizers",
+)
 
 
 def install(package: Path, site: Path) -> None:

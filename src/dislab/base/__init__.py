@@ -26,7 +26,6 @@ from dislab.base.predictor import Predictor, PredictorBuilder
 
 if TYPE_CHECKING:
     from dislab.base.datamodule import (
-        LINKS,
         ClampedBatch,
         CompositionBatch,
         DataModule,
@@ -35,13 +34,13 @@ if TYPE_CHECKING:
         Split,
         SymbolBatch,
         TransitionBatch,
+        offered,
     )
     from dislab.base.objective import Objective, Terms
     from dislab.base.planned.planned_data import PlannedData
     from dislab.base.planned.plans import Drawn, IndexPlan
 
 __all__ = [
-    "LINKS",
     "ClampedBatch",
     "CompositionBatch",
     "DataModule",
@@ -73,10 +72,10 @@ __all__ = [
     "TransitionBatch",
     "make_decoder",
     "make_encoder",
+    "offered",
 ]
 
 _ON_DEMAND = {
-    "LINKS": "datamodule",
     "ClampedBatch": "datamodule",
     "CompositionBatch": "datamodule",
     "DataModule": "datamodule",
@@ -85,6 +84,7 @@ _ON_DEMAND = {
     "Split": "datamodule",
     "SymbolBatch": "datamodule",
     "TransitionBatch": "datamodule",
+    "offered": "datamodule",
     "Objective": "objective",
     "Terms": "objective",
     "Drawn": "planned.plans",

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import lightning.pytorch as pl
 from jaxtyping import Float, Int
@@ -16,19 +16,6 @@ from dislab.functional.settings import checks_settings
 
 Split = Literal["train", "validation", "test", "all"]
 """A part of the selected states; `all` is the union of the other three."""
-
-
-LINKS: Final = (
-    "image_shape",
-    "train_size",
-    "factor_names",
-    "factor_sizes",
-    "group_names",
-    "action_names",
-    "symbol_names",
-)
-"""Properties of a data module that an objective's constructor may ask for by name; the command
-line hands them over."""
 
 
 class ImageBatch(NamedTuple):
@@ -139,6 +126,17 @@ class DataModule(pl.LightningDataModule, ABC):
     prediction always delivers single images, as `ImageBatch`.
     """
 
+    offers: ClassVar[tuple[str, ...]] = (
+        "image_shape",
+        "train_size",
+        "factor_names",
+        "factor_sizes",
+        "group_names",
+        "action_names",
+        "symbol_names",
+    )
+    """Properties that the constructor of an objective may ask for by name; the command line hands
+    them over. A module with more of them appends their names."""
     batch_type: ClassVar[type] = ImageBatch
     """What the loaders of training, validation and test deliver."""
     dataset: Dataset
@@ -237,3 +235,14 @@ class DataModule(pl.LightningDataModule, ABC):
             f"{type(self).__name__} draws no sample of a split; a data module with hold_out has to "
             "implement sample_loader"
         )
+
+
+def offered() -> tuple[str, ...]:
+    """Names that an objective may ask for, of all data modules that are imported."""
+    names = dict.fromkeys(DataModule.offers)
+    modules = DataModule.__subclasses__()
+    while modules:
+        module = modules.pop()
+        names |= dict.fromkeys(module.offers)
+        modules += module.__subclasses__()
+    return tuple(names)

@@ -27,7 +27,7 @@ from dislab.base._optimizing import (
     takes_scaled_gradients,
 )
 from dislab.base._representation import Representation
-from dislab.base.datamodule import LINKS, DataModule, ImageBatch
+from dislab.base.datamodule import DataModule, ImageBatch, offered
 from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
 from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
@@ -144,8 +144,8 @@ class Objective(pl.LightningModule, Representation):
         self.own_classes = classes_in(self.hparams.values())
         self.hparams.update(describe(dict(self.hparams)))
         warn_of_lost(type(self), self.hparams)
-        # the command line offers every link, whether the class asks for it or not
-        for name in set(LINKS) - set(inspect.signature(type(self)).parameters):
+        # the command line hands over all that is offered, whether the class asks for it or not
+        for name in set(offered()) - set(inspect.signature(type(self)).parameters):
             self.hparams.pop(name, None)
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 from lightning.pytorch import Callback, LightningModule, Trainer
 
-from dislab.base import LINKS
+from dislab.base import offered
 from dislab.callbacks._trainer import run_folder
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
@@ -113,6 +113,7 @@ def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
         prefix: What the names begin with.
     """
     found: dict[str, Any] = {}
+    from_data = offered()
     for key, value in (settings.as_dict() if hasattr(settings, "as_dict") else settings).items():
         # a checkpoint's settings arrive as keyword arguments of the class
         name = prefix if key in ("init_args", "dict_kwargs") else f"{prefix}{key}."
@@ -120,7 +121,7 @@ def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
             found |= flat(value, name)
         elif key == "class_path":  # the same class may be written by several paths
             found[f"{prefix}class"] = value.rpartition(".")[2]
-        elif key not in LINKS:
+        elif key not in from_data:
             found[name.rstrip(".")] = tuple(value) if isinstance(value, list) else value
     return found
 

@@ -19,9 +19,10 @@ from dislab.plugins import available
 class _Kind(NamedTuple):
     suffix: str
     check: str
-    call: str
     usage: str
     own_test: str
+    checked: str = "$Class"
+    before: str = ""
 
 
 _LONGEST: Final = 40
@@ -36,7 +37,6 @@ _KINDS: Final = {
     "regularizers": _Kind(
         "Penalty",
         "check_regularizer",
-        "",
         "In a configuration: `regularizers: {kl: {class_path: KL}, own: {class_path: $Class}}`.",
         """
 
@@ -51,7 +51,6 @@ def test_its_weight_scales_the_penalty() -> None:
     "encoders": _Kind(
         "Encoder",
         "check_encoder",
-        "",
         _IN_A_VAE.format(option="encoder"),
         """
 
@@ -62,7 +61,6 @@ def test_its_width_is_that_of_the_hidden_layer() -> None:
     "decoders": _Kind(
         "Decoder",
         "check_decoder",
-        "",
         _IN_A_VAE.format(option="decoder"),
         """
 
@@ -73,7 +71,6 @@ def test_its_width_is_that_of_the_hidden_layer() -> None:
     "metrics": _Kind(
         "Score",
         "check_metric",
-        "",
         "In a configuration: `evaluate: {metrics: {own: {class_path: $Class}}}`.",
         """
 
@@ -88,7 +85,6 @@ def test_perfect_codes_get_one() -> None:
     "predictors": _Kind(
         "Predictor",
         "check_predictor",
-        "",
         "From Python: `$Class(latents, classes)`, then `fit(codes, targets)` and `predict(codes)`.",
         """
 
@@ -102,10 +98,42 @@ def test_its_order_says_which_code_is_nearest() -> None:
     assert found == [0.0, 1.0]
 """,
     ),
+    "datamodules": _Kind(
+        "Data",
+        "check_datamodule",
+        "In a configuration: `data: {class_path: $Class, init_args: {dataset: DSprites}}`.",
+        """
+
+def test_rows_are_as_long_as_asked() -> None:
+    data = $Class(GaussianBlob(), length=5, batch_size=8, steps_per_epoch=8)
+    assert data.plan("train").draw(np.random.default_rng(0), 8, 0).states.shape == (5, 8)
+""",
+        "lambda: $Class(GaussianBlob(), batch_size=8, steps_per_epoch=8)",
+    ),
+    "objectives": _Kind(
+        "Autoencoder",
+        "check_objective",
+        "In a configuration: `model: {class_path: $Class, init_args: {latent_dim: 10, "
+        "encoder: ConvEncoder64, decoder: ConvDecoder64}}`.",
+        """
+
+def test_its_weight_scales_the_size_of_the_codes() -> None:
+    model = build(weight=2.0)
+    loss, log = model.losses(BATCH, {}, torch.tensor(0))
+    torch.testing.assert_close(loss, log["reconstruction"] + 2 * log["size"])
+""",
+        "build, BATCH",
+        """
+BATCH = ImageBatch(torch.rand(4, 1, 8, 8), torch.zeros(4, 1, dtype=torch.int64))
+
+
+def build(weight: float = 0.1) -> $Class:
+    return $Class((1, 8, 8), 3, MLPEncoder, MLPDecoder, weight=weight)
+""",
+    ),
     "datasets": _Kind(
         "Images",
         "check_dataset",
-        "()",
         "In a configuration: `data: {class_path: SingleData, init_args: {dataset: $Class}}`.",
         """
 
@@ -116,6 +144,7 @@ def test_the_dot_is_where_its_factors_say() -> None:
     assert image[0, int(y), int(x)] == 255
     assert image[0, int(x), int(y)] == 0
 """,
+        "$Class()",
     ),
 }
 
@@ -123,6 +152,9 @@ _IMPORTS: Final = {
     "regularizers": "import torch\n\nfrom dislab.base import Posterior\n",
     "metrics": "import torch\n\nfrom dislab.factors import Factor, FactorSpace\n",
     "datasets": "import torch\n\n",
+    "datamodules": "import numpy as np\n\nfrom dislab.datasets import GaussianBlob\n",
+    "objectives": "import torch\n\nfrom dislab.base import ImageBatch\n"
+    "from dislab.decoders import MLPDecoder\nfrom dislab.encoders import MLPEncoder\n",
     "predictors": "import torch\n\n",
 }
 
@@ -179,7 +211,8 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
         "Class": cls,
         "group": group,
         "check": kind.check,
-        "call": kind.call,
+        "checked": Template(kind.checked).substitute({"Class": cls}),
+        "before": Template(kind.before).substitute({"Class": cls}),
         "summary": f"{cls}, one of the {group} of dislab.",
         "version": version("dislab"),
     }
@@ -233,7 +266,8 @@ def _imported(group: str) -> set[str]:
     """Names that the files of a package import, apart from its own class."""
     path = importlib.resources.files("dislab.cli") / "templates" / f"{group}.py.txt"
     text = _IMPORTS.get(group, "") + path.read_text(encoding="utf-8")
-    lines = re.findall(r"^(?:from \S+ )?import (.+)$", text, re.MULTILINE)
+    lines = re.findall(r"^(?:from \S+ )?import (\([^)]*\)|.+)$", text, re.MULTILINE)
+    lines += re.findall(r"^class (\w+)", text, re.MULTILINE)
     return {word for line in lines for word in re.findall(r"\w+", line)}
 
 

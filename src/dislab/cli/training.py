@@ -26,7 +26,7 @@ from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from dislab import plugins
-from dislab.base import LINKS, DataModule, Objective
+from dislab.base import DataModule, Objective
 from dislab.base.failures import failure, parts_named
 from dislab.callbacks import (
     Checkpoints,
@@ -53,6 +53,7 @@ from dislab.cli.configuration import (
     of_run,
     written_elsewhere,
 )
+from dislab.cli.links import check_offers, link
 from dislab.cli.messages import explain, warnings_in_one_line
 from dislab.cli.names import check_names, confine_names
 from dislab.cli.optimizers import check_optimizer
@@ -170,8 +171,7 @@ class TrainingCLI(LightningCLI):
         parser.add_lightning_class_args(InnerSteps, "inner_steps")
         parser.set_defaults(_DEFAULTS)
         parser.dump_header = header()
-        for name in LINKS:
-            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+        link(parser)
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Parses the arguments, which always come from this program's command line."""
@@ -205,6 +205,7 @@ class TrainingCLI(LightningCLI):
         """Settles what depends on the command, on other settings or on the machine."""
         config = self.config[self.subcommand]
         check_names(config)
+        check_offers(config)
         check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
         self._check_against_checkpoint(flat(config["model"]))
         if config["weights_only"] is None:
