@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dislab import base
-from dislab.plugins import GROUPS, available
+from dislab.plugins import GROUPS, PARTS, available
 
 ROOT = Path(__file__).parents[1]
 
@@ -45,7 +45,7 @@ def test_the_page_of_plugins_has_the_signatures_of_every_base_class() -> None:
     block = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     assert block
     classes = [one for one in ast.parse(block[1]).body if isinstance(one, ast.ClassDef)]
-    assert {f"{one.name.lower()}s" for one in classes} == set(GROUPS)
+    assert {f"{one.name.lower()}s" for one in classes} == set(PARTS)
     for one in classes:
         cls = getattr(base, one.name)
         methods = [node for node in one.body if isinstance(node, ast.FunctionDef)]

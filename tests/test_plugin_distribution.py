@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from dislab.cli import main
 
 PARTS = '''
 """Parts of another distribution."""
@@ -22,7 +25,10 @@ from dislab.base import (
     DataModule, Dataset, Decoder, Encoder, ImageBatch, Metric, Objective, Penalty, Predictor,
     Regularizer, Terms,
 )
+from dislab.cli.arguments import Parser
+from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
+from lightning.pytorch import Callback
 
 
 @final
@@ -163,6 +169,29 @@ class TinyAutoencoder(Objective):
 
     def codes(self, image):
         return self.encoder(image)
+
+
+class TinyCount(Callback):
+    """Counts steps on standard output."""
+
+    def __init__(self, word: str = "steps"):
+        self.word = word
+
+    def on_fit_end(self, trainer, module):
+        print(self.word, trainer.global_step)
+
+
+def count(args):
+    """Count the arguments.
+
+    Those that are numbers must not be negative.
+    """
+    if "-1" in args:
+        raise InputError("-1 is negative")
+    if "--help" in args:
+        Parser("dislab count", description="Count the arguments.").parse_args(args)
+    print(len(args))
+    return 1 if "bad" in args else 0
 '''
 
 GROUPS = {
@@ -174,13 +203,15 @@ GROUPS = {
     "metrics": "TinyScore",
     "predictors": "TinyGuess",
     "objectives": "TinyAutoencoder",
+    "callbacks": "TinyCount",
 }
 
 COMMON = """
 data:
   class_path: TinyData
   init_args: {dataset: TinyDots}
-trainer: {max_steps: 6, log_every_n_steps: 1, accelerator: cpu, devices: 1}
+trainer:
+  {max_steps: 6, log_every_n_steps: 1, accelerator: cpu, devices: 1, callbacks: [TinyCount]}
 evaluate: {metrics: {tiny: {class_path: TinyScore}}, points: 20}
 traversals: {images: 1, steps: 3, points: 10}
 """
@@ -215,6 +246,7 @@ def installed(tmp_path: Path) -> Path:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mykit\nVersion: 1.2\n")
     lines = [f"[dislab.{group}]\n{name} = mykit.parts:{name}\n" for group, name in GROUPS.items()]
+    lines.append("[dislab.commands]\ncount = mykit.parts:count\nbroken = mykit.missing:run\n")
     (info / "entry_points.txt").write_text("".join(lines))
     return site
 
@@ -239,6 +271,30 @@ def test_its_parts_are_listed(installed: Path) -> None:
     assert all(row["version"] == "1.2" and row["summary"] for row in mine)
 
 
+def test_its_command_is_one_of_dislab(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(installed))
+    assert main(["--help"]) == 0
+    assert re.search(r"\n  count +Count the arguments. \(mykit 1.2\)\n", capsys.readouterr().out)
+    assert main(["count", "a", "b"]) == 0
+    assert capsys.readouterr().out == "2\n"
+    assert main(["count", "bad"]) == 1
+    with pytest.raises(SystemExit) as ended:
+        main(["count", "--help"])
+    assert ended.value.code == 0
+    assert "usage: dislab count" in capsys.readouterr().out
+    for args, message in (
+        (["count", "-1"], "-1 is negative"),
+        (["cuont"], "there is no command 'cuont' (did you mean count?); there are fit, "),
+        (["broken"], "dislab.commands: broken of mykit 1.2 cannot be used: ModuleNotFoundError: "),
+    ):
+        capsys.readouterr()
+        assert main(args) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"dislab: error: {message}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("config", [PARTS_IN_A_VAE, OBJECTIVE], ids=["parts", "objective"])
 def test_its_parts_train_and_score_from_yaml_alone(config: str, installed: Path) -> None:
@@ -246,6 +302,7 @@ def test_its_parts_train_and_score_from_yaml_alone(config: str, installed: Path)
     (folder / "config.yaml").write_text(config)
     done = dislab(installed, "fit", "--config=config.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "steps 6" in done.stdout.splitlines()
     (run,) = folder.glob("runs/*/version_0")
     record = json.loads((run / "scores.json").read_text())["test"]
     assert 0 <= record["scores"]["tiny_score"] <= 1
@@ -303,13 +360,13 @@ def test_a_module_that_fails_to_import_is_one_line_and_its_parts_are_left_out(
     first, second = done.stderr.splitlines()
     assert first == (
         f"dislab: warning: dislab.encoders: TinyEncoder of mykit 1.2 was left out: {error}; so "
-        "were 7 more parts of mykit, which `dislab plugins` lists"
+        "were 8 more parts of mykit, which `dislab plugins` lists"
     )
     assert second.startswith("dislab: error: ")
     assert "cannot be used" in second
     listed = dislab(installed, "plugins")
     assert listed.returncode == 0
-    assert listed.stdout.count(f"mykit 1.2     cannot be used: {error}") == 8
+    assert listed.stdout.count(f"mykit 1.2     cannot be used: {error}") == 9
     rows = json.loads(dislab(installed, "plugins", "--json").stdout)
     assert {row["error"] for row in rows if row["distribution"] == "mykit"} == {error}
     assert {row["error"] for row in rows if row["distribution"] == "dislab"} == {None}

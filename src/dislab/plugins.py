@@ -1,7 +1,9 @@
 """Look-up of the parts that dislab and third-party distributions declare as entry points.
 
 A part is an entry point in one of the groups `dislab.encoders`, `dislab.decoders`, … whose key is
-the name of the class. Standard library only, so that listing the parts imports none of them.
+the name of the class. A command is one in `dislab.commands`, whose key is the word behind `dislab`
+and whose value is a function. Standard library only, so that listing the parts imports none of
+them.
 """
 
 import ast
@@ -9,15 +11,15 @@ import importlib.util
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dislab.errors import InputError, suggestion
 
-GROUPS: Final = (
+PARTS: Final = (
     "encoders",
     "decoders",
     "regularizers",
@@ -27,8 +29,13 @@ GROUPS: Final = (
     "metrics",
     "predictors",
 )
+"""The groups that models, data and scores are made of."""
+
+GROUPS: Final = (*PARTS, "callbacks")
 """The plugin groups: folder names, plurals of their base classes."""
 
+COMMANDS: Final = "commands"
+"""The group of the subcommands, which are functions."""
 
 _BROKEN: Final = (Exception, SystemExit)
 """The errors of a third party's module that must not end the command, `sys.exit()` included."""
@@ -46,9 +53,9 @@ class Plugin:
     """One declared part, not yet imported.
 
     Args:
-        group: One of `GROUPS`.
-        name: The class name, which YAML and the command line use.
-        value: Where the class is defined, as `module:Class`.
+        group: One of `GROUPS`, or `commands`.
+        name: The class name, which YAML and the command line use; the word of a command.
+        value: Where the class is defined, as `module:Class`; `module:function` of a command.
         distribution: The distribution that declares it.
         version: That distribution's version.
     """
@@ -61,7 +68,7 @@ class Plugin:
 
     @property
     def summary(self) -> str:
-        """First line of the class docstring, read from the source without importing it."""
+        """First line of the docstring, read from the source without importing it."""
         found = self._definition()
         return (ast.get_docstring(found) or "").partition("\n")[0] if found else ""
 
@@ -79,7 +86,7 @@ class Plugin:
                 constants[node.target.id] = node.value.value
         return constants
 
-    def _definition(self) -> ast.ClassDef | None:
+    def _definition(self) -> ast.ClassDef | ast.FunctionDef | None:
         module, _, attribute = self.value.partition(":")
         source = _source(module)
         if source is None:
@@ -89,7 +96,7 @@ class Plugin:
         except (OSError, SyntaxError, ValueError):
             return None
         for node in tree.body:
-            if isinstance(node, ast.ClassDef) and node.name == attribute:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == attribute:
                 return node
         return None
 
@@ -108,6 +115,38 @@ def available(group: str) -> list[Plugin]:
         raise InputError(
             f"there is no plugin group {group!r}{hint}; the groups are {', '.join(GROUPS)}"
         )
+    return _declared(group)
+
+
+def commands() -> dict[str, Plugin]:
+    """The subcommands that third-party distributions declare, by their words.
+
+    Raises:
+        InputError: Two distributions declare one word.
+    """
+    return {plugin.name: plugin for plugin in _declared(COMMANDS)}
+
+
+def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
+    """The function of a subcommand: it takes what follows its word, and returns the exit status.
+
+    Args:
+        plugin: The declaration.
+
+    Raises:
+        InputError: It cannot be imported, or is no function.
+    """
+    try:
+        found = _object(plugin)
+        if not callable(found) or isinstance(found, type):
+            raise InputError(f"{plugin.value} is no function")
+    except _BROKEN as error:
+        raise InputError(f"{_where(plugin)} cannot be used: {_said(error)}") from error
+    function: Callable[[list[str]], int] = found
+    return function
+
+
+def _declared(group: str) -> list[Plugin]:
     found: dict[str, Plugin] = {}
     for entry in _entries(f"dislab.{group}"):
         plugin = _plugin(group, entry)
@@ -231,10 +270,14 @@ def _readable(group: str) -> Iterator[EntryPoint]:
             )
 
 
-def _load(plugin: Plugin) -> type:
+def _object(plugin: Plugin) -> Any:
     if not EntryPoint.pattern.match(plugin.value):
         raise InputError(f"its entry point {plugin.value!r} is not of the form module:Class")
-    loaded = EntryPoint(plugin.name, plugin.value, f"dislab.{plugin.group}").load()
+    return EntryPoint(plugin.name, plugin.value, f"dislab.{plugin.group}").load()
+
+
+def _load(plugin: Plugin) -> type:
+    loaded = _object(plugin)
     if not isinstance(loaded, type) or loaded.__name__ != plugin.name:
         raise InputError(f"{plugin.value} is no class named {plugin.name}")
     return loaded

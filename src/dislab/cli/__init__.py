@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Final
 
@@ -17,6 +17,7 @@ from dislab.errors import (
     lacks_memory,
     suggestion,
 )
+from dislab.plugins import commands, load_command
 from dislab.signals import interrupting
 
 COMMANDS: Final = {
@@ -110,16 +111,14 @@ def _memory(error: BaseException) -> str:
 
 def _dispatch(command: str, args: list[str]) -> int:
     if command in ("-h", "--help"):
-        width = max(map(len, COMMANDS))
-        rows = (f"  {name:<{width}}   {summary}" for name, summary in COMMANDS.items())
+        rows = _rows()
         print(_HELP.format(commands="\n".join(rows)), end="")
         return 0
     if command == "--version":
         print(f"dislab {version('dislab')}")
         return 0
     if command not in COMMANDS:
-        hint = suggestion(command, COMMANDS)
-        raise InputError(f"there is no command {command!r}{hint}; there are {', '.join(COMMANDS)}")
+        return _foreign(command, args)
     if command == "plugins":
         from dislab.cli import plugins
 
@@ -144,3 +143,26 @@ def _dispatch(command: str, args: list[str]) -> int:
     except RuntimeError as error:
         raise explained(error) from error
     return training.run(command, args)
+
+
+def _rows() -> Iterator[str]:
+    """A line for each command, those of plug-ins behind dislab's own."""
+    others = {
+        name: f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
+        for name, plugin in commands().items()
+        if name not in COMMANDS
+    }
+    width = max(map(len, [*COMMANDS, *others]))
+    for name, summary in {**COMMANDS, **others}.items():
+        yield f"  {name:<{width}}   {summary}"
+
+
+def _foreign(command: str, args: list[str]) -> int:
+    """Runs the command of a plug-in."""
+    declared = commands()
+    if command not in declared:
+        names = [*COMMANDS, *(name for name in declared if name not in COMMANDS)]
+        hint = suggestion(command, names)
+        raise InputError(f"there is no command {command!r}{hint}; there are {', '.join(names)}")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    return load_command(declared[command])(args) or 0

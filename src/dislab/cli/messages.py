@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Final
+from typing import Final, cast
 
 from dislab.errors import InputError, suggestion
 from dislab.plugins import GROUPS, available, load
@@ -79,6 +79,8 @@ def base_of(group: str) -> type:
     Args:
         group: One of `GROUPS`.
     """
+    if group == "callbacks":
+        return cast("type", import_module("lightning.pytorch").Callback)
     base = import_module("dislab.base")
     name = next(one for one in base.__all__ if f"{one.lower()}s" == group)
     found: type = getattr(base, name)
@@ -96,7 +98,8 @@ def foreign_base(group: str, cls: type) -> str | None:
     if issubclass(cls, base):
         return None
     others = ", ".join(one.__name__ for one in cls.__bases__)
-    return f"{cls.__name__} derives from {others}, not from dislab.base.{base.__name__}"
+    home = "lightning.pytorch" if group == "callbacks" else "dislab.base"
+    return f"{cls.__name__} derives from {others}, not from {home}.{base.__name__}"
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

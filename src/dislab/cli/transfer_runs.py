@@ -43,7 +43,7 @@ def score_runs(options: argparse.Namespace) -> None:
     Raises:
         InputError: A run, a scenario or a predictor cannot be used.
     """
-    plugins.load_all()
+    plugins.load_all(plugins.PARTS)
     with _quiet():
         found = {one: _scored(Path(one), options) for one in dict.fromkeys(options.runs)}
     if len(found) > 1:

@@ -39,7 +39,7 @@ def load_run(
             that cannot be found or that it may not name, or does not fit the class or the parts.
     """
     path = checkpoint_of(run)
-    plugins.load_all()
+    plugins.load_all(plugins.PARTS)
     stored = read_checkpoint(path)
     hparams = _hparams(stored, path)
     cls = objective or _objective_class(hparams.get("_class_path"), path)
@@ -69,7 +69,7 @@ def check_model_names(path: str | Path, stored: Mapping[str, Any]) -> None:
     Raises:
         InputError: It names another class, a function or a module.
     """
-    plugins.load_all()
+    plugins.load_all(plugins.PARTS)
     if not (hparams := _hparams(stored, Path(path))):
         return
     cls = _objective_class(hparams.get("_class_path"), Path(path))
@@ -109,7 +109,7 @@ def from_settings(settings: Mapping[str, Any]) -> Objective:
     Raises:
         InputError: The class is not installed, or the settings name a class that they may not name.
     """
-    plugins.load_all()
+    plugins.load_all(plugins.PARTS)
     return build(_objective_class(settings.get("_class_path"), Path("the model")), settings)
 
 
