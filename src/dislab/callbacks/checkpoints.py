@@ -6,7 +6,7 @@ import lightning.pytorch as pl
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 
-from dislab.callbacks._step_end import validation_follows, write_row
+from dislab.training.step_end import validation_follows, write_row
 
 
 @final

@@ -4,10 +4,10 @@ from typing import final
 
 import lightning.pytorch as pl
 
-from dislab.callbacks._inner_loop import InnerLoop
 from dislab.callbacks._trainer import objective_of
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
+from dislab.training.inner_loop import InnerLoop
 
 
 @checks_settings

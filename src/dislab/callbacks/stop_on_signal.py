@@ -8,9 +8,9 @@ from typing import Any, Final, final
 import lightning.pytorch as pl
 from lightning.pytorch.utilities import rank_zero_info
 
-from dislab.callbacks._step_end import validation_follows
 from dislab.runs import last_checkpoint
 from dislab.signals import Handlers, give_back, handle, interrupt, leave_closed_terminal
+from dislab.training.step_end import validation_follows
 
 _STEPS_BETWEEN_TALKS: Final = 10
 """How often several processes ask each other, which costs a wait for the device."""

@@ -41,7 +41,6 @@ from dislab.callbacks import (
     TransferScores,
     Traversals,
 )
-from dislab.callbacks._step_end import count_last_step
 from dislab.callbacks._trainer import RunFolder
 from dislab.cli.allocator import keep_freed_memory
 from dislab.cli.config_checks import check_configurations, read_values_strictly
@@ -74,6 +73,7 @@ from dislab.runs import (
     remove_unused,
     trained_alone,
 )
+from dislab.training.step_end import count_last_step
 from dislab.yaml_files import parse_yaml
 
 _RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"

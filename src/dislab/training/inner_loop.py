@@ -11,7 +11,7 @@ from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
 from torch import Tensor
 
 from dislab.base import Objective
-from dislab.callbacks._plain_step import PlainStep, is_plain
+from dislab.training.plain_step import PlainStep, is_plain
 
 _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
 """Hooks that callbacks get in every step."""

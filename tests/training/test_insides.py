@@ -1,0 +1,97 @@
+"""Lightning's functions whose work dislab repeats or steps into, as they were when it was written.
+
+When one of them moves, compare it with the place that is named, mend that place if need be, run
+`tests/training/test_inner_steps.py` and `tests/cli/test_resuming.py`, and renew its fingerprint.
+"""
+
+import hashlib
+import inspect
+import textwrap
+from importlib.metadata import version
+from typing import Any
+
+import lightning.pytorch as pl
+import pytest
+from lightning.pytorch.loops.fit_loop import _FitLoop
+from lightning.pytorch.loops.optimization.automatic import Closure, _AutomaticOptimization
+from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
+from lightning.pytorch.strategies import Strategy
+from lightning.pytorch.trainer.connectors.logger_connector.logger_connector import _LoggerConnector
+
+LOOP = "dislab/training/inner_loop.py: InnerLoop"
+STEP = "dislab/training/plain_step.py: PlainStep"
+END = "dislab/training/step_end.py"
+
+INSIDES: dict[str, tuple[Any, str]] = {
+    "_TrainingEpochLoop.__init__": (_TrainingEpochLoop.__init__, LOOP),
+    "_TrainingEpochLoop.on_run_start": (_TrainingEpochLoop.on_run_start, LOOP),
+    "_TrainingEpochLoop.advance": (_TrainingEpochLoop.advance, f"{LOOP}._advance_alone, and {END}"),
+    "_TrainingEpochLoop.update_lr_schedulers": (_TrainingEpochLoop.update_lr_schedulers, LOOP),
+    "_TrainingEpochLoop._should_check_val_fx": (
+        _TrainingEpochLoop._should_check_val_fx,
+        f"{LOOP}._uneventful, and {END}: validation_follows",
+    ),
+    "_AutomaticOptimization.run": (_AutomaticOptimization.run, f"{LOOP}._update"),
+    "_AutomaticOptimization._optimizer_step": (
+        _AutomaticOptimization._optimizer_step,
+        f"{LOOP}._advance_alone",
+    ),
+    "_AutomaticOptimization._make_closure": (_AutomaticOptimization._make_closure, LOOP),
+    "Closure.closure": (Closure.closure, f"{LOOP}._update, and {STEP}.update"),
+    "Strategy.training_step": (Strategy.training_step, f"{STEP}.update"),
+    "Strategy.backward": (Strategy.backward, f"{STEP}.update"),
+    "Strategy.batch_to_device": (Strategy.batch_to_device, f"{STEP}.receive"),
+    "LightningModule.optimizer_step": (pl.LightningModule.optimizer_step, f"{STEP}.update"),
+    "LightningModule._on_before_batch_transfer": (
+        pl.LightningModule._on_before_batch_transfer,
+        f"{LOOP}._receive, and {STEP}.receive",
+    ),
+    "_FitLoop._should_accumulate": (_FitLoop._should_accumulate, f"{END}: write_row"),
+    "_LoggerConnector.should_update_logs": (
+        _LoggerConnector.should_update_logs,
+        f"dislab/base/objective.py: Objective._logs_now, and {END}: write_row",
+    ),
+    "_LoggerConnector.on_batch_end": (
+        _LoggerConnector.on_batch_end,
+        "dislab/callbacks/stop_on_signal.py",
+    ),
+    "_LoggerConnector.update_train_step_metrics": (
+        _LoggerConnector.update_train_step_metrics,
+        f"dislab/callbacks/stop_on_signal.py, and {END}: write_row",
+    ),
+}
+FINGERPRINTS = {
+    "_TrainingEpochLoop.__init__": "c6f2a23742a17907",
+    "_TrainingEpochLoop.on_run_start": "e5f54e7ec3a35a2d",
+    "_TrainingEpochLoop.advance": "a84361ab2e5eebaa",
+    "_TrainingEpochLoop.update_lr_schedulers": "b6bcf477b1886c77",
+    "_TrainingEpochLoop._should_check_val_fx": "e11d3dc2bc925e42",
+    "_AutomaticOptimization.run": "acc7a122c133031f",
+    "_AutomaticOptimization._optimizer_step": "22d56e420c87bb4b",
+    "_AutomaticOptimization._make_closure": "615ee2b637247375",
+    "Closure.closure": "50c05f57d78f0b62",
+    "Strategy.training_step": "640d0bbf066df598",
+    "Strategy.backward": "ceddf6043c91e011",
+    "Strategy.batch_to_device": "eec4e7ef2fb17bd0",
+    "LightningModule.optimizer_step": "b12c1acf5b8c6b98",
+    "LightningModule._on_before_batch_transfer": "84706009ef104e48",
+    "_FitLoop._should_accumulate": "b26f56e129eb5c79",
+    "_LoggerConnector.should_update_logs": "43fab276163f8f30",
+    "_LoggerConnector.on_batch_end": "84583605aca3aa2e",
+    "_LoggerConnector.update_train_step_metrics": "3b16c53279aaa0ee",
+}
+"""Of Lightning 2.6.0 to 2.6.6."""
+
+
+def fingerprint(inside: Any) -> str:
+    function: Any = inside.fget if isinstance(inside, property) else inside
+    source = textwrap.dedent(inspect.getsource(function))
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", INSIDES)
+def test_lightning_is_what_dislab_was_written_for(name: str) -> None:
+    inside, place = INSIDES[name]
+    assert fingerprint(inside) == FINGERPRINTS[name], (
+        f"Lightning {version('lightning')} has another {name}; compare it with {place}"
+    )
