@@ -5,11 +5,14 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from dislab.cli import main
+
+ROOT = Path(__file__).parents[1]
 
 PARTS = '''
 """Parts of another distribution."""
@@ -193,6 +196,24 @@ def count(args):
     print(len(args))
     return 1 if "bad" in args else 0
 '''
+
+CHECK = """
+from functools import partial
+
+from dislab.datasets import GaussianBlob
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.testing import check_datamodule, check_declared, check_objective
+from mykit.slow import RowData, SlowAutoencoder
+
+build = partial(RowData, GaussianBlob(), batch_size=8, steps_per_epoch=8)
+check_datamodule(build)
+data = build()
+data.setup("fit")
+batch = data.on_after_batch_transfer(next(iter(data.train_dataloader())), 0)
+check_objective(partial(SlowAutoencoder, (1, 64, 64), 3, MLPEncoder, MLPDecoder), batch)
+check_declared("objectives", ["SlowAutoencoder"])
+"""
 
 GROUPS = {
     "encoders": "TinyEncoder",
@@ -453,3 +474,42 @@ def test_a_part_that_fails_is_named_in_one_line(
     errors = [line for line in done.stderr.splitlines() if line.startswith("dislab: error: ")]
     assert errors == done.stderr.splitlines()[-1:]
     assert message in errors[0]
+
+
+@pytest.mark.slow
+def test_the_whole_method_of_the_page_conforms_and_trains(tmp_path: Path) -> None:
+    page = (ROOT / "docs/plugins.md").read_text().partition("## A whole method")[2]
+    found = re.findall(r"```(python|toml|yaml)\n# (\S+)\n(.*?)```", page, re.DOTALL)[:3]
+    texts = {name: text for _, name, text in found}
+    assert texts.keys() == {"src/mykit/slow.py", "pyproject.toml", "slow.yaml"}
+    assert sum(text.count("\n") for text in texts.values()) <= 150
+    site = tmp_path / "site"
+    info = site / "mykit-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mykit\nVersion: 1.0\n")
+    groups = tomllib.loads(texts["pyproject.toml"])["project"]["entry-points"]
+    (info / "entry_points.txt").write_text(
+        "".join(
+            f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in parts.items())
+            for group, parts in groups.items()
+        )
+    )
+    (site / "mykit").mkdir()
+    (site / "mykit/slow.py").write_text(texts["src/mykit/slow.py"])
+    (tmp_path / "slow.yaml").write_text(texts["slow.yaml"])
+    (tmp_path / "check.py").write_text(CHECK)
+    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    checked = subprocess.run(
+        [sys.executable, "check.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stderr
+    quick = ["--trainer.max_steps=3", "--trainer.accelerator=cpu", "--evaluate.metrics=null"]
+    done = dislab(site, "fit", "--config=slow.yaml", *quick)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (table,) = tmp_path.glob("runs/run/version_0/metrics.csv")
+    assert "test/distance" in table.read_text()
