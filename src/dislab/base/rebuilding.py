@@ -1,19 +1,13 @@
 """Parts made again from plain data that names their classes."""
 
-import enum
 import importlib.util
-import inspect
-import os
 import pickle
 import sys
-import types
-import typing
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextvars import Context
-from datetime import date, timedelta
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Final, TypeVar
 
 import torch
 import yaml
@@ -22,41 +16,25 @@ from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities import rank_zero_only
 from torch import nn
 
+from dislab.base.argument_types import (
+    Option,
+    Unseen,
+    alternatives,
+    is_container,
+    item_type,
+    options_of,
+    signature_of,
+)
 from dislab.base.hyperparameters import LostPartWarning, handed_over
-from dislab.base.named_classes import ForeignNameError, find_class, find_object, known_bases
+from dislab.base.named_classes import ForeignNameError, find_class, find_object
 from dislab.errors import InputError
 from dislab.yaml_files import check_limits
 
 ObjectiveT = TypeVar("ObjectiveT", bound=LightningModule)
 
-_PLAIN: Final = (
-    *(str, bytes, int, float, complex, type(None), list, dict, tuple, set, frozenset),
-    *(os.PathLike, enum.Enum, date, timedelta),
-)
-"""Types whose values name no class."""
-_EXPRESSIONS: Final = (types.ModuleType, types.UnionType, types.GenericAlias)
-"""Types whose values jsonargparse imports as modules, or looks up as the types of an expression."""
 _MAKER: Final = "lightning.pytorch.cli.instantiate_module"
 """What builds a model that the command line made, by the words of its checkpoint."""
 _SPECIFICATION: Final = {"class_path", "init_args", "dict_kwargs"}
-
-
-class _Unseen:
-    """Stands for the type of an argument that a signature does not show."""
-
-
-class _Option(NamedTuple):
-    """One kind of value that a type allows and that may name a class.
-
-    Attributes:
-        kind: A builder, an instance, a class, a module, or anything at all.
-        bases: The base classes that are allowed.
-        filled_in: How many leading arguments a builder gets from its owner.
-    """
-
-    kind: Literal["builder", "instance", "class", "module", "any", "unseen"]
-    bases: tuple[type, ...]
-    filled_in: int = 0
 
 
 def check_names(
@@ -238,8 +216,8 @@ def takes_builder(cls: type, name: str) -> bool:
         name: The argument, or the entry of a dictionary, such as `regularizers.kl`.
     """
     argument, _, entry = name.partition(".")
-    hint = _signature(cls)[0].get(argument, _Unseen)
-    options = _options(_item_type(hint, entry) if entry else hint)
+    hint = signature_of(cls)[0].get(argument, Unseen)
+    options = options_of(item_type(hint, entry) if entry else hint)
     return any(option.kind == "builder" for option in options)
 
 
@@ -254,11 +232,11 @@ class _Reader:
         """The arguments of a class with its builders made."""
         if not isinstance(stored, Mapping):
             raise InputError(f"{place or cls.__name__} has arguments without names: {stored!r}")
-        types_of, defaults = _signature(cls)
+        types_of, defaults = signature_of(cls)
         return {
             str(name): self.value(
                 one,
-                types_of.get(name, _Unseen),
+                types_of.get(name, Unseen),
                 f"{place}.{name}" if place else str(name),
                 defaults.get(name),
             )
@@ -270,18 +248,18 @@ class _Reader:
         if isinstance(value, str):
             return self._text(value, hint, place, default)
         if isinstance(value, Mapping):
-            options = _options(hint)
+            options = options_of(hint)
             if "class_path" in value and options:
                 return self._part(value, options, place)
             return {
-                key: self.value(one, _item_type(hint, key), f"{place}.{key}")
+                key: self.value(one, item_type(hint, key), f"{place}.{key}")
                 for key, one in value.items()
             }
         if isinstance(value, list | tuple):
-            return type(value)(self.value(one, _item_type(hint, None), place) for one in value)
+            return type(value)(self.value(one, item_type(hint, None), place) for one in value)
         return value
 
-    def _part(self, value: Mapping[str, Any], options: list[_Option], place: str) -> Any:
+    def _part(self, value: Mapping[str, Any], options: list[Option], place: str) -> Any:
         """What a class with its arguments stands for."""
         if not value.keys() <= _SPECIFICATION:
             name = str(value["class_path"]).rpartition(".")[2]
@@ -304,8 +282,8 @@ class _Reader:
 
     def _text(self, value: str, hint: Any, place: str, default: object) -> Any:
         """A text, or what it stands for where a class can be named."""
-        options = _options(hint)
-        if not options and not _is_container(hint):
+        options = options_of(hint)
+        if not options and not is_container(hint):
             return value
         check_limits(value, place)  # aliases would fill the memory, or the walk never end
         try:
@@ -329,7 +307,7 @@ class _Reader:
             if option.kind == "class":
                 return found if self.build else value
             return self._part({"class_path": value}, options, place)
-        unknown = "unseen" in kinds or str in _alternatives(hint)
+        unknown = "unseen" in kinds or str in alternatives(hint)
         if "." not in value or (unknown and not _leads_to_a_module(value)):
             return value
         return find_class(value, bases, place, self.own)  # which raises
@@ -348,97 +326,6 @@ def _settings(cls: type, ready: Mapping[str, Any], filled_in: int = 0) -> dict[s
         return {}
     parsed = parser.parse_object({"part": dict(ready)})
     return dict(vars(parser.instantiate(parsed).part))
-
-
-def _signature(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Types and defaults of the arguments that a class shows, or passes on to its bases."""
-    try:
-        shown = dict(inspect.signature(cls.__init__).parameters)
-        listed = typing.is_typeddict(cls) or hasattr(cls, "_fields")
-        known = typing.get_type_hints(cls if listed else cls.__init__)
-    except (NameError, TypeError, ValueError, AttributeError):  # annotations of a third party
-        return {}, {}
-    hints = {**dict.fromkeys(shown, _Unseen), **known}
-    defaults = {name: one.default for name, one in shown.items()}
-    if any(one.kind is one.VAR_KEYWORD for one in shown.values()) and cls.__base__ is not object:
-        inherited, their_defaults = _signature(cls.__base__)
-        return {**inherited, **hints}, {**their_defaults, **defaults}
-    return hints, defaults
-
-
-def _options(hint: Any) -> list[_Option]:
-    """How a value of a type may name a class."""
-    return [option for one in _alternatives(hint) for option in _options_of(one)]
-
-
-def _options_of(hint: Any) -> list[_Option]:
-    origin, inner = get_origin(hint), get_args(hint)
-    if hint is _Unseen:
-        return [_Option("unseen", known_bases())]
-    if hint is Any or hint is object:
-        return [_Option("any", known_bases())]
-    if isinstance(hint, TypeVar | str | typing.ForwardRef):
-        return [_Option("unseen", known_bases())]
-    if hint in _EXPRESSIONS:
-        return [_Option("module", ())]
-    if origin is Callable or hint in (Callable, typing.Callable):
-        leading = inner[0] if inner else []
-        bases = _classes(inner[-1]) if inner else ()
-        count = len(leading) if isinstance(leading, list) else 1
-        return [_Option("builder", bases, count) if bases else _Option("unseen", known_bases())]
-    if origin is type or hint is type:
-        return [_Option("class", (_classes(inner[0]) if inner else ()) or known_bases())]
-    return [_Option("instance", found)] if (found := _classes(hint)) else []
-
-
-def _alternatives(hint: Any) -> list[Any]:
-    """The types of a union, or the one type."""
-    origin = get_origin(hint)
-    if origin is typing.Annotated:
-        return _alternatives(get_args(hint)[0])
-    for alias in ("__value__", "__supertype__"):  # type X = …, and NewType
-        if not isinstance(hint, type) and hasattr(hint, alias):
-            return _alternatives(getattr(hint, alias))
-    if origin in (typing.Union, types.UnionType):
-        return [found for one in get_args(hint) for found in _alternatives(one)]
-    return [hint]
-
-
-def _classes(hint: Any) -> tuple[type, ...]:
-    """The classes of a type whose instances are no plain data."""
-    found: list[type] = []
-    for one in _alternatives(hint):
-        cls = get_origin(one) or one
-        if not isinstance(cls, type) or cls is _Unseen or issubclass(cls, _PLAIN):
-            continue
-        if cls.__module__ in ("collections.abc", "typing"):  # containers
-            continue
-        found += known_bases() if getattr(cls, "_is_protocol", False) else [cls]
-    return tuple(found)
-
-
-def _is_container(hint: Any) -> bool:
-    origins = [get_origin(one) or one for one in _alternatives(hint)]
-    return any(
-        isinstance(one, type) and issubclass(one, Iterable) and not issubclass(one, str | bytes)
-        for one in origins
-    )
-
-
-def _item_type(hint: Any, key: object) -> Any:
-    """The type of what is inside a container."""
-    found: list[Any] = []
-    for one in _alternatives(hint):
-        origin, inner = get_origin(one), get_args(one)
-        if one is _Unseen:
-            found.append(_Unseen)
-        elif isinstance(origin, type) and issubclass(origin, Mapping) and len(inner) == 2:
-            found.append(inner[1])
-        elif isinstance(origin, type) and issubclass(origin, Iterable):
-            found += [each for each in inner if each is not ...]
-        elif isinstance(one, type) and one.__module__ not in ("builtins", "typing"):
-            found.append(_signature(one)[0].get(str(key), _Unseen))
-    return typing.Union[tuple(found)] if found else Any  # noqa: UP007  # of a list
 
 
 def _leads_to_a_module(name: str) -> bool:

@@ -1,0 +1,130 @@
+"""What the types of a class's arguments say of the classes that their values may name."""
+
+import enum
+import inspect
+import os
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, timedelta
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+
+from dislab.base.named_classes import known_bases
+
+_PLAIN: Final = (
+    *(str, bytes, int, float, complex, type(None), list, dict, tuple, set, frozenset),
+    *(os.PathLike, enum.Enum, date, timedelta),
+)
+"""Types whose values name no class."""
+_EXPRESSIONS: Final = (types.ModuleType, types.UnionType, types.GenericAlias)
+"""Types whose values jsonargparse imports as modules, or looks up as the types of an expression."""
+
+
+class Unseen:
+    """Stands for the type of an argument that a signature does not show."""
+
+
+class Option(NamedTuple):
+    """One kind of value that a type allows and that may name a class.
+
+    Attributes:
+        kind: A builder, an instance, a class, a module, or anything at all.
+        bases: The base classes that are allowed.
+        filled_in: How many leading arguments a builder gets from its owner.
+    """
+
+    kind: Literal["builder", "instance", "class", "module", "any", "unseen"]
+    bases: tuple[type, ...]
+    filled_in: int = 0
+
+
+def signature_of(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Types and defaults of the arguments that a class shows, or passes on to its bases."""
+    try:
+        shown = dict(inspect.signature(cls.__init__).parameters)
+        listed = typing.is_typeddict(cls) or hasattr(cls, "_fields")
+        known = typing.get_type_hints(cls if listed else cls.__init__)
+    except (NameError, TypeError, ValueError, AttributeError):  # annotations of a third party
+        return {}, {}
+    hints = {**dict.fromkeys(shown, Unseen), **known}
+    defaults = {name: one.default for name, one in shown.items()}
+    if any(one.kind is one.VAR_KEYWORD for one in shown.values()) and cls.__base__ is not object:
+        inherited, their_defaults = signature_of(cls.__base__)
+        return {**inherited, **hints}, {**their_defaults, **defaults}
+    return hints, defaults
+
+
+def options_of(hint: Any) -> list[Option]:
+    """How a value of a type may name a class."""
+    return [option for one in alternatives(hint) for option in _of_one_type(one)]
+
+
+def _of_one_type(hint: Any) -> list[Option]:
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Unseen:
+        return [Option("unseen", known_bases())]
+    if hint is Any or hint is object:
+        return [Option("any", known_bases())]
+    if isinstance(hint, TypeVar | str | typing.ForwardRef):
+        return [Option("unseen", known_bases())]
+    if hint in _EXPRESSIONS:
+        return [Option("module", ())]
+    if origin is Callable or hint in (Callable, typing.Callable):
+        leading = inner[0] if inner else []
+        bases = _classes(inner[-1]) if inner else ()
+        count = len(leading) if isinstance(leading, list) else 1
+        return [Option("builder", bases, count) if bases else Option("unseen", known_bases())]
+    if origin is type or hint is type:
+        return [Option("class", (_classes(inner[0]) if inner else ()) or known_bases())]
+    return [Option("instance", found)] if (found := _classes(hint)) else []
+
+
+def alternatives(hint: Any) -> list[Any]:
+    """The types of a union, or the one type."""
+    origin = get_origin(hint)
+    if origin is typing.Annotated:
+        return alternatives(get_args(hint)[0])
+    for alias in ("__value__", "__supertype__"):  # type X = …, and NewType
+        if not isinstance(hint, type) and hasattr(hint, alias):
+            return alternatives(getattr(hint, alias))
+    if origin in (typing.Union, types.UnionType):
+        return [found for one in get_args(hint) for found in alternatives(one)]
+    return [hint]
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    """The classes of a type whose instances are no plain data."""
+    found: list[type] = []
+    for one in alternatives(hint):
+        cls = get_origin(one) or one
+        if not isinstance(cls, type) or cls is Unseen or issubclass(cls, _PLAIN):
+            continue
+        if cls.__module__ in ("collections.abc", "typing"):  # containers
+            continue
+        found += known_bases() if getattr(cls, "_is_protocol", False) else [cls]
+    return tuple(found)
+
+
+def is_container(hint: Any) -> bool:
+    """Whether a value of a type may hold others, apart from texts."""
+    origins = [get_origin(one) or one for one in alternatives(hint)]
+    return any(
+        isinstance(one, type) and issubclass(one, Iterable) and not issubclass(one, str | bytes)
+        for one in origins
+    )
+
+
+def item_type(hint: Any, key: object) -> Any:
+    """The type of what is inside a container."""
+    found: list[Any] = []
+    for one in alternatives(hint):
+        origin, inner = get_origin(one), get_args(one)
+        if one is Unseen:
+            found.append(Unseen)
+        elif isinstance(origin, type) and issubclass(origin, Mapping) and len(inner) == 2:
+            found.append(inner[1])
+        elif isinstance(origin, type) and issubclass(origin, Iterable):
+            found += [each for each in inner if each is not ...]
+        elif isinstance(one, type) and one.__module__ not in ("builtins", "typing"):
+            found.append(signature_of(one)[0].get(str(key), Unseen))
+    return typing.Union[tuple(found)] if found else Any  # noqa: UP007  # of a list
