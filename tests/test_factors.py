@@ -216,3 +216,23 @@ def test_factors_without_the_nuisance() -> None:
     assert some.table.tolist() == [[0, 1], [1, 2]]
     plain = FactorSpace(kept)
     assert plain.without_nuisance() is plain
+
+
+X = Factor("x", (0.125, 0.25, 0.5, 2.125), "continuous", "cm")
+
+
+def test_a_continuous_factor_is_selected_by_range() -> None:
+    assert X.allowed({"min": 0.2, "max": 1}).tolist() == [False, True, True, False]
+    assert X.allowed(0.25).tolist() == [False, True, False, False]
+    assert X.places.tolist() == [0.0, 0.0625, 0.1875, 1.0]
+    assert ANGLE.places.tolist() == [number / 39 for number in range(40)]
+    assert Factor("one", (3.0,), "continuous").places.tolist() == [0.0]
+    with pytest.raises(InputError, match=r"no value 0\.3; they are 4 numbers from 0\.125 to 2\.12"):
+        X.allowed(0.3)
+    with pytest.raises(InputError, match="give a range"):
+        X.allowed([0.3])
+
+
+def test_numbers_too_far_apart_are_refused() -> None:
+    with pytest.raises(InputError, match="too far apart"):
+        Factor("x", (-1.7e308, 1.7e308), "continuous")

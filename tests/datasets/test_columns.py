@@ -1,8 +1,11 @@
+import warnings
+
 import numpy as np
 import pytest
 
 from dislab.datasets._columns import Column, Traits, labelled, unlabelled
 from dislab.errors import InputError
+from dislab.factors import ContinuousFactorWarning
 
 NOTHING = Traits({}, {}, {})
 
@@ -52,7 +55,7 @@ def test_traits_describe_the_factors() -> None:
         ({"a": [0.0, float("inf")]}, NOTHING, "factor a has a value that is infinite"),
         ({"a": [0.0, float("nan")]}, NOTHING, "factor a has a value that is infinite or no"),
         ({"a": ["x", "y"]}, Traits({"a": "ordinal"}, {}, {}), "has names for values, but is ord"),
-        ({"a": [0.0]}, Traits({"a": "circular"}, {}, {}), "a circular factor, and no other, has"),
+        ({"a": [0.0]}, Traits({"a": "circular"}, {}, {}), "a circular factor has a period, a"),
         ({"instance": [1.0, 1.0]}, NOTHING, "instance is a factor already"),
     ],
 )
@@ -67,3 +70,40 @@ def test_images_without_factors_are_numbered() -> None:
     space = unlabelled(3)
     assert space.names == ("image",)
     assert len(space) == 3
+
+
+def measured(images: int) -> list[float]:
+    return np.random.default_rng(0).random(images).tolist()
+
+
+def test_nearly_as_many_numbers_as_images_are_measurements() -> None:
+    columns: dict[str, Column] = {"level": [float(n % 20) for n in range(21)], "x": measured(21)}
+    with pytest.warns(ContinuousFactorWarning) as said:
+        space, order = labelled(columns, NOTHING)
+    (message,) = [str(one.message) for one in said]
+    assert message.startswith("x is continuous: it has 21 different numbers in 21 images;")
+    assert "kinds: {x: ordinal}" in message
+    assert (space["level"].kind, space["x"].kind) == ("ordinal", "continuous")
+    values = space.values(space.positions(np.arange(21)))
+    assert values[:, 1].tolist() == [columns["x"][number] for number in order]
+
+
+@pytest.mark.parametrize(
+    ("images", "numbers", "traits", "kind"),
+    [
+        (20, 20, NOTHING, "ordinal"),
+        (60, 30, NOTHING, "ordinal"),
+        (60, 31, NOTHING, "continuous"),
+        (60, 60, Traits({"x": "ordinal"}, {}, {}), "ordinal"),
+        (60, 3, Traits({"x": "continuous"}, {}, {}), "continuous"),
+        (60, 60, Traits({}, {}, {"x": 2.0}), "continuous"),
+        (60, 60, Traits({"x": "circular"}, {}, {"x": 2.0}), "circular"),
+    ],
+)
+def test_kinds_of_numbers(images: int, numbers: int, traits: Traits, kind: str) -> None:
+    column = [n % numbers / 64 for n in range(images)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContinuousFactorWarning)
+        space, _ = labelled({"x": column}, traits)
+    assert space["x"].kind == kind
+    assert space["x"].period == traits.periods.get("x")

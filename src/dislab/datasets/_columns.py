@@ -8,7 +8,15 @@ import numpy.typing as npt
 
 from dislab.datasets._instances import INSTANCE, instance_factor, occurrences
 from dislab.errors import InputError, suggestion
-from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices, Kind
+from dislab.factors import (
+    UNLABELLED,
+    Factor,
+    FactorSpace,
+    Indices,
+    Kind,
+    are_measured,
+    warn_of_measured,
+)
 
 Column = Sequence[float] | Sequence[str]
 
@@ -42,8 +50,8 @@ class Traits(NamedTuple):
 def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
     """The factors behind images, and the images in the order of their states.
 
-    Numbers are ordinal, or circular where they have a period; names are categorical. States are
-    sorted, the last factor fastest. Where several images have equal values, the trailing factor
+    Numbers are ordinal, or circular where they have a period, or continuous where nearly as many
+    are different as there are images; names are categorical. States are sorted, the last factor fastest. Where several images have equal values, the trailing factor
     `instance` counts them in their order.
 
     Args:
@@ -53,6 +61,9 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
     Raises:
         InputError: The traits name no factor or contradict its values, a number is not finite, or
             the images repeat values and there is a column `instance` already.
+
+    Warns:
+        ContinuousFactorWarning: A factor is taken as continuous that no kind was given for.
     """
     for setting, names in traits._asdict().items():
         for name in names:
@@ -60,7 +71,7 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
     factors, positions = [], []
     for name, column in columns.items():
         values, numbers = np.unique(np.asarray(column), return_inverse=True)
-        factors.append(_factor(name, values, traits))
+        factors.append(_factor(name, values, traits, numbers.size))
         positions.append(numbers.reshape(-1))
     table = np.stack(positions, axis=1).astype(np.int64)
     order = np.lexsort(table.T[::-1])
@@ -95,10 +106,16 @@ def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None
         )
 
 
-def _factor(name: str, values: npt.NDArray[Any], traits: Traits) -> Factor:
+def _factor(name: str, values: npt.NDArray[Any], traits: Traits, images: int) -> Factor:
     unit, period = traits.units.get(name, ""), traits.periods.get(name)
+    kind = traits.kinds.get(name)
     if values.dtype.kind == "U":
-        kind = traits.kinds.get(name, "categorical")
-        return Factor(name, tuple(values.tolist()), kind, unit, period)
-    kind = traits.kinds.get(name, "ordinal" if period is None else "circular")
-    return Factor(name, tuple(values.astype(np.float64).tolist()), kind, unit, period)
+        return Factor(name, tuple(values.tolist()), kind or "categorical", unit, period)
+    numbers = tuple(values.astype(np.float64).tolist())
+    if kind is None and are_measured(len(values), images) and np.isfinite(values).all():
+        other = "ordinal" if period is None else "circular"
+        warn_of_measured(name, len(values), images, f"kinds: {{{name}: {other}}}")
+        kind = "continuous"
+    return Factor(
+        name, numbers, kind or ("ordinal" if period is None else "circular"), unit, period
+    )

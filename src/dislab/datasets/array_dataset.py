@@ -35,10 +35,12 @@ class ArrayDataset(Dataset):
             channel), or (image, height, width) for grey ones; one or three channels.
         factors: Values, shape (image, factor).
         names: Names of the factors; `factor0`, `factor1`, … unless given.
-        kinds: `ordinal`, `categorical` or `circular`, by factor; ordinal, or circular where there
-            is a period, unless given.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor. Unless given,
+            ordinal, or circular where there is a period; continuous where there are more than 20
+            different numbers and more than half as many as images, which a warning says.
         units: What numbers count, by factor.
-        periods: After how much a circular factor returns to itself, by factor, in its unit.
+        periods: After how much a circular factor, or a continuous one, returns to itself, by
+            factor, in its unit.
         layout: Where the channels are; `auto` finds out.
 
     Raises:

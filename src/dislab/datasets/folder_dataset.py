@@ -22,8 +22,9 @@ class FolderDataset(BankedDataset):
 
     The table has one row an image. The column `file` names it, relative to the folder; the others
     are factors. Any combination of values may occur. Columns of numbers are ordinal, or circular
-    with a period; columns of names are categorical. Images with equal values are told apart by a
-    last factor, `instance`. Without a table there is one factor, the image's number; such images
+    with a period; columns of names are categorical. A column of more than 20 different numbers, and
+    more than half as many as rows, holds measurements: its factor is continuous, and a line says
+    so. Images with equal values are told apart by a last factor, `instance`. Without a table there is one factor, the image's number; such images
     are trained on and drawn, and not scored.
 
     The images are converted once and kept in the cache folder; when the name, the size or the time
@@ -34,9 +35,11 @@ class FolderDataset(BankedDataset):
         table: A CSV or Parquet file (with `pip install 'dislab[parquet]'`), relative to the folder;
             null for images without factors.
         factors: The columns that are factors; all but `file` unless given.
-        kinds: `ordinal`, `categorical` or `circular`, by factor, where it is not as above.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not as
+            above.
         units: What numbers count, by factor.
-        periods: After how much a circular factor returns to itself, by factor, in its unit.
+        periods: After how much a circular factor, or a continuous one, returns to itself, by
+            factor, in its unit.
         gaps: Whether rows that lack a value or an image, images that lack a row, and, without a
             table, files that are no images are refused or dropped.
         side: Height and width in pixels that all images are resized to, by averaging areas; their

@@ -6,15 +6,19 @@ the row of value numbers behind an image, one column a factor.
 
 from dislab.factors.factor import TOLERANCE, Factor, Kind
 from dislab.factors.factor_space import UNLABELLED, FactorSpace, Indices
+from dislab.factors.measured import ContinuousFactorWarning, are_measured, warn_of_measured
 from dislab.factors.requests import Correlation, Selection
 
 __all__ = [
     "TOLERANCE",
     "UNLABELLED",
+    "ContinuousFactorWarning",
     "Correlation",
     "Factor",
     "FactorSpace",
     "Indices",
     "Kind",
     "Selection",
+    "are_measured",
+    "warn_of_measured",
 ]

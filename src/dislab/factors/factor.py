@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from dislab.errors import InputError, suggestion
 
-Kind = Literal["ordinal", "categorical", "circular"]
-"""How a factor's values relate: by order, not at all, or around a circle."""
+Kind = Literal["ordinal", "categorical", "circular", "continuous"]
+"""How a factor's values relate: by order, not at all, around a circle, or as measured numbers of
+which hardly any two are equal."""
 
 TOLERANCE: Final = 1e-6
 """Slack of every comparison with a factor's value, as a fraction of the factor's range."""
@@ -27,17 +28,18 @@ class Factor:
     Args:
         name: The published name.
         values: The values in their order; numbers in `unit`, or names when the kind is
-            categorical.
+            categorical. Of a continuous factor the numbers that were measured, each once.
         kind: How the values relate.
         unit: What a numeric value counts, such as `rad`; empty for plain numbers.
-        period: After how much a circular factor returns to itself, in its unit.
+        period: After how much a circular factor returns to itself, in its unit; a continuous one
+            may have a period.
         nuisance: Whether it only tells apart images whose other factors agree, or says which part
             of a collection they belong to; scores leave it out.
 
     Raises:
         InputError: No values, a repeated one, one that is infinite or no number, names beside
-            numbers or for a factor that is not categorical, no such kind, or a circular factor
-            without a positive period.
+            numbers or for a factor that is not categorical, no such kind, continuous numbers too
+            far apart to be subtracted, or a circular factor without a positive period.
     """
 
     name: str
@@ -65,8 +67,16 @@ class Factor:
             raise InputError(f"factor {self.name} has a value that is infinite or no number")
         if self.kind != "categorical" and any(named):
             raise InputError(f"factor {self.name} has names for values, but is {self.kind}")
-        if (self.kind == "circular") != (self.period is not None):
-            raise InputError(f"factor {self.name}: a circular factor, and no other, has a period")
+        if self.kind == "continuous" and math.isinf(
+            float(self.numbers.max()) - float(self.numbers.min())
+        ):
+            raise InputError(f"factor {self.name} has numbers too far apart to be subtracted")
+        needed, allowed = self.kind == "circular", self.kind in ("circular", "continuous")
+        if (needed and self.period is None) or (self.period is not None and not allowed):
+            raise InputError(
+                f"factor {self.name}: a circular factor has a period, a continuous one may have "
+                "one, and no other"
+            )
         if self.period is not None and not 0 < self.period < math.inf:
             raise InputError(f"factor {self.name} has the period {self.period}; it must be above 0")
 
@@ -80,6 +90,16 @@ class Factor:
         if isinstance(self.values[0], str):
             return np.arange(len(self), dtype=np.float64)
         return np.asarray(self.values, dtype=np.float64)
+
+    @cached_property
+    def places(self) -> npt.NDArray[np.float64]:
+        """Where each value lies between the first value, 0, and the last one, 1.
+
+        A continuous factor is taken by its numbers, any other by the numbers of its values.
+        """
+        known = self.numbers if self.kind == "continuous" else np.arange(len(self), dtype=float)
+        span = known.max() - known.min()
+        return np.asarray((known - known.min()) / (span if span > 0 else 1.0))
 
     def allowed(self, condition: object) -> npt.NDArray[np.bool_]:
         """Which values a condition admits, shape (values,).
@@ -117,6 +137,9 @@ class Factor:
             rest = len(self) - _VALUES_SHOWN
             return f"they are {shown}" + (f" and {rest} more" if rest > 0 else "")
         unit = f" {self.unit}" if self.unit else ""
+        if self.kind == "continuous":
+            low, high = self.numbers.min(), self.numbers.max()
+            return f"they are {len(self)} numbers from {low:.6g} to {high:.6g}{unit}"
         shown = ", ".join(f"{value:.6g}" for value in self.numbers)
         if len(self) > 8:
             ends = self.numbers
@@ -134,6 +157,11 @@ class Factor:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InputError(f"factor {self.name} has numbers for values, not {value!r}")
         match = np.abs(self.numbers - value) <= self._slack
+        if not match.any() and self.kind == "continuous":
+            raise InputError(
+                f"factor {self.name} has no value {value!r}; {self.describe()}: give a range "
+                "{min: …, max: …}"
+            )
         if not match.any():
             raise InputError(f"factor {self.name} has no value {value!r}; {self.describe()}")
         return match

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -25,7 +25,23 @@ from dislab.functional.mutual_information import (
 )
 from dislab.functional.value_rows import ValueRows, rows_of
 
-__all__ = ["CodeBank", "ConstantFactorWarning", "Drawn", "checked"]
+__all__ = ["FACTOR_BINS", "CodeBank", "ConstantFactorWarning", "Drawn", "Measured", "checked"]
+
+FACTOR_BINS: Final = 20
+"""Equal-width bins of a continuous factor, for scores that compare its levels."""
+
+
+class Measured(NamedTuple):
+    """The continuous factors of some images.
+
+    Attributes:
+        columns: Which of the factors they are.
+        places: Where each image's number lies between the smallest, 0, and the largest, 1, that
+            the factor has, shape (image, column).
+    """
+
+    columns: tuple[int, ...]
+    places: Tensor
 
 
 class Drawn(NamedTuple):
@@ -34,13 +50,13 @@ class Drawn(NamedTuple):
     Attributes:
         bank: The other bank.
         rows: Its rows that were drawn, in order and with repeats, shape (image,).
-        information: Gives the mutual information for a number of bins where it is computed for
-            many draws together; None where each computes its own.
+        information: Gives the mutual information for a number of bins of latents and of continuous
+            factors where it is computed for many draws together; None where each computes its own.
     """
 
     bank: "CodeBank"
     rows: Tensor
-    information: Callable[[int], InformationGaps] | None
+    information: Callable[[int, int], InformationGaps] | None
 
 
 @final
@@ -55,6 +71,8 @@ class CodeBank:
         factors: Positions in int64, within the space; likewise.
         varied: Which factors take more than one value and are no nuisance; likewise.
         drawn: Where the rows come from, if they are drawn from another bank.
+        measured: The continuous factors, if there are any; likewise.
+        factor_bins: Number of equal-width bins that `factors` has of each of these.
     """
 
     def __init__(
@@ -63,9 +81,14 @@ class CodeBank:
         factors: Int[Tensor, "image factor"],
         varied: Bool[Tensor, " factor"],
         drawn: Drawn | None = None,
+        measured: Measured | None = None,
+        factor_bins: int = FACTOR_BINS,
     ) -> None:
         self._given = (codes, factors, varied)
         self._drawn = drawn
+        self._measured = measured
+        self._factor_bins = factor_bins
+        self._rebinned: dict[int, CodeBank] = {}
         self._binned: dict[int, Tensor] = {}
         self._counts: dict[int, list[Tensor]] = {}
         self._information: dict[int, InformationGaps] = {}
@@ -79,9 +102,34 @@ class CodeBank:
 
     @cached_property
     def factors(self) -> Int[Tensor, "image factor"]:
-        """Positions in int64, within the space."""
-        factors = self._given[1]
-        return factors if self._drawn is None else factors[self._drawn.rows]
+        """Positions in int64, within the space; of continuous factors the numbers of bins.
+
+        The bins divide the span from the smallest to the largest number of the images; drawn rows
+        keep their bins.
+        """
+        if self._drawn is not None:
+            return self._drawn.bank.factors[self._drawn.rows]
+        if self._measured is None:
+            return self._given[1]
+        factors = self._given[1].clone()
+        columns = list(self._measured.columns)
+        factors[:, columns] = bin_numbers(self._measured.places, self._factor_bins)
+        return factors
+
+    @cached_property
+    def numbers(self) -> Float[Tensor, "image factor"]:
+        """Factors as numbers: of continuous ones their places in [0, 1], else positions."""
+        if self._drawn is not None:
+            return self._drawn.bank.numbers[self._drawn.rows]
+        numbers = self._given[1].to(self.codes.dtype)
+        if self._measured is not None:
+            numbers[:, list(self._measured.columns)] = self._measured.places
+        return numbers
+
+    @property
+    def continuous(self) -> tuple[int, ...]:
+        """Columns of the continuous factors."""
+        return () if self._measured is None else self._measured.columns
 
     @cached_property
     def varied(self) -> Bool[Tensor, " factor"]:
@@ -102,8 +150,8 @@ class CodeBank:
 
     @cached_property
     def covariance(self) -> Float[Tensor, "column column"]:
-        """Unbiased covariance of latents and factors, latents first; factors by value number."""
-        columns = torch.cat([self.codes, self.factors.to(self.codes.dtype)], dim=1)
+        """Unbiased covariance of latents and factors, latents first; factors as `numbers`."""
+        columns = torch.cat([self.codes, self.numbers], dim=1)
         centred = columns - columns.mean(0)
         return centred.T @ centred / max(len(self) - 1, 1)
 
@@ -156,7 +204,7 @@ class CodeBank:
             self._information[bins] = (
                 gaps_of_counts(self.counts(bins))
                 if drawn is None or drawn.information is None
-                else drawn.information(bins)
+                else drawn.information(bins, self._factor_bins)
             )
         return self._information[bins]
 
@@ -176,7 +224,67 @@ class CodeBank:
         Args:
             index: Rows of this bank; they may repeat.
         """
-        return CodeBank(self.codes, self.factors, self.varied, Drawn(self, index, None))
+        return self.drawn(index, None)
+
+    def drawn(
+        self,
+        index: Int[Tensor, " image"],
+        information: Callable[[int, int], InformationGaps] | None,
+    ) -> "CodeBank":
+        """The bank of some rows, whose mutual information may be computed elsewhere.
+
+        Args:
+            index: Rows of this bank; they may repeat.
+            information: As in `Drawn`.
+        """
+        drawn = Drawn(self, index, information)
+        return CodeBank(
+            self.codes, self._given[1], self.varied, drawn, self._measured, self._factor_bins
+        )
+
+    def in_order(self, index: Int[Tensor, " image"]) -> "CodeBank":
+        """A bank of its own of some rows, such as all of them in another order.
+
+        Args:
+            index: Rows of this bank.
+        """
+        measured = self._measured
+        if measured is not None:
+            measured = Measured(measured.columns, measured.places[index])
+        factors = self._given[1][index]
+        return CodeBank(self.codes[index], factors, self.varied, measured=measured)
+
+    def of_factors(self, kept: Sequence[int]) -> "CodeBank":
+        """The bank without the other factors.
+
+        Args:
+            kept: Columns of the factors that are kept, ascending.
+        """
+        measured = self._measured
+        if measured is not None:
+            known = [place for place, one in enumerate(measured.columns) if one in kept]
+            columns = tuple(list(kept).index(measured.columns[place]) for place in known)
+            measured = Measured(columns, measured.places[:, known]) if columns else None
+        columns_kept = list(kept)
+        factors, varied = self._given[1][:, columns_kept], self.varied[columns_kept]
+        return CodeBank(self.codes, factors, varied, measured=measured)
+
+    def with_factor_bins(self, bins: int) -> "CodeBank":
+        """The bank with another number of bins a continuous factor; itself where it has none.
+
+        Args:
+            bins: Number of equal-width bins.
+        """
+        if self._measured is None or bins == self._factor_bins:
+            return self
+        if bins not in self._rebinned:
+            drawn = self._drawn
+            if drawn is not None:
+                drawn = drawn._replace(bank=drawn.bank.with_factor_bins(bins))
+            other = CodeBank(*self._given, drawn, self._measured, bins)
+            other._binned = self._binned
+            self._rebinned[bins] = other
+        return self._rebinned[bins]
 
 
 def checked(
@@ -214,4 +322,19 @@ def checked(
             "give one row of factors for each code"
         )
     check_images(len(positions), least)
-    return CodeBank(latent_codes, positions, varied_factors(positions, space))
+    varied = varied_factors(positions, space)
+    return CodeBank(latent_codes, positions, varied, measured=_measured(positions, space))
+
+
+def _measured(positions: Int[Tensor, "image factor"], space: FactorSpace) -> Measured | None:
+    """The continuous factors of some images."""
+    columns = tuple(
+        column for column, factor in enumerate(space.factors) if factor.kind == "continuous"
+    )
+    if not columns:
+        return None
+    places = [
+        torch.from_numpy(space.factors[column].places).to(positions.device)[positions[:, column]]
+        for column in columns
+    ]
+    return Measured(columns, torch.stack(places, dim=1))

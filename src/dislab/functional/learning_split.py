@@ -39,20 +39,22 @@ def train_count(images: int, test_fraction: float) -> int:
 
 
 def check_labels(
-    labels: Int[Tensor, " image"],
+    labels: Int[Tensor, " image"] | Float[Tensor, " image"],
     train: int,
     score: str,
     name: str,
     unseen_values: str = "all images with them count as mistakes",
+    unseen: bool = True,
 ) -> None:
     """Refuses a factor that the first images do not show to vary, and warns of unseen values.
 
     Args:
-        labels: Value numbers of one factor.
+        labels: Value numbers of one factor, or its numbers where it is continuous.
         train: How many images, the first ones, are learnt from.
         score: Name of the score, for the message.
         name: Name of the factor.
         unseen_values: What becomes of values that are in the test part only, for the warning.
+        unseen: Whether such values matter; numbers that are regressed need not repeat.
 
     Raises:
         InputError: The images to learn from have one value only.
@@ -65,10 +67,12 @@ def check_labels(
             f"factor {name} takes one value only in the {train} images to learn from, but varies "
             f"in the rest; give {score} images in random order, or more of them"
         )
-    unseen = set(torch.unique(labels[train:]).tolist()) - set(torch.unique(labels[:train]).tolist())
-    if unseen:
+    if not unseen:
+        return
+    new = set(torch.unique(labels[train:]).tolist()) - set(torch.unique(labels[:train]).tolist())
+    if new:
         warnings.warn(
-            f"{len(unseen)} values of factor {name} occur in the images to test on but not in "
+            f"{len(new)} values of factor {name} occur in the images to test on but not in "
             f"those to learn from; {unseen_values}",
             UnseenValueWarning,
             stacklevel=5,
@@ -88,6 +92,22 @@ def standardized(codes: Float[Tensor, "image latent"], train: int) -> Float[Tens
     still = (first == first[:1]).all(0)
     spread = torch.where(still, 1.0, first.std(0, correction=0))
     return (codes - first.mean(0)) / spread
+
+
+def explained_share(
+    predicted: Float[Tensor, " image"], wanted: Float[Tensor, " image"]
+) -> Float[Tensor, ""]:
+    """Share of the variance of numbers that predictions explain, R²; 0 where it is negative.
+
+    It is 0, too, where all numbers are equal.
+
+    Args:
+        predicted: The predictions.
+        wanted: The numbers.
+    """
+    total = (wanted - wanted.mean()).square().sum()
+    missed = (predicted - wanted).square().sum()
+    return torch.where(total > 0, 1 - missed / total, 0.0).clamp(min=0.0)
 
 
 def spread_columns(

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from dislab.functional.code_bank import CodeBank, Drawn
+from dislab.functional.code_bank import CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.mutual_information import InformationGaps, gaps_of_counts
 
@@ -36,8 +36,7 @@ def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
         rows = generator.integers(len(bank), size=(min(together, count - start), len(bank)))
         shared = _Informed(bank, rows)
         for number, own in enumerate(torch.from_numpy(rows).to(bank.codes.device)):
-            drawn = Drawn(bank, own, partial(shared.information, number))
-            yield CodeBank(bank.codes, bank.factors, bank.varied, drawn)
+            yield bank.drawn(own, partial(shared.information, number))
 
 
 class _Informed:
@@ -46,27 +45,28 @@ class _Informed:
     def __init__(self, bank: CodeBank, rows: npt.NDArray[np.int64]) -> None:
         self.bank = bank
         self.rows = rows
-        self.known: dict[int, InformationGaps] = {}
+        self.known: dict[tuple[int, int], InformationGaps] = {}
 
-    def information(self, number: int, bins: int) -> InformationGaps:
-        if bins not in self.known:
-            self.known[bins] = self._all(bins)
-        return InformationGaps(*(one[number] for one in self.known[bins]))
+    def information(self, number: int, bins: int, factor_bins: int) -> InformationGaps:
+        wanted = bins, factor_bins
+        if wanted not in self.known:
+            self.known[wanted] = self._all(self.bank.with_factor_bins(factor_bins), bins)
+        return InformationGaps(*(one[number] for one in self.known[wanted]))
 
-    def _all(self, bins: int) -> InformationGaps:
-        images = len(self.bank)
+    def _all(self, bank: CodeBank, bins: int) -> InformationGaps:
+        images = len(bank)
         # the narrowest integers that a count fits in: the product is bound by memory
         width = np.uint16 if images < 2**16 else np.int32
         weights = np.stack([np.bincount(own, minlength=images) for own in self.rows]).T
         weights = np.ascontiguousarray(weights.astype(width))
-        latents, factors = self.bank.codes.shape[1], self.bank.factors.shape[1]
-        values = int(self.bank.factors.max()) + 1
+        latents, factors = bank.codes.shape[1], bank.factors.shape[1]
+        values = int(bank.factors.max()) + 1
         step = max(1, NUMBERS_AT_ONCE // (latents * bins * values * factors))
         parts = []
         for start in range(0, len(self.rows), step):
             part = np.ascontiguousarray(weights[:, start : start + step])
-            parts.append(gaps_of_counts(weighted_counts(self.bank, bins, part)))
-        device = self.bank.codes.device
+            parts.append(gaps_of_counts(weighted_counts(bank, bins, part)))
+        device = bank.codes.device
         return InformationGaps(*(torch.cat(one).to(device) for one in zip(*parts, strict=True)))
 
 

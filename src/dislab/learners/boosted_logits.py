@@ -1,4 +1,4 @@
-"""Boosted trees for several kinds of labels of the same images, grown together."""
+"""Boosted trees for several columns of labels or numbers of the same images, grown together."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -15,15 +15,19 @@ from dislab.learners.logit_gradients import logit_gradients
 from dislab.learners.tree_grower import NO_SPLIT, GrownTrees, TreeGrower
 from dislab.learners.tree_sums import CompleteTrees
 
+Column = Int[Tensor, " image"] | Float[Tensor, " image"]
+"""Numbers of labels, or numbers to be fitted."""
+
 MOST_TOGETHER: Final = 128
 """Trees that grow together, so that their arrays stay in the cache; changes no result."""
 
 
 class BoostedLogits(NamedTuple):
-    """The logits of one column of labels as a start and sums of trees.
+    """The logits of one column of labels, or its numbers, as a start and sums of trees.
 
     Attributes:
-        start: Logits before the first round, one a kind; one alone for two kinds.
+        start: Logits before the first round, one a kind; one alone for two kinds; of numbers their
+            mean.
         trees: All trees, kinds within rounds.
         gain: By how much the splits at each latent lower the squared residuals, all trees added.
     """
@@ -34,13 +38,14 @@ class BoostedLogits(NamedTuple):
 
 
 def boost(
-    bins: CodeBins, columns: Sequence[Int[Tensor, " image"]], rounds: int, depth: int, rate: float
+    bins: CodeBins, columns: Sequence[Column], rounds: int, depth: int, rate: float
 ) -> list[BoostedLogits]:
-    """Trees for each column of labels, as if each were learnt by itself.
+    """Trees for each column, as if each were learnt by itself.
 
     Args:
         bins: Codes in bins.
-        columns: Labels, numbered from 0, all numbers in use, at least two.
+        columns: Labels, numbered from 0, all numbers in use, at least two; or numbers of about
+            unit variance, as floats, which are fitted with squared errors.
         rounds: Number of rounds, each with one tree a kind; of two kinds, one tree for both.
         depth: Levels of splits.
         rate: Shrinkage of each tree.
@@ -54,15 +59,17 @@ def boost(
     return results
 
 
-def _start(labels: Int[Tensor, " image"]) -> Float[Tensor, " kind"]:
-    """Logits that give each kind its share of the images."""
+def _start(labels: Column) -> Float[Tensor, " kind"]:
+    """Logits that give each kind its share of the images, or the mean of numbers."""
+    if labels.is_floating_point():
+        return labels.double().mean()[None]
     logs = labels.bincount().double().log()
     return logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
 
 
 def _boost_together(
     bins: CodeBins,
-    columns: Sequence[Int[Tensor, " image"]],
+    columns: Sequence[Column],
     starts: Sequence[Float[Tensor, " _"]],
     rounds: int,
     depth: int,
@@ -76,9 +83,18 @@ def _boost_together(
     grown = []
     for _ in range(rounds):
         for kinds, labels in zip(spans, columns, strict=True):
-            derivatives[..., kinds] = logit_gradients(logits[:, kinds], labels)
+            derivatives[..., kinds] = _gradients(logits[:, kinds], labels)
         grown.append(grower.grow(derivatives, logits))
     return [_logits(bins, start, grown, kinds) for start, kinds in zip(starts, spans, strict=True)]
+
+
+def _gradients(
+    outputs: Float[Tensor, "image kind"], column: Column
+) -> Float[Tensor, "2 image kind"]:
+    """Derivatives of the negative log-likelihood, or of half the squared error."""
+    if not column.is_floating_point():
+        return logit_gradients(outputs, column)
+    return torch.stack([outputs - column[:, None].to(outputs), torch.ones_like(outputs)])
 
 
 def _logits(

@@ -46,7 +46,9 @@ class LassoRegression:
         self._units: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
 
     def fit(
-        self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
+        self,
+        codes: Float[Tensor, "image latent"],
+        labels: Int[Tensor, " image"] | Float[Tensor, " image"],
     ) -> "LassoRegression":
         """Itself, fitted.
 

@@ -1,4 +1,4 @@
-"""Scikit-learn's classifiers made of many trees, with their importances."""
+"""Scikit-learn's classifiers and regressions made of many trees, with their importances."""
 
 from typing import TYPE_CHECKING, Literal, final
 
@@ -9,14 +9,27 @@ from torch import Tensor
 from dislab.errors import InputError
 
 if TYPE_CHECKING:
-    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+    from sklearn.ensemble import (
+        GradientBoostingClassifier,
+        GradientBoostingRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
+
+    Model = (
+        GradientBoostingClassifier
+        | GradientBoostingRegressor
+        | RandomForestClassifier
+        | RandomForestRegressor
+    )
 
 
 @final
 class TreeEnsemble:
     """Scikit-learn's `GradientBoostingClassifier` or `RandomForestClassifier`.
 
-    All settings but those named here are scikit-learn's own.
+    Floating-point labels are numbers, which `GradientBoostingRegressor` or `RandomForestRegressor`
+    predicts. All settings but those named here are scikit-learn's own.
 
     Args:
         kind: `boosting`, the published learner of DCI, or `forest`.
@@ -37,10 +50,12 @@ class TreeEnsemble:
         self.trees = trees
         self.leaf = leaf
         self.seed = seed
-        self._model: GradientBoostingClassifier | RandomForestClassifier | None = None
+        self._model: Model | None = None
 
     def fit(
-        self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
+        self,
+        codes: Float[Tensor, "image latent"],
+        labels: Int[Tensor, " image"] | Float[Tensor, " image"],
     ) -> "TreeEnsemble":
         """Itself, fitted.
 
@@ -51,17 +66,21 @@ class TreeEnsemble:
         Raises:
             InputError: All labels are equal.
         """
-        from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+        from sklearn import ensemble
 
         if (labels == labels[:1]).all():
             raise InputError("a classifier needs labels of at least two kinds to learn from")
-        make = GradientBoostingClassifier if self.kind == "boosting" else RandomForestClassifier
+        task = "Regressor" if labels.is_floating_point() else "Classifier"
+        name = "GradientBoosting" if self.kind == "boosting" else "RandomForest"
+        make: type[Model] = getattr(ensemble, f"{name}{task}")
         model = make(n_estimators=self.trees, min_samples_leaf=self.leaf, random_state=self.seed)
         self._model = model.fit(codes.cpu().numpy(), labels.cpu().numpy())
         return self
 
-    def predict(self, codes: Float[Tensor, "image latent"]) -> Int[Tensor, " image"]:
-        """The most probable label of each code; only labels that `fit` saw.
+    def predict(
+        self, codes: Float[Tensor, "image latent"]
+    ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
+        """The most probable label of each code, only labels that `fit` saw, or expected number.
 
         Args:
             codes: Codes with the latents of those learnt from.
@@ -80,7 +99,7 @@ class TreeEnsemble:
         # rounding leaves some of boosting's a little below zero, such as -1e-18
         return torch.from_numpy(self._fitted().feature_importances_).clamp(min=0.0)
 
-    def _fitted(self) -> "GradientBoostingClassifier | RandomForestClassifier":
+    def _fitted(self) -> "Model":
         if self._model is None:
             raise InputError("call fit(codes, labels) first")
         return self._model

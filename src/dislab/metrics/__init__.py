@@ -1,5 +1,6 @@
 """Scores of codes against the factors that made the images."""
 
+from dislab.factors import ContinuousFactorWarning
 from dislab.metrics._evaluate import evaluate, evaluate_fully
 from dislab.metrics.beta_vae_score import BetaVAEScore
 from dislab.metrics.dci import DCI
@@ -29,6 +30,7 @@ __all__ = [
     "MIG",
     "SAP",
     "BetaVAEScore",
+    "ContinuousFactorWarning",
     "DownstreamAccuracy",
     "Evaluation",
     "Explicitness",

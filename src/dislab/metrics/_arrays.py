@@ -1,16 +1,17 @@
 """Plain arrays as checked codes and factors."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace
+from dislab.errors import InputError, suggestion
+from dislab.factors import Factor, FactorSpace, Kind, are_measured, warn_of_measured
 from dislab.functional.code_bank import CodeBank, checked
 from dislab.functional.draws import host_generator
 
@@ -18,7 +19,7 @@ Array: TypeAlias = npt.NDArray[Any] | Tensor | Sequence[Any]
 """Numbers in rows: an array, a tensor or nested lists."""
 
 LARGEST: Final = 100_000
-"""Largest value number without a space; a larger one is a name or a measurement, not a number."""
+"""Largest integer that numbers a value; a larger one is a name or a measurement."""
 
 
 def bank_of(
@@ -27,33 +28,37 @@ def bank_of(
     names: Sequence[str] | None,
     space: FactorSpace | None,
     order: int | None,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> tuple[CodeBank, FactorSpace]:
     """Checked codes and factors, and the space that the factors are numbered in.
 
     Args:
         codes: One row an image.
-        factors: Value numbers, one row an image.
+        factors: Value numbers or measured numbers, one row an image.
         names: Names of the factors; `factor_0`, … unless given.
         space: The factors; made of the numbers seen unless given.
         order: Seed of a random order of the images; None keeps theirs.
+        kinds: How the values of a factor relate, by name; found out where not given.
 
     Raises:
         InputError: The arrays cannot be scored; the message says why.
 
     Warns:
         ConstantFactorWarning: Some factors take one value only.
+        ContinuousFactorWarning: Some factors have nearly as many numbers as images.
     """
     latent_codes, positions = tensor("codes", codes), tensor("factors", factors)
-    if space is not None and names is not None:
-        raise InputError("give names or a space, not both: a space has names of its own")
+    if space is not None and (names is not None or kinds is not None):
+        raise InputError(
+            "give names and kinds, or a space, not both: a space has names and kinds of its own"
+        )
     if space is None:
-        space = _space(positions, names)
+        space, positions = _numbered(positions, names, kinds or {})
     bank = checked([latent_codes], [positions], space, least=1)
     if order is None:
         return bank, space
     rows = torch.from_numpy(host_generator(order, len(bank)).permutation(len(bank)))
-    rows = rows.to(bank.codes.device)
-    return CodeBank(bank.codes[rows], bank.factors[rows], bank.varied), space
+    return bank.in_order(rows.to(bank.codes.device)), space
 
 
 def tensor(what: str, array: object) -> Tensor:
@@ -79,47 +84,66 @@ def tensor(what: str, array: object) -> Tensor:
     return torch.from_numpy(values)
 
 
-def _space(positions: Tensor, names: Sequence[str] | None) -> FactorSpace:
-    """Factors whose values are the numbers from 0 to the largest one seen."""
-    if positions.ndim != 2 or not positions.shape[1]:
+def _numbered(
+    table: Tensor, names: Sequence[str] | None, kinds: Mapping[str, Kind]
+) -> tuple[FactorSpace, Tensor]:
+    """The factors of a table of numbers, and the positions in it."""
+    if table.ndim != 2 or not table.shape[1]:
         raise InputError(
-            f"factors have shape (images, factors), one row an image; got {tuple(positions.shape)}"
+            f"factors have shape (images, factors), one row an image; got {tuple(table.shape)}"
         )
-    count = positions.shape[1]
+    count = table.shape[1]
     if names is None:
         names = [f"factor_{number}" for number in range(count)]
     names = [str(name) for name in names]
     if len(names) != count:
         raise InputError(f"{len(names)} names for {count} factors: {', '.join(names)}")
-    if not len(positions):
+    if not len(table):
         raise InputError("there is no image to score; factors has no rows")
-    if positions.is_complex() or positions.dtype == torch.bool:
-        raise InputError(f"factors are integers that number the values, not {positions.dtype}")
-    _check_numbers(positions, names)
-    largest = positions.amax(0).tolist()
-    factors = tuple(
-        Factor(name, tuple(map(float, range(int(last) + 1))))
-        for name, last in zip(names, largest, strict=True)
-    )
-    if math.prod(map(len, factors)) < 2**63:
-        return FactorSpace(factors)
-    return FactorSpace(factors, table=np.unique(positions.cpu().numpy(), axis=0))
-
-
-def _check_numbers(positions: Tensor, names: Sequence[str]) -> None:
-    if positions.is_floating_point():
-        whole = (positions == positions.floor()).all(0).tolist()
-        broken = [name for name, one in zip(names, whole, strict=True) if not one]
-        fault = f"{', '.join(broken)} hold others" if broken else "convert them: .astype(int)"
-        raise InputError(
-            "factors are integers that number the values 0, 1, 2, …, not "
-            f"{positions.dtype}; {fault}"
-        )
-    low, high = positions.amin(0).tolist(), positions.amax(0).tolist()
-    for name, least, most in zip(names, low, high, strict=True):
-        if least < 0 or most > LARGEST:
-            found = least if least < 0 else most
+    if table.is_complex() or table.dtype == torch.bool:
+        raise InputError(f"factors are numbers, not {table.dtype}")
+    for name in kinds:
+        if name not in names:
+            hint = suggestion(name, names)
             raise InputError(
-                f"factor {name} holds {found}; factors number their values 0, 1, 2, … (at most "
-                f"{LARGEST:,}): numpy.unique(column, return_inverse=True)[1] makes such numbers"
+                f"kinds names {name!r}{hint}, which is no factor; they are {', '.join(names)}"
             )
+    for name, broken in zip(names, (~table.isfinite()).sum(0).tolist(), strict=True):
+        if broken:
+            raise InputError(
+                f"factor {name} holds NaN or infinity in {broken} of {len(table)} images; leave "
+                "out images whose factors are unknown"
+            )
+    found = [
+        _factor(name, column, kinds.get(name)) for name, column in zip(names, table.T, strict=True)
+    ]
+    factors, positions = tuple(one for one, _ in found), torch.stack([one for _, one in found], 1)
+    if math.prod(map(len, factors)) < 2**63:
+        return FactorSpace(factors), positions
+    return FactorSpace(factors, table=np.unique(positions.cpu().numpy(), axis=0)), positions
+
+
+def _factor(
+    name: str, column: Shaped[Tensor, " image"], kind: Kind | None
+) -> tuple[Factor, Int[Tensor, " image"]]:
+    """One factor and the positions of the images; whole numbers from 0 number their values."""
+    values, positions = column.unique(return_inverse=True)
+    numbers = tuple(map(float, values.tolist()))
+    if kind is None and are_measured(len(values), len(column)):
+        how = f"kinds={{{name!r}: 'ordinal'}}"
+        warn_of_measured(name, len(values), len(column), how)
+        kind = "continuous"
+    if kind == "continuous":
+        return Factor(name, numbers, kind), positions
+    whole = bool((column == column.to(torch.int64)).all())
+    if whole and numbers[0] >= 0 and numbers[-1] <= LARGEST:
+        counted = tuple(map(float, range(int(numbers[-1]) + 1)))
+        return Factor(name, counted, kind or "ordinal"), column.to(torch.int64)
+    if column.is_floating_point() or kind is not None:
+        return Factor(name, numbers, kind or "ordinal"), positions
+    outside = numbers[0] if numbers[0] < 0 else numbers[-1]
+    raise InputError(
+        f"factor {name} holds {outside:.0f}; integers number the values 0, 1, 2, … (at most "
+        f"{LARGEST:,}): numpy.unique(column, return_inverse=True)[1] makes such numbers, and "
+        "kinds says that they are values"
+    )

@@ -1,10 +1,10 @@
 """Scores of two plain arrays."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dislab.errors import InputError
-from dislab.factors import FactorSpace
+from dislab.factors import FactorSpace, Kind
 from dislab.functional.checks import check_count
 from dislab.metrics._arrays import Array, bank_of
 from dislab.metrics._selection import Choices, builders
@@ -25,6 +25,7 @@ def evaluate(
     confidence: float = 0.95,
     seed: int = 0,
     shuffle: bool = True,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> dict[str, float]:
     """The scores of codes against factors, by name.
 
@@ -33,7 +34,8 @@ def evaluate(
 
     Args:
         codes: One row an image, one column a latent; an array, a tensor or nested lists.
-        factors: Value numbers 0, 1, 2, …, one row an image, one column a factor.
+        factors: Value numbers 0, 1, 2, …, or measured numbers, one row an image, one column a
+            factor.
         metrics: Class names of plug-ins, classes, partials of classes, or a dictionary of any of
             these by names of your own; the default set unless given.
         names: Names of the factors, for parts and messages.
@@ -45,6 +47,8 @@ def evaluate(
             one.
         shuffle: Whether the images are put in a random order first. Some scores learn from the
             first images and test on the last ones, and need it.
+        kinds: How the values of a factor relate, by its name. Unless given, a factor is ordinal,
+            or continuous where it has nearly as many different numbers as there are images.
 
     Raises:
         InputError: The arrays cannot be scored, a score does not exist, or a setting makes no
@@ -52,11 +56,12 @@ def evaluate(
 
     Warns:
         ConstantFactorWarning: Some factors take one value only; they are left out.
+        ContinuousFactorWarning: Some factors are taken as continuous that no kind was given for.
         SkippedScoreWarning: A score of the default set cannot score these codes. One that was
             named is an error.
     """
     full = evaluate_fully(
-        codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle
+        codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle, kinds
     )
     ends = {
         f"{name}_{end}": value
@@ -76,6 +81,7 @@ def evaluate_fully(
     confidence: float = 0.95,
     seed: int = 0,
     shuffle: bool = True,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> Evaluation:
     """The scores with their intervals and parts, and how they came about.
 
@@ -89,6 +95,7 @@ def evaluate_fully(
         confidence: As for `evaluate`.
         seed: As for `evaluate`.
         shuffle: As for `evaluate`.
+        kinds: As for `evaluate`.
 
     Raises:
         InputError: As for `evaluate`.
@@ -100,7 +107,7 @@ def evaluate_fully(
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must lie between 0 and 1, both excluded")
     chosen = builders(metrics, seed)
-    bank, space = bank_of(codes, factors, names, space, seed if shuffle else None)
+    bank, space = bank_of(codes, factors, names, space, seed if shuffle else None, kinds)
     resampling = Bootstrap(bootstrap, confidence, seed)
     found = score_bank(chosen, space, bank, resampling, optional=metrics is None)
     for name, reason in found.skipped.items():

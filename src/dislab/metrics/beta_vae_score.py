@@ -9,7 +9,7 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import CodeBank
+from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.shared_factor_pairs import draw_pairs, mean_differences
 from dislab.learners import LogisticClassifier
@@ -35,6 +35,7 @@ class BetaVAEScore(Metric):
         points_test: Number of points to test on.
         pairs: Pairs a point.
         seed: Seed of the draws.
+        factor_bins: Number of equal-width bins that a continuous factor is cut into.
 
     Raises:
         InputError: A number is below 1, or there are fewer than 2 points to learn from.
@@ -53,8 +54,11 @@ class BetaVAEScore(Metric):
         points_test: int = 5_000,
         pairs: int = 64,
         seed: int = 0,
+        factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
+        check_count("factor_bins", factor_bins, 2)
+        self.factor_bins = factor_bins
         check_count("points_train", points_train, 2, most=10_000_000)
         check_count("points_test", points_test, 1, most=10_000_000)
         check_count("pairs", pairs, 1, most=100_000)
@@ -72,6 +76,7 @@ class BetaVAEScore(Metric):
         Raises:
             InputError: No two images share a value of one of the factors.
         """
+        bank = bank.with_factor_bins(self.factor_bins)
         train, held = self._points(bank, 0, self.points_train)
         test, truth = self._points(bank, 1, self.points_test)
         if (held == held[0]).all():  # one factor varies, or hardly any points were asked for

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal, final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Metric, Sample
@@ -17,12 +17,18 @@ from dislab.functional.importance import check_enough, importance_scores, too_fe
 from dislab.functional.learning_split import (
     check_fraction,
     check_labels,
+    explained_share,
     spread_columns,
     train_count,
 )
-from dislab.learners import HistogramBoosting, LassoRegression, TreeEnsemble
+from dislab.learners import (
+    HistogramBoosting,
+    HistogramRegression,
+    LassoRegression,
+    TreeEnsemble,
+)
 
-Model = HistogramBoosting | LassoRegression | TreeEnsemble
+Model = HistogramBoosting | HistogramRegression | LassoRegression | TreeEnsemble
 Learner = Literal["hgbt", "gbt", "rf", "lasso", "lassocv"]
 """What predicts the factors, see `DCI`."""
 
@@ -41,6 +47,10 @@ class DCI(Metric):
     standardised codes; `lassocv`, the same on codes that are only centred, as in the authors' code
     of Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, whose text speaks of a
     cross-validated penalty.
+
+    A continuous factor is regressed on by the same trees with squared errors, as all factors are by
+    Eastwood & Williams, or by the lasso, and its informativeness is the share of its variance that
+    is explained, R², or 0 where that is negative.
 
     Eastwood & Williams (2018), https://openreview.net/forum?id=By-7dz-AZ, with boosted trees,
     weighted completeness and accuracy as in Locatello et al. (2019),
@@ -101,12 +111,12 @@ class DCI(Metric):
         """The scores and their parts, with the learner in front of each name (`dci_hgbt_…`).
 
         Scores are `disentanglement`, `completeness`, `completeness_unweighted`, `informativeness`
-        (accuracy on the test part), `informativeness_train` and `informativeness_nrmse` (root of
-        the mean squared error on the test part, in standard deviations of the value numbers there;
-        less is better). Parts are `importance` (latent, factor), `disentanglement_per_latent`, and
-        `completeness_per_factor`, `informativeness_per_factor` and
-        `informativeness_nrmse_per_factor`, which are NaN for factors that never vary,
-        the last one also for those that do not vary on the test part.
+        (accuracy on the test part; R² of continuous factors), `informativeness_train` and
+        `informativeness_nrmse` (root of the mean squared error on the test part, in standard
+        deviations of the value numbers there; less is better). Parts are `importance` (latent,
+        factor), `disentanglement_per_latent`, and `completeness_per_factor`,
+        `informativeness_per_factor` and `informativeness_nrmse_per_factor`, which are NaN for
+        factors that never vary, the last one also for those that do not vary on the test part.
 
         Args:
             bank: Checked codes and factors.
@@ -145,24 +155,47 @@ class DCI(Metric):
     def _fit(self, bank: CodeBank, varied: list[int]) -> Sequence[Model]:
         """One learner a factor, fitted to the first images."""
         cut = train_count(len(bank.codes), self.test_fraction)
-        codes, labels = bank.codes[:cut].cpu(), bank.factors.cpu()[:, varied]
-        for column, own in zip(varied, labels.T, strict=True):
-            check_labels(own, cut, "DCI", self.space.names[column])
-        if self.learner == "hgbt":
-            return HistogramBoosting().fit_each(codes, labels[:cut])
-        return [self._learner().fit(codes, own) for own in labels[:cut].T]
+        codes = bank.codes[:cut].cpu()
+        for column in varied:
+            name, levels = self.space.names[column], column not in bank.continuous
+            check_labels(self._wanted(bank, column), cut, "DCI", name, unseen=levels)
+        wanted = [self._wanted(bank, column)[:cut] for column in varied]
+        if self.learner != "hgbt":
+            return [self._learner().fit(codes, own) for own in wanted]
+        levels = [own for own in wanted if not own.is_floating_point()]
+        numbers = [own for own in wanted if own.is_floating_point()]
+        known = iter(HistogramBoosting().fit_each(codes, torch.stack(levels, 1)) if levels else ())
+        other = iter(
+            HistogramRegression().fit_each(codes, torch.stack(numbers, 1)) if numbers else ()
+        )
+        return [next(other) if own.is_floating_point() else next(known) for own in wanted]
+
+    def _wanted(
+        self, bank: CodeBank, column: int
+    ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
+        """The value numbers of a factor; of a continuous one its numbers."""
+        source = bank.numbers if column in bank.continuous else bank.factors
+        return source[:, column].cpu()
 
     def _judge(self, bank: CodeBank, column: int, model: Model) -> Float[Tensor, " 3"]:
-        """Accuracies on training and test part, and the error on the test part."""
+        """Accuracies or R² on training and test part, and the error on the test part."""
         cut = train_count(len(bank.codes), self.test_fraction)
-        labels = bank.factors[:, column].cpu()
+        labels = self._wanted(bank, column)
         predicted = model.predict(bank.codes.cpu()).double()
-        seen = labels[:cut].double()
-        nearest = predicted.round().clamp(seen.min(), seen.max())
-        right = (nearest == labels).double()
         spread = labels[cut:].double().std(correction=0)
         error = (predicted - labels)[cut:].square().mean().sqrt() / spread
         error = torch.where(spread > 0, error, torch.nan)
+        if column in bank.continuous:
+            return torch.stack(
+                [
+                    explained_share(predicted[:cut], labels[:cut]),
+                    explained_share(predicted[cut:], labels[cut:]),
+                    error,
+                ]
+            )
+        seen = labels[:cut].double()
+        nearest = predicted.round().clamp(seen.min(), seen.max())
+        right = (nearest == labels).double()
         return torch.stack([right[:cut].mean(), right[cut:].mean(), error])
 
     def _learner(self) -> LassoRegression | TreeEnsemble:

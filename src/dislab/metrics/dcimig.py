@@ -7,7 +7,7 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import CodeBank
+from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 from dislab.functional.information_scores import exclusive_gaps
 
 
@@ -25,6 +25,7 @@ class DCIMIG(Metric):
     Args:
         space: The factors behind the images.
         bins: Number of equal-width bins a latent.
+        factor_bins: Number of equal-width bins that a continuous factor is cut into.
 
     Raises:
         InputError: There are fewer than two bins.
@@ -34,8 +35,10 @@ class DCIMIG(Metric):
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
 
-    def __init__(self, space: FactorSpace, bins: int = 20) -> None:
+    def __init__(self, space: FactorSpace, bins: int = 20, factor_bins: int = FACTOR_BINS) -> None:
         super().__init__(space)
+        check_count("factor_bins", factor_bins, 2)
+        self.factor_bins = factor_bins
         check_count("bins", bins, 2)
         self.bins = bins
 
@@ -45,6 +48,7 @@ class DCIMIG(Metric):
         Args:
             bank: Checked codes and factors.
         """
+        bank = bank.with_factor_bins(self.factor_bins)
         gaps = bank.information(self.bins)
         nats = exclusive_gaps(gaps.mutual_information)
         return {"dcimig": nats.sum() / gaps.entropy.sum(), "dcimig_per_factor": nats}

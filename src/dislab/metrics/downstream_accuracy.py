@@ -12,8 +12,13 @@ from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
 from dislab.functional.code_bank import CodeBank
-from dislab.functional.learning_split import spread_columns
-from dislab.learners import HistogramBoosting, LogisticClassifier
+from dislab.functional.learning_split import explained_share, spread_columns
+from dislab.learners import (
+    HistogramBoosting,
+    HistogramRegression,
+    LogisticClassifier,
+    RidgeRegression,
+)
 
 Classifier = Literal["logistic", "hgbt"]
 """A logistic regression, or boosted trees on histograms."""
@@ -30,8 +35,11 @@ class DownstreamAccuracy(Metric):
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359, which chooses the
     penalty of its logistic regression by cross-validation and uses exact gradient boosting; here
-    codes are standardised and C = 1, and the trees are those of `DCI`'s `hgbt`. Factors that never
-    vary are left out. Where all labels are equal, that label is predicted.
+    codes are standardised and C = 1, and the trees are those of `DCI`'s `hgbt`. A continuous factor
+    is regressed on, with `logistic` by a ridge regression of penalty 1 on standardised codes, with
+    `hgbt` by trees with squared errors, and its accuracy is the share of its variance that is
+    explained, R², or 0 where that is negative. Factors that never vary are left out. Where all
+    labels are equal, that label is predicted.
 
     Args:
         space: The factors behind the images.
@@ -121,11 +129,30 @@ class DownstreamAccuracy(Metric):
         codes, labels = bank.codes.cpu(), bank.factors.cpu()[:, varied]
         learnt, tested = labels[:number], codes[-self.tested :]
         predicted = learnt[:1].repeat(len(tested), 1)  # right for columns of one value
-        varies = (learnt != learnt[:1]).any(0)
+        levels = torch.tensor([column not in bank.continuous for column in varied])
+        varies = (learnt != learnt[:1]).any(0) & levels
         if varies.any():
             models = self._fitted(codes[:number], learnt[:, varies])
             predicted[:, varies] = torch.stack([model.predict(tested) for model in models], 1)
-        return (predicted == labels[-self.tested :]).double().mean(0)
+        right = (predicted == labels[-self.tested :]).double().mean(0)
+        for place in (~levels).nonzero().flatten().tolist():
+            wanted = bank.numbers[:, varied[place]].cpu()
+            right[place] = self._explained(codes[:number], wanted[:number], tested, wanted)
+        return right
+
+    def _explained(
+        self,
+        codes: Float[Tensor, "image latent"],
+        learnt: Float[Tensor, " image"],
+        tested: Float[Tensor, "other latent"],
+        numbers: Float[Tensor, " all"],
+    ) -> Float[Tensor, ""]:
+        """R² of a continuous factor on the last images; 0 where the first ones have one number."""
+        if (learnt == learnt[0]).all():
+            return torch.zeros((), dtype=torch.float64)
+        learner = HistogramRegression() if self.classifier == "hgbt" else RidgeRegression()
+        predicted = learner.fit(codes, learnt).predict(tested)
+        return explained_share(predicted, numbers[-self.tested :])
 
     def _fitted(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, "image factor"]

@@ -82,7 +82,7 @@ def score_bank(
     kept = list(space.essential)
     if 0 < len(kept) < len(space.factors):
         space = space.without_nuisance()
-        bank = CodeBank(bank.codes, bank.factors[:, kept], bank.varied[kept])
+        bank = bank.of_factors(kept)
     metrics = {key: built(key, build, space) for key, build in builders.items()}
     results: dict[str, dict[str, Tensor]] = {}
     skipped: dict[str, str] = {}
@@ -103,6 +103,7 @@ def score_bank(
         for key, result in results.items()
         for name in result
     }
+    continuous = [one.name for one in space.factors if one.kind == "continuous"]
     tensors = {named[key, name]: one for key, own in results.items() for name, one in own.items()}
     return Evaluation(
         {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},
@@ -116,6 +117,7 @@ def score_bank(
             "images": len(bank),
             "latents": bank.codes.shape[1],
             "factors": dict(zip(space.names, space.sizes, strict=True)),
+            **({"continuous": continuous} if continuous else {}),
             "bootstrap": bootstrap._asdict() if bootstrap.resamples else None,
             "versions": versions(),
         },

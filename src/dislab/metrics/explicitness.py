@@ -9,7 +9,8 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.code_bank import CodeBank
+from dislab.functional.checks import check_count
+from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 from dislab.functional.correlations import roc_auc
 from dislab.functional.learning_split import (
     check_fraction,
@@ -45,6 +46,7 @@ class Explicitness(Metric):
         space: The factors behind the images.
         test_fraction: Share of the images, the last ones, that are kept for testing.
         classifier: `one_vs_rest` or `multinomial`.
+        factor_bins: Number of equal-width bins that a continuous factor is cut into.
 
     Raises:
         InputError: The fraction is not between 0 and 1.
@@ -61,8 +63,11 @@ class Explicitness(Metric):
         space: FactorSpace,
         test_fraction: float = 1 / 3,
         classifier: Classifier = "one_vs_rest",
+        factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
+        check_count("factor_bins", factor_bins, 2)
+        self.factor_bins = factor_bins
         check_fraction(test_fraction)
         self.test_fraction = test_fraction
         self.classifier: Classifier = classifier
@@ -82,6 +87,7 @@ class Explicitness(Metric):
             InputError: A factor varies in the images to test on only, or no value occurs in
                 both parts.
         """
+        bank = bank.with_factor_bins(self.factor_bins)
         varied = bank.varied.nonzero().flatten().tolist()
         cut = train_count(len(bank.codes), self.test_fraction)
         for column in varied:

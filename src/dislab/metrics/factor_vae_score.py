@@ -9,7 +9,7 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least, check_count
-from dislab.functional.code_bank import CodeBank
+from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.factor_vae_votes import count_votes, draw_ballot, vote_accuracy
 
@@ -35,6 +35,7 @@ class FactorVAEScore(Metric):
         threshold: Latents whose standard deviation over all images is below it get no votes; in
             the unit of the codes.
         seed: Seed of the draws.
+        factor_bins: Number of equal-width bins that a continuous factor is cut into.
 
     Raises:
         InputError: A number of votes is below 1, of samples below 2, or the threshold negative.
@@ -52,8 +53,11 @@ class FactorVAEScore(Metric):
         samples: int = 64,
         threshold: float = 0.05,
         seed: int = 0,
+        factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
+        check_count("factor_bins", factor_bins, 2)
+        self.factor_bins = factor_bins
         check_count("votes_train", votes_train, 1, most=10_000_000)
         check_count("votes_test", votes_test, 1, most=10_000_000)
         check_count("samples", samples, 2, most=100_000)
@@ -73,6 +77,7 @@ class FactorVAEScore(Metric):
         Args:
             bank: Checked codes and factors.
         """
+        bank = bank.with_factor_bins(self.factor_bins)
         active = (bank.std >= self.threshold) & (bank.std > 0)
         if not active.any():
             nothing = torch.zeros((), dtype=torch.float64)

@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.base import Metric, Sample
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import CodeBank
+from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.importance import check_enough, too_few
 from dislab.functional.information_scores import concentration_ratio
@@ -45,6 +45,7 @@ class InfoMEC(Metric):
         neighbours: Number of neighbours of `knn`.
         bins: Number of bins of `bins`.
         seed: Seed of the noise that tells equal codes apart for `knn`.
+        factor_bins: Number of equal-width bins that a continuous factor is cut into.
 
     Raises:
         InputError: The estimator is unknown, or there are no neighbours or fewer than two bins.
@@ -63,8 +64,11 @@ class InfoMEC(Metric):
         neighbours: int = 10,
         bins: int = 20,
         seed: int = 0,
+        factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
+        check_count("factor_bins", factor_bins, 2)
+        self.factor_bins = factor_bins
         check_count("neighbours", neighbours, 1)
         check_count("bins", bins, 2)
         self.estimator: Estimator = estimator
@@ -93,6 +97,7 @@ class InfoMEC(Metric):
         Raises:
             InputError: There are fewer than two factors that vary.
         """
+        bank = bank.with_factor_bins(self.factor_bins)
         varied = bank.varied.nonzero().flatten().tolist()
         check_enough(max(2, bank.codes.shape[1]), len(varied))
         shares = self._shares(bank, varied)

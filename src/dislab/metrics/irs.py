@@ -33,10 +33,12 @@ class IRS(Metric):
         space: The factors behind the images.
         quantile: Which quantile of the distances within a value counts as the largest.
         bins: Number of equal-width bins that the value numbers of a factor are put in; values of
-            one bin are held as one. Null holds each value by itself, as the paper does.
+            one bin are held as one. Null holds each value by itself, as the paper does. Continuous
+            factors are put in bins by their numbers, and need them.
 
     Raises:
-        InputError: The quantile is not between 0 and 1, or there are fewer than two bins.
+        InputError: The quantile is not between 0 and 1, or there are fewer than two bins, or none
+            for a continuous factor.
     """
 
     higher_is_better = True
@@ -49,6 +51,11 @@ class IRS(Metric):
             raise InputError(f"quantile is {quantile}; it must lie between 0 and 1")
         if bins is not None:
             check_at_least("bins", bins, 2)
+        elif names := [one.name for one in space.factors if one.kind == "continuous"]:
+            raise InputError(
+                "bins is null, which holds each value by itself, but of continuous factors hardly "
+                f"any value repeats, and {names[0]} is one; set bins"
+            )
         self.quantile = quantile
         self.bins = bins
 
@@ -65,7 +72,7 @@ class IRS(Metric):
         codes, varied = bank.codes, bank.varied.nonzero().flatten().tolist()
         factors = bank.factors
         if self.bins is not None:
-            factors = bin_numbers(factors.double(), self.bins)
+            factors = bin_numbers(bank.numbers, self.bins)
         moving = (codes != codes[:1]).any(0)
         largest = (codes - codes.mean(0)).abs().amax(0) * moving
         held = torch.stack(

@@ -26,7 +26,8 @@ class MCC(Metric):
 
     Hyvärinen & Morioka (2016), https://arxiv.org/abs/1605.06336. The paper pairs as many latents
     as sources; here latents may be left over. Assignment and correlation use the same images.
-    Factors are taken by value number; those that never vary are left out.
+    Factors are taken by value number, continuous ones by their numbers; those that never vary are
+    left out.
 
     Args:
         space: The factors behind the images.
@@ -55,7 +56,7 @@ class MCC(Metric):
             bank: Checked codes and factors.
         """
         varied = bank.varied.nonzero().flatten().tolist()
-        codes, factors = bank.codes, bank.factors[:, varied].double()
+        codes, factors = bank.codes, bank.numbers[:, varied]
         if self.correlation == "spearman":
             codes, factors = average_ranks(codes), average_ranks(factors)
         signed = pearson(codes, factors)

@@ -7,7 +7,8 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.code_bank import CodeBank
+from dislab.functional.checks import check_count
+from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 
 
 @final
@@ -26,6 +27,7 @@ class MIG(Metric):
     Args:
         space: The factors behind the images.
         bins: Number of equal-width bins a latent.
+        factor_bins: Number of equal-width bins that a continuous factor is cut into.
 
     Raises:
         InputError: There are fewer than two bins.
@@ -35,8 +37,10 @@ class MIG(Metric):
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
 
-    def __init__(self, space: FactorSpace, bins: int = 20) -> None:
+    def __init__(self, space: FactorSpace, bins: int = 20, factor_bins: int = FACTOR_BINS) -> None:
         super().__init__(space)
+        check_count("factor_bins", factor_bins, 2)
+        self.factor_bins = factor_bins
         if bins < 2:
             raise InputError(f"bins is {bins}; mutual information needs at least 2")
         self.bins = bins
@@ -50,6 +54,7 @@ class MIG(Metric):
         Args:
             bank: Checked codes and factors.
         """
+        bank = bank.with_factor_bins(self.factor_bins)
         gaps = bank.information(self.bins)
         return {
             "mig": gaps.gap[bank.varied].mean(),

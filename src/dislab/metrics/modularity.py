@@ -9,7 +9,7 @@ from dislab.base import Metric, Sample
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import CodeBank
+from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 from dislab.functional.importance import check_enough, too_few
 from dislab.functional.information_scores import informed_latents, modularity_per_latent
 
@@ -32,6 +32,7 @@ class Modularity(Metric):
         bins: Number of equal-width bins a latent.
         active_only: Whether latents without information on any factor are left out.
         active_share: From which share of a factor's entropy a latent counts as informed.
+        factor_bins: Number of equal-width bins that a continuous factor is cut into.
 
     Raises:
         InputError: There are fewer than two bins, or the share is not between 0 and 1.
@@ -47,8 +48,11 @@ class Modularity(Metric):
         bins: int = 20,
         active_only: bool = False,
         active_share: float = 0.05,
+        factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
+        check_count("factor_bins", factor_bins, 2)
+        self.factor_bins = factor_bins
         check_count("bins", bins, 2)
         if not 0 <= active_share <= 1:
             raise InputError(f"active_share is {active_share}; it must lie between 0 and 1")
@@ -76,6 +80,7 @@ class Modularity(Metric):
         Raises:
             InputError: There are fewer than two factors that vary.
         """
+        bank = bank.with_factor_bins(self.factor_bins)
         check_enough(max(2, bank.codes.shape[1]), int(bank.varied.sum()))
         gaps = bank.information(self.bins)
         information, entropy = gaps.mutual_information[:, bank.varied], gaps.entropy[bank.varied]

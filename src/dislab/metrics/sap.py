@@ -34,7 +34,8 @@ class SAP(Metric):
 
     Kumar et al. (2018), https://arxiv.org/abs/1711.00848; `svc` with the settings of
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359: C = 0.01, balanced class weights,
-    codes as they are. The machines are solved to their optimum here. Factors that never vary are
+    codes as they are. The machines are solved to their optimum here. A continuous factor is scored
+    by squared correlation whatever the predictor, as by Kumar et al. Factors that never vary are
     left out, and a missing second latent counts as useless.
 
     Args:
@@ -99,6 +100,9 @@ class SAP(Metric):
         codes = standardized(bank.codes, cut) if self.standardize else bank.codes
         columns = []
         for column in varied:
+            if column in bank.continuous:
+                columns.append(bank.squared_correlation[:, column])
+                continue
             labels = bank.factors[:, column]
             check_labels(labels, cut, "SAP", self.space.names[column])
             machine = LatentSVC().fit(codes[:cut], labels[:cut])

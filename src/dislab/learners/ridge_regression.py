@@ -1,0 +1,68 @@
+"""Linear regression with a quadratic penalty."""
+
+from typing import TYPE_CHECKING, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.errors import InputError
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import Ridge
+
+
+@final
+class RidgeRegression:
+    """Scikit-learn's `Ridge` on standardised codes and numbers.
+
+    It is to numbers as `LogisticClassifier` is to labels.
+
+    Args:
+        penalty: Weight of the sum of squared weights against the sum of squared errors.
+    """
+
+    def __init__(self, penalty: float = 1.0) -> None:
+        self.penalty = penalty
+        self._model: Ridge | None = None
+        self._units: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
+
+    def fit(
+        self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, " image"]
+    ) -> "RidgeRegression":
+        """Itself, fitted.
+
+        Args:
+            codes: Codes to learn from.
+            numbers: What to predict; at least two different ones.
+
+        Raises:
+            InputError: All numbers are equal.
+        """
+        from sklearn.linear_model import Ridge
+
+        wanted = numbers.double()
+        if (wanted == wanted[:1]).all():
+            raise InputError("a regression needs numbers of at least two kinds to learn from")
+        still = (codes == codes[:1]).all(0)
+        spread = torch.where(still, 1.0, codes.std(0, correction=0))
+        self._units = codes.mean(0), spread, wanted.mean(), wanted.std(correction=0)
+        scaled = ((wanted - self._units[2]) / self._units[3]).cpu().numpy()
+        known = ((codes - self._units[0]) / spread).cpu().numpy()
+        self._model = Ridge(alpha=self.penalty).fit(known, scaled)
+        return self
+
+    def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
+        """The expected number of each code.
+
+        Args:
+            codes: Codes with the latents of those learnt from.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        if self._model is None or self._units is None:
+            raise InputError("call fit(codes, numbers) first")
+        mean, spread, middle, width = self._units
+        scaled = self._model.predict(((codes - mean) / spread).cpu().numpy())
+        return torch.from_numpy(scaled) * width.cpu() + middle.cpu()
