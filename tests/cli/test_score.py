@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from dislab.cli import main
-from dislab.metrics import evaluate
+from dislab.metrics import DCI, MIG, SAP, evaluate
 
 SIZES = (3, 4)
 
@@ -154,11 +155,24 @@ NAN[[4, 9], 0] = np.nan
         (with_arrays(codes=NAN[:, 0]), [], "codes have shape (batch, latent)"),
         (with_arrays(codes=NAN[10:20]), [], "there are 10 codes, but the factors of 300 images"),
         (with_arrays(factors=draw()["factors"] - 1), [], "factor factor_0 holds -1;"),
-        (with_arrays(factors=draw()["codes"]), [], "factors are integers that number the values"),
+        (with_arrays(factors=NAN), [], "factor factor_0 holds NaN or infinity in 2 of 300 images"),
         (with_arrays(factors=draw()["factors"] * 0), [], "none of factor_0, factor_1 takes more"),
         (with_arrays(names=np.array(["a"])), [], "1 names for 2 factors: a"),
         (with_arrays(names=np.array("a")), [], "1 names for 2 factors: a"),
         (with_arrays(), ["--metrics", "MGI"], "there is no 'MGI' among the metrics (did you mean"),
+        (
+            with_arrays(),
+            ["--metrics", "MIG.bims=3"],
+            "MIG has no setting 'bims' (did you mean bins",
+        ),
+        (with_arrays(), ["--metrics", "MIG.bins=x"], "MIG.bins is 'x'; it must be a whole number"),
+        (with_arrays(), ["--metrics", "MIG.bins=1"], "bins is 1; mutual information needs at lea"),
+        (with_arrays(), ["--metrics", "MIG.bins"], "--metrics has 'MIG.bins'; give class names"),
+        (with_arrays(), ["--metrics", "MIG=3"], "--metrics has 'MIG=3'; give class names such as"),
+        (with_arrays(), ["--metrics", "none.yaml"], "none.yaml"),
+        (with_arrays(), ["--kinds", "x"], "--kinds has 'x'; write NAME=KIND, such as x=continuous"),
+        (with_arrays(), ["--kinds", "a=odrinal"], "the kind of a is 'odrinal' (did you mean ordi"),
+        (with_arrays(), ["--kinds", "z=ordinal"], "kinds names 'z', which is no factor; they are"),
         (with_arrays(), ["--bootstrap", "-1"], "bootstrap is -1"),
         (with_arrays(), ["--bootstrap", "x"], "argument --bootstrap: invalid int value: 'x'; see"),
     ],
@@ -232,3 +246,94 @@ def test_a_run_that_predicted_nothing_is_told_how(
 ) -> None:
     assert main(["score", str(tmp_path)]) == 2
     assert f"`dislab predict --run {tmp_path}` writes one" in capsys.readouterr().err
+
+
+def table_of(printed: str) -> dict[str, str]:
+    rows = [line.split() for line in printed.splitlines()]
+    return {row[0]: row[1] for row in rows if len(row) > 1}
+
+
+def test_scores_take_settings(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from functools import partial
+
+    from dislab.metrics import DCI, MIG, SAP
+
+    args = ["MIG.bins=7", "DCI.alpha=0.1", "DCI.learner=lasso", "SAP.predictor=svc"]
+    assert main(["score", str(file), "--metrics", *args, "--json", str(tmp_path / "s.json")]) == 0
+    printed = table_of(capsys.readouterr().out)
+    builds = {
+        "MIG": partial(MIG, bins=7),
+        "DCI": partial(DCI, learner="lasso", alpha=0.1),
+        "SAP": partial(SAP, predictor="svc"),
+    }
+    expected = evaluate(**draw(), metrics=builds)
+    for name in ("mig", "dci_lasso_disentanglement", "sap_svc"):
+        assert printed[name] == f"{expected[name]:.4f}"
+    assert not {"sap_r2", "dci_hgbt_disentanglement"} & set(printed)
+    metrics = json.loads((tmp_path / "s.json").read_text())["metrics"]
+    assert metrics["MIG"]["init_args"]["bins"] == 7
+
+
+def test_scores_come_from_a_file(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = tmp_path / "scores.yaml"
+    chosen.write_text(
+        "coarse: {class_path: MIG, init_args: {bins: 5}}\n"
+        "fine:\n  class_path: dislab.metrics.MIG\n  init_args: {bins: 40}\nMCC: MCC\n"
+    )
+    assert main(["score", str(file), "--metrics", str(chosen), "Modularity"]) == 0
+    printed = table_of(capsys.readouterr().out)
+    assert {"coarse/mig", "fine/mig", "mcc_pearson", "modularity"} <= set(printed)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mig: {class_path: MIGG}", "there is no 'MIGG' among the metrics (did you mean MIG"),
+        ("mig: {class_path: os.MIG}", "mig is os.MIG, which is no score; MIG alone is enough"),
+        ("mig: 3", "mig has no class_path; write it as mig: {class_path: MIG"),
+        ("mig: {class_path: MIG, bins: 3}", "mig has bins; an entry has class_path and init_ar"),
+        ("mig: {class_path: MIG, init_args: 3}", "init_args of mig is 3; it holds settings"),
+        ("mig: {class_path: MIG, init_args: {bin: 3}}", "mig has no setting 'bin' (did you mean"),
+        ("mig: MIG\nmig: MCC", "mig"),
+        ("", "is empty; it must hold settings, such as mig: {class_path: MIG"),
+    ],
+)
+def test_files_of_scores_that_make_no_sense(
+    text: str, message: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.yaml").write_text(text)
+    assert main(["score", str(file), "--metrics", str(tmp_path / "s.yaml")]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_measured_factors_are_scored_by_their_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = np.random.default_rng(0).random((400, 2)) ** 2
+    path, ranks = tmp_path / "codes.npz", np.argsort(np.argsort(points, axis=0), axis=0)
+    values = {
+        f"values_{name}": np.sort(column) for name, column in zip("xy", points.T, strict=True)
+    }
+    expected = None
+    for arrays in ({"factors": points}, {"factors": ranks, **values}):
+        np.savez(path, codes=points, names=np.array(["x", "y"]), **arrays)
+        assert main(["score", str(path), "--metrics", "MIG", "MCC"]) == 0
+        printed = capsys.readouterr()
+        assert [line.split(":")[2] for line in printed.err.splitlines()] == [
+            " x is continuous",
+            " y is continuous",
+        ]
+        found = table_of(printed.out)
+        expected = expected or found
+        assert found == expected
+    assert float(expected["mig"]) > 0.85
+    assert main(["score", str(path), "--metrics", "MIG", "--kinds", "x=ordinal", "y=ordinal"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert float(table_of(printed.out)["mig"]) < 0.1

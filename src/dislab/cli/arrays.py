@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace
+from dislab.factors import Factor, FactorSpace, are_measured
 
 _NAMES: Final = ("names", "factor_names")
 _VALUES: Final = "values_"
@@ -54,6 +54,36 @@ def names_of(arrays: Mapping[str, Any]) -> list[str] | None:
     """
     given = next((arrays[key] for key in _NAMES if key in arrays), None)
     return None if given is None else list(map(str, given.ravel()))
+
+
+def measured_factors(
+    path: Path, arrays: Mapping[str, Any], names: Sequence[str] | None, kinds: Mapping[str, str]
+) -> Any:
+    """The factors of a file, the continuous ones among them as the numbers that `values_NAME` has.
+
+    Args:
+        path: The file, for messages.
+        arrays: Its arrays: `factors`, perhaps `values_NAME`.
+        names: Names of the factors, if they have any.
+        kinds: The kinds of factors by name, where they are known.
+
+    Raises:
+        InputError: Values do not fit the factors.
+    """
+    positions = np.asarray(arrays["factors"])
+    if names is None or positions.ndim != 2 or positions.dtype.kind not in "iu":
+        return positions
+    factors = positions.astype(np.float64)
+    found = False
+    for column, name in enumerate(names[: positions.shape[1]]):
+        numbers, values = positions[:, column], arrays.get(f"{_VALUES}{name}")
+        if values is None or values.dtype.kind == "U" or not len(numbers) or numbers.min() < 0:
+            continue
+        measured = are_measured(len(np.unique(numbers)), len(numbers))
+        if kinds[name] == "continuous" if name in kinds else measured:
+            found = True
+            factors[:, column] = _factor(path, name, values, int(numbers.max())).numbers[numbers]
+    return factors if found else positions
 
 
 def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:

@@ -3,12 +3,13 @@
 import argparse
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
 
 if TYPE_CHECKING:
+    from dislab.factors import Kind
     from dislab.metrics import Evaluation
 
 _DESCRIPTION = """\
@@ -16,8 +17,9 @@ Score codes against the factors that made the images.
 
 The file is what numpy.savez(FILE, codes=…, factors=…) writes: codes with one row an image and one
 column a latent, factors with one row an image and one column a factor, integers that number the
-values 0, 1, 2, …; if there is an array names (or factor_names), it names the factors. Of a run
-folder the file representations.npz is read, which `dislab predict` writes."""
+values 0, 1, 2, … or measured numbers; if there is an array names (or factor_names), it names the
+factors. A factor with nearly as many different numbers as images is continuous, and a line says so.
+Of a run folder the file representations.npz is read, which `dislab predict` writes."""
 
 
 def run(args: list[str]) -> int:
@@ -30,25 +32,30 @@ def run(args: list[str]) -> int:
         InputError: An option makes no sense, or the file or what it holds cannot be scored.
     """
     options = _parser().parse_args(args)
-    from dislab.cli.arrays import names_of, read_arrays
+    from dislab.cli.arrays import measured_factors, names_of, read_arrays
     from dislab.cli.messages import warnings_in_one_line
+    from dislab.cli.score_choices import score_choices
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
     path = _file(Path(options.codes))
     _check_outputs(options, path)
+    chosen = None if options.metrics is None else score_choices(options.metrics)
+    kinds = _kinds(options.kinds)
     arrays = read_arrays(path, ("codes", "factors"))
+    names = options.names or names_of(arrays)
     with warnings_in_one_line():
         warnings.simplefilter("default", UserWarning)
         found = evaluate_fully(
             arrays["codes"],
-            arrays["factors"],
-            options.metrics,
-            options.names or names_of(arrays),
+            measured_factors(path, arrays, names, kinds),
+            chosen,
+            names,
             bootstrap=options.bootstrap,
             confidence=options.confidence,
             seed=options.seed,
             shuffle=not options.in_order,
+            kinds=kinds,
         )
     print(score_table(found.values, found.intervals, {}))
     if options.json:
@@ -69,9 +76,18 @@ def _parser() -> Parser:
         "--metrics",
         nargs="+",
         metavar="NAME",
-        help="class names, as `dislab plugins metrics` lists them; the default set unless given",
+        help="class names, as `dislab plugins metrics` lists them, settings such as MIG.bins=30 or "
+        "DCI.learner=gbt, or a .yaml file of the form of evaluate.metrics; the default set unless "
+        "given",
     )
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the factors")
+    parser.add_argument(
+        "--kinds",
+        nargs="+",
+        default=[],
+        metavar="NAME=KIND",
+        help="ordinal, categorical or continuous, by factor; found out unless given",
+    )
     parser.add_argument(
         "--bootstrap",
         type=int,
@@ -96,6 +112,26 @@ def _parser() -> Parser:
         help="draw scores, importances and mutual information as one page there",
     )
     return parser
+
+
+def _kinds(words: list[str]) -> "dict[str, Kind]":
+    """The kinds of factors by name."""
+    from dislab.factors import Kind
+    from dislab.functional.checks import check_choice
+
+    # a circular one would need its period, which changes no score
+    allowed = [kind for kind in get_args(Kind) if kind != "circular"]
+    kinds: dict[str, Kind] = {}
+    for word in words:
+        name, equals, kind = word.rpartition("=")
+        if not equals or not name:
+            raise InputError(f"--kinds has {word!r}; write NAME=KIND, such as x=continuous")
+        # a circular one would need its period, which changes no score
+        check_choice(
+            f"the kind of {name}", kind, [one for one in get_args(Kind) if one != "circular"]
+        )
+        kinds[name] = cast("Kind", kind)
+    return kinds
 
 
 def _file(path: Path) -> Path:

@@ -51,8 +51,9 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
     """The factors behind images, and the images in the order of their states.
 
     Numbers are ordinal, or circular where they have a period, or continuous where nearly as many
-    are different as there are images; names are categorical. States are sorted, the last factor fastest. Where several images have equal values, the trailing factor
-    `instance` counts them in their order.
+    are different as there are images; names are categorical. States are sorted, the last factor
+    fastest. Where several images have equal values, the trailing factor `instance` counts them in
+    their order.
 
     Args:
         columns: Values by the name of the factor, one an image.
@@ -109,13 +110,11 @@ def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None
 def _factor(name: str, values: npt.NDArray[Any], traits: Traits, images: int) -> Factor:
     unit, period = traits.units.get(name, ""), traits.periods.get(name)
     kind = traits.kinds.get(name)
+    usual: Kind = "ordinal" if period is None else "circular"
     if values.dtype.kind == "U":
         return Factor(name, tuple(values.tolist()), kind or "categorical", unit, period)
     numbers = tuple(values.astype(np.float64).tolist())
     if kind is None and are_measured(len(values), images) and np.isfinite(values).all():
-        other = "ordinal" if period is None else "circular"
-        warn_of_measured(name, len(values), images, f"kinds: {{{name}: {other}}}")
+        warn_of_measured(name, len(values), images, usual)
         kind = "continuous"
-    return Factor(
-        name, numbers, kind or ("ordinal" if period is None else "circular"), unit, period
-    )
+    return Factor(name, numbers, kind or usual, unit, period)

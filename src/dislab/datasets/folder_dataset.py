@@ -24,8 +24,8 @@ class FolderDataset(BankedDataset):
     are factors. Any combination of values may occur. Columns of numbers are ordinal, or circular
     with a period; columns of names are categorical. A column of more than 20 different numbers, and
     more than half as many as rows, holds measurements: its factor is continuous, and a line says
-    so. Images with equal values are told apart by a last factor, `instance`. Without a table there is one factor, the image's number; such images
-    are trained on and drawn, and not scored.
+    so. Images with equal values are told apart by a last factor, `instance`. Without a table there
+    is one factor, the image's number; such images are trained on and drawn, and not scored.
 
     The images are converted once and kept in the cache folder; when the name, the size or the time
     of one of them changes, they are converted again.

@@ -21,21 +21,21 @@ def are_measured(numbers: int, images: int) -> bool:
     return numbers > MANY and 2 * numbers > images
 
 
-def warn_of_measured(name: str, numbers: int, images: int, how: str) -> None:
+def warn_of_measured(name: str, numbers: int, images: int, other: str = "ordinal") -> None:
     """Says that a factor is taken as continuous, and how to choose another kind.
 
     Args:
         name: The factor.
         numbers: How many different ones there are.
         images: How many images they describe.
-        how: The setting that names another kind.
+        other: A kind that the message proposes.
 
     Warns:
         ContinuousFactorWarning: Always.
     """
     warnings.warn(
-        f"{name} is continuous: it has {numbers} different numbers in {images} images; {how} "
-        "makes each number a value of its own",
+        f"{name} is continuous: it has {numbers} different numbers in {images} images; if each is "
+        f"a value of its own, name another kind in kinds, such as {name}: {other}",
         ContinuousFactorWarning,
         stacklevel=2,
     )

@@ -130,8 +130,7 @@ def _factor(
     values, positions = column.unique(return_inverse=True)
     numbers = tuple(map(float, values.tolist()))
     if kind is None and are_measured(len(values), len(column)):
-        how = f"kinds={{{name!r}: 'ordinal'}}"
-        warn_of_measured(name, len(values), len(column), how)
+        warn_of_measured(name, len(values), len(column))
         kind = "continuous"
     if kind == "continuous":
         return Factor(name, numbers, kind), positions

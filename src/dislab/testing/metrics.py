@@ -19,11 +19,11 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     """A score is a function of codes and factors, and no codes make it NaN.
 
     Checked are informative codes, noise, latents that stand still, more latents than images, a
-    factor that never varies and a resample of the images. Each time there is a primary scalar,
-    within the bounds that the class declares, unless the score refuses with an `InputError`, which
-    it may where images are few or all latents stand still. It leaves codes, factors and the
-    global random states alone, needs more than one image, and is the same for a factor with a
-    value that no image has.
+    factor that never varies, a continuous factor and a resample of the images. Each time there is a
+    primary scalar, within the bounds that the class declares, unless the score refuses with an
+    `InputError`, which it may where images are few, all latents stand still or a factor is
+    continuous. It leaves codes, factors and the global random states alone, needs more than one
+    image, and is the same for a factor with a value that no image has.
 
     Args:
         build: The class, or a partial of it.
@@ -40,6 +40,7 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     _check_odd_codes(build, space, informative[:300], factors[:300], generator)
     _check_purity(build(space), informative[:300], factors[:300])
     _check_missing_value(build, space, informative[:300], factors[:300])
+    _check_continuous(build, noise[:300], factors[:300])
     refuses(
         lambda: _scored(build(space), informative[:1], factors[:1]), "a score refuses one image"
     )
@@ -113,6 +114,22 @@ def _check_missing_value(
     name = primary(plain)
     same = torch.isclose(plain[name].double(), wider[name].double(), rtol=0, atol=1e-9)
     must(bool(same), f"{name} does not depend on values that no image has")
+
+
+def _check_continuous(build: MetricBuilder, noise: Tensor, factors: Tensor) -> None:
+    """A measured factor beside another one; its numbers are those of the noisy latent."""
+    measured = noise[:, :1].double()
+    order = measured[:, 0].argsort().argsort()
+    numbers = tuple(measured[:, 0].sort().values.tolist())
+    space = FactorSpace((Factor("a", (0.0, 1.0, 2.0)), Factor("x", numbers, "continuous")))
+    try:
+        metric = build(space)
+        result = _scored(metric, noise, torch.stack([factors[:, 0], order], dim=1))
+    except InputError:
+        return
+    broken = [one for one, value in result.items() if value.ndim == 0 and value.isnan()]
+    must(not broken, f"a continuous factor does not make a scalar NaN, but {', '.join(broken)} is")
+    _check_primary(metric, result)
 
 
 def _check_primary(metric: Metric, result: Mapping[str, Tensor]) -> None:

@@ -1,0 +1,82 @@
+"""Scores with settings, as `dislab score --metrics` names them."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from dislab import plugins
+from dislab.base import MetricBuilder
+from dislab.errors import InputError, suggestion
+from dislab.yaml_files import parse_yaml, read_mapping
+
+_FILES: Final = (".yaml", ".yml")
+_EXAMPLE: Final = "mig: {class_path: MIG, init_args: {bins: 30}}"
+
+
+def score_choices(words: Sequence[str]) -> dict[str, MetricBuilder]:
+    """What makes each of some scores, by name.
+
+    Args:
+        words: Class names such as `MIG`, settings such as `MIG.bins=30`, which name their class as
+            well, and YAML files of the form of `evaluate.metrics`.
+
+    Raises:
+        InputError: There is no such class, setting or file, or a file or a value is malformed, or
+            a file names a score that is named already.
+    """
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for word in words:
+        if word.endswith(_FILES):
+            for name, choice in _in_file(Path(word)).items():
+                if name in found:
+                    raise InputError(f"{word} names {name}, which is a score already; rename one")
+                found[name] = choice
+            continue
+        left, equals, text = word.partition("=")
+        name, dot, setting = left.partition(".")
+        if bool(dot) != bool(equals) or (dot and not setting):
+            raise InputError(
+                f"--metrics has {word!r}; give class names such as MIG, settings such as "
+                "MIG.bins=30, or a .yaml file"
+            )
+        _, settings = found.setdefault(name, (name, {}))
+        if dot:
+            settings[setting] = parse_yaml(text, word)
+    return {name: _builder(name, cls, given) for name, (cls, given) in found.items()}
+
+
+def _in_file(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Class and settings of each score that a file names."""
+    found = {}
+    for name, content in read_mapping(path, _EXAMPLE).items():
+        entry = {"class_path": content} if isinstance(content, str) else content
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("class_path"), str):
+            raise InputError(f"{path}: {name} has no class_path; write it as {_EXAMPLE}")
+        if unknown := set(entry) - {"class_path", "init_args"}:
+            raise InputError(
+                f"{path}: {name} has {', '.join(map(str, unknown))}; an entry has class_path and "
+                "init_args"
+            )
+        settings = entry.get("init_args") or {}
+        if not isinstance(settings, Mapping):
+            raise InputError(f"{path}: init_args of {name} is {settings!r}; it holds settings")
+        found[str(name)] = (entry["class_path"], dict(settings))
+    return found
+
+
+def _builder(name: str, path: str, settings: dict[str, Any]) -> MetricBuilder:
+    """The class with its settings, all of which it has."""
+    module, _, cls_name = path.rpartition(".")
+    cls = plugins.load("metrics", cls_name)
+    if module and not f"{cls.__module__}.".startswith(f"{module}."):
+        raise InputError(f"{name} is {path}, which is no score; {cls_name} alone is enough")
+    known = list(inspect.signature(cls).parameters)[1:]
+    for setting in settings:
+        if setting not in known:
+            hint = suggestion(str(setting), known)
+            raise InputError(
+                f"{name} has no setting {setting!r}{hint}; its settings are {', '.join(known)}"
+            )
+    return partial(cls, **settings)
