@@ -22,14 +22,16 @@ class LogisticClassifier:
         C: Inverse of the penalty's strength; infinity for no penalty.
         iterations: Most L-BFGS steps. Without a penalty there may be no optimum to reach, and
             this number is a part of the definition.
+        scale: Whether codes are standardised first.
     """
 
-    def __init__(self, C: float = 1.0, iterations: int = 1000) -> None:  # noqa: N803
+    def __init__(self, C: float = 1.0, iterations: int = 1000, scale: bool = True) -> None:  # noqa: N803
         self.C = C
         self.iterations = iterations
+        self.scale = scale
         self._model: LogisticRegression | None = None
-        self._mean = torch.zeros(())
-        self._spread = torch.ones(())
+        self._mean = torch.zeros((), dtype=torch.float64)
+        self._spread = torch.ones((), dtype=torch.float64)
 
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
@@ -48,9 +50,10 @@ class LogisticClassifier:
 
         if (labels == labels[:1]).all():
             raise InputError("a classifier needs labels of at least two kinds to learn from")
-        still = (codes == codes[:1]).all(0)
-        self._mean = codes.mean(0)
-        self._spread = torch.where(still, 1.0, codes.std(0, correction=0))
+        if self.scale:
+            still = (codes == codes[:1]).all(0)
+            self._mean = codes.mean(0)
+            self._spread = torch.where(still, 1.0, codes.std(0, correction=0))
         model = LogisticRegression(C=self.C, max_iter=self.iterations)
         with warnings.catch_warnings():
             if math.isinf(self.C):

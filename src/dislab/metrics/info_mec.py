@@ -4,22 +4,25 @@ import math
 from typing import Literal, final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Metric, Sample
-from dislab.factors import FactorSpace
+from dislab.errors import InputError
+from dislab.factors import FactorSpace, are_measured
 from dislab.functional.checks import check_count
 from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 from dislab.functional.draws import host_generator
 from dislab.functional.importance import check_enough, too_few
 from dislab.functional.information_scores import concentration_ratio
 from dislab.functional.learning_split import spread_columns
+from dislab.functional.mutual_information import gaps_of_counts, joint_counts
 from dislab.functional.neighbour_information import neighbour_information
 from dislab.learners import LogisticClassifier
 
-Estimator = Literal["knn", "bins"]
-"""Mutual information from nearest neighbours, or from equal-width bins as in `MIG`."""
+Estimator = Literal["knn", "bins", "discrete"]
+"""Mutual information from nearest neighbours, from equal-width bins as in `MIG`, or from the codes
+themselves, each different one counted by itself."""
 
 
 @final
@@ -30,18 +33,20 @@ class InfoMEC(Metric):
     one; InfoC of each factor which share of the information on it, over all latents, is in the
     best one. Both are moved and scaled so that equal shares give 0. InfoE is the information that
     a linear classifier extracts: the share of a factor's entropy by which a logistic regression
-    on all latents lowers its log-loss. The estimator is part of the names.
+    on all latents lowers its log-loss. The estimator is part of the names. For latents that take
+    few codes, as of QLAE, `discrete` counts each code by itself, prunes only latents that stand
+    still, and lets the regression see one column a code (`infoe_discrete`).
 
-    Hsu et al. (2023), https://arxiv.org/abs/2305.18378, with the settings of its published code
-    for continuous latents: ten neighbours, latents whose range is at most a twentieth of the
-    largest one left out of InfoM and InfoC, the regression without penalty, at most 100 steps,
-    judged on the images it learnt from. That code weights the values of a factor by their
-    inverse frequency, which changes nothing where all are equally frequent; here they count as
-    they occur. Factors that never vary are left out.
+    Hsu et al. (2023), https://arxiv.org/abs/2305.18378, with the settings of its published code.
+    For continuous latents (`knn`): ten neighbours, latents whose range is at most a twentieth of
+    the largest one left out of InfoM and InfoC. For both kinds the regression without penalty, at
+    most 100 steps, judged on the images it learnt from. That code weights the values of a factor by
+    their inverse frequency, which changes nothing where all are equally frequent; here they count
+    as they occur. Factors that never vary are left out.
 
     Args:
         space: The factors behind the images.
-        estimator: `knn` or `bins`.
+        estimator: `knn` or `bins`, or `discrete` for latents that take few codes.
         neighbours: Number of neighbours of `knn`.
         bins: Number of bins of `bins`.
         seed: Seed of the noise that tells equal codes apart for `knn`.
@@ -87,6 +92,8 @@ class InfoMEC(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """`infom_<estimator>`, `infoc_<estimator>`, `infoe`, `infomec_num_active`, and parts.
 
+        Of discrete latents `infoe` is `infoe_discrete`.
+
         Parts are `infomec_<estimator>_information` (latent, factor), in shares of the factor's
         entropy, and `infoe_per_factor`, which is NaN for factors that never vary. With no latent
         that moves all scores are 0.
@@ -95,28 +102,35 @@ class InfoMEC(Metric):
             bank: Checked codes and factors.
 
         Raises:
-            InputError: There are fewer than two factors that vary.
+            InputError: There are fewer than two factors that vary, or a latent takes nearly as many
+                codes as there are images, and is meant to be discrete.
         """
         bank = bank.with_factor_bins(self.factor_bins)
         varied = bank.varied.nonzero().flatten().tolist()
         check_enough(max(2, bank.codes.shape[1]), len(varied))
         shares = self._shares(bank, varied)
+        discrete = self.estimator == "discrete"
         span = bank.codes.amax(0) - bank.codes.amin(0)
-        active = span > span.max() / 20
+        active = span > (0.0 if discrete else span.max() / 20)
         pruned = shares[active]
-        explicit = torch.stack([self._explicit(bank, column) for column in varied])
+        known = _one_hot(bank.codes) if discrete else bank.codes
+        explicit = torch.stack([self._explicit(known, bank, column) for column in varied])
+        infoe = "infoe_discrete" if discrete else "infoe"
         some, zero = bool(active.any()), torch.zeros_like(explicit[0])
         factors = len(self.space.factors)
         return {
             f"infom_{self.estimator}": concentration_ratio(pruned).mean() if some else zero,
             f"infoc_{self.estimator}": concentration_ratio(pruned.T).mean() if some else zero,
-            "infoe": explicit.mean(),
+            infoe: explicit.mean(),
             "infomec_num_active": active.sum(),
             f"infomec_{self.estimator}_information": spread_columns(shares, varied, factors, 0.0),
-            "infoe_per_factor": spread_columns(explicit, varied, factors, torch.nan),
+            f"{infoe}_per_factor": spread_columns(explicit, varied, factors, torch.nan),
         }
 
     def _shares(self, bank: CodeBank, varied: list[int]) -> Float[Tensor, "latent varied"]:
+        if self.estimator == "discrete":
+            gaps = gaps_of_counts(joint_counts(_code_numbers(bank.codes), bank.factors[:, varied]))
+            return gaps.mutual_information / gaps.entropy
         gaps = bank.information(self.bins)
         entropy = gaps.entropy[varied]
         if self.estimator == "bins":
@@ -132,10 +146,34 @@ class InfoMEC(Metric):
         ]
         return torch.stack(columns, dim=1) / entropy
 
-    def _explicit(self, bank: CodeBank, column: int) -> Float[Tensor, ""]:
+    def _explicit(
+        self, codes: Float[Tensor, "image input"], bank: CodeBank, column: int
+    ) -> Float[Tensor, ""]:
         labels = bank.factors[:, column]
         counts = torch.bincount(labels).double()
         entropy = math.log(len(labels)) - torch.xlogy(counts, counts).sum() / len(labels)
-        model = LogisticClassifier(C=math.inf, iterations=100).fit(bank.codes, labels)
-        loss = model.log_loss(bank.codes, labels).to(entropy)
+        scale = self.estimator != "discrete"
+        model = LogisticClassifier(C=math.inf, iterations=100, scale=scale).fit(codes, labels)
+        loss = model.log_loss(codes, labels).to(entropy)
         return (1 - loss / entropy).clamp(0.0, 1.0)
+
+
+def _code_numbers(codes: Float[Tensor, "image latent"]) -> Int[Tensor, "image latent"]:
+    """The different codes of each latent, numbered from 0."""
+    columns = []
+    for latent, column in enumerate(codes.T):
+        known, numbers = column.unique(return_inverse=True)
+        if are_measured(len(known), len(column)):
+            raise InputError(
+                f"latent {latent} takes {len(known)} different codes in {len(column)} images, and "
+                "is not discrete; set estimator to knn or bins"
+            )
+        columns.append(numbers)
+    return torch.stack(columns, dim=1)
+
+
+def _one_hot(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image input"]:
+    """One column for each code of each latent, 1 where it is taken."""
+    numbers = _code_numbers(codes)
+    columns = [torch.nn.functional.one_hot(column) for column in numbers.T]
+    return torch.cat(columns, dim=1).to(codes)
