@@ -113,3 +113,26 @@ def test_a_score_that_was_asked_for_and_cannot_be_taken_is_said_before_training(
     assert message in lines[0]
     assert "Traceback" not in err
     assert not list(tmp_path.rglob("*.ckpt"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default::dislab.factors.ContinuousFactorWarning")
+def test_measured_columns_are_said_to_be_so_and_scored_by_their_numbers(
+    dislab: Dislab, tmp_path: Path
+) -> None:
+    points = np.random.default_rng(0).random((40, 2))
+    rows = [f"{number}.png,{x},{y}" for number, (x, y) in enumerate(points.tolist())]
+    (tmp_path / "table.csv").write_text("\n".join(["file,x,y", *rows]))
+    status, out, err = dislab(
+        ONE_FACTOR, "--data.hold_out={x: {min: 0.7}}", "--evaluate.split=train"
+    )
+    assert status == 0, err
+    for name in "xy":
+        said = f"{name} is continuous: it has 40 different numbers in 40 images"
+        assert (out + err).count(said) == 1
+    record = read_scores(tmp_path / "runs/small/version_0")["test"]
+    assert record["sample"]["continuous"] == ["x", "y"]
+    assert record["draw"]["available"] <= (points[:, 0] < 0.7).sum()
+    assert set(record["metrics"]) == {"mig", "dci", "factor_vae"}
+    assert record["skipped"] == {}
+    assert 0 <= record["scores"]["mig"] <= 1

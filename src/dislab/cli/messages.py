@@ -1,13 +1,14 @@
 """Parser errors in the words of the configuration: the place, what is wrong, what is allowed."""
 
 import inspect
+import os
 import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from dislab.errors import InputError, suggestion
 from dislab.plugins import GROUPS, available, load
@@ -70,6 +71,24 @@ def warnings_in_one_line() -> Iterator[None]:
     """Prints warnings on stderr as one line each, without the line of code that raised them."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
+        yield
+
+
+@contextmanager
+def own_warnings_in_one_line() -> Iterator[None]:
+    """Prints dislab's warnings as one line each, by the first process alone; others as ever."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_own(
+            message: Warning | str, category: type[Warning], *place: Any, **more: Any
+        ) -> None:
+            if not category.__module__.startswith("dislab."):
+                show(message, category, *place, **more)
+            elif os.environ.get("LOCAL_RANK", "0") == "0":
+                _show_warning(message)
+
+        warnings.showwarning = show_own
         yield
 
 

@@ -53,7 +53,7 @@ from dislab.cli.configuration import (
     written_elsewhere,
 )
 from dislab.cli.links import check_offers, link
-from dislab.cli.messages import explain, warnings_in_one_line
+from dislab.cli.messages import explain, own_warnings_in_one_line, warnings_in_one_line
 from dislab.cli.names import check_names, confine_names
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
@@ -430,7 +430,7 @@ def run(command: str, args: Sequence[str]) -> int:
     Parser.origin = written_elsewhere(args)
     logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
     try:
-        with parts_named(), ExitStack() as held:
+        with parts_named(), own_warnings_in_one_line(), ExitStack() as held:
             TrainingCLI.held = held
             TrainingCLI(
                 Objective,
