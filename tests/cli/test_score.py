@@ -173,6 +173,9 @@ NAN[[4, 9], 0] = np.nan
         (with_arrays(), ["--kinds", "x"], "--kinds has 'x'; write NAME=KIND, such as x=continuous"),
         (with_arrays(), ["--kinds", "a=odrinal"], "the kind of a is 'odrinal' (did you mean ordi"),
         (with_arrays(), ["--kinds", "z=ordinal"], "kinds names 'z', which is no factor; they are"),
+        (with_arrays(), ["--groups", "0", "x"], "--groups has 'x'; write columns as 0-3 or 0,2,5"),
+        (with_arrays(), ["--groups", "3-1"], "--groups has '3-1'; write columns as 0-3 or 0,2,5"),
+        (with_arrays(), ["--groups", "0-9"], "groups name column 2; codes have columns 0 to 1"),
         (with_arrays(), ["--bootstrap", "-1"], "bootstrap is -1"),
         (with_arrays(), ["--bootstrap", "x"], "argument --bootstrap: invalid int value: 'x'; see"),
     ],
@@ -333,3 +336,13 @@ def test_measured_factors_are_scored_by_their_numbers(
     printed = capsys.readouterr()
     assert printed.err == ""
     assert float(table_of(printed.out)["mig"]) < 0.1
+
+
+def test_groups_of_columns_are_latents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arrays = draw()
+    codes = np.hstack([arrays["codes"][:, [0, 0, 1]], arrays["codes"][:, [1]] + 5])
+    np.savez(tmp_path / "codes.npz", codes=codes, factors=arrays["factors"])
+    args = ["score", str(tmp_path / "codes.npz"), "--metrics", "MIG", "--groups", "0-1", "2,3"]
+    assert main(args) == 0
+    expected = f"{evaluate(**arrays, metrics='MIG')['mig']:.4f}"
+    assert table_of(capsys.readouterr().out)["mig"] == expected

@@ -83,7 +83,7 @@ def test_names_that_clash_are_told_apart() -> None:
     full = evaluate_fully(codes, factors, [MIG, fine, "MIG"])
     assert list(full.values) == ["MIG/mig", "MIG_2/mig", "MIG_3/mig"]
     assert full.values["MIG/mig"] == full.values["MIG_3/mig"] != full.values["MIG_2/mig"]
-    assert full.metrics["MIG_2"]["init_args"] == {"bins": 40}
+    assert full.metrics["MIG_2"]["init_args"] == {"bins": 40, "factor_bins": 20}
 
 
 def test_the_default_set_is_what_is_installed_of_the_list() -> None:
@@ -214,6 +214,13 @@ def test_a_constant_factor_warns_once_for_all_scores() -> None:
     assert str(caught[0].message).startswith("size took one value only")
 
 
+def test_levels_are_numbered_whatever_their_numbers() -> None:
+    codes, factors = draw()
+    plain = evaluate(codes, factors, "MIG")
+    assert evaluate(codes, factors * 1.0, "MIG") == plain
+    assert evaluate(codes, factors * [1, -0.25, 1] + [0, 0, 0.5], "MIG") == pytest.approx(plain)
+
+
 def with_nan(codes: Any) -> Any:
     codes[[3, 7], 1] = np.nan
     return codes
@@ -239,10 +246,8 @@ def with_nan(codes: Any) -> Any:
         ({"codes": np.array([["a"]])}, "codes must be numbers, not of type <U1"),
         ({"factors": draw()[1][:, 0]}, r"factors have shape \(images, factors\).*got \(400,\)"),
         ({"factors": draw()[1][:0]}, "factors has no rows"),
-        ({"factors": draw()[1] - 1}, "factor factor_0 holds -1; factors number"),
+        ({"factors": draw()[1] - 1}, "factor factor_0 holds -1; integers number"),
         ({"factors": draw()[1] * 10**6}, "factor factor_0 holds 2000000;.*numpy.unique"),
-        ({"factors": draw()[1] * 1.0}, r"not torch.float64; convert them: .astype\(int\)"),
-        ({"factors": draw()[1] + [0, 0, 0.5]}, "not torch.float64; factor_2 hold others"),
         ({"factors": draw()[1] > 0}, "not torch.bool"),
         ({"factors": draw()[1] * 0}, "none of factor_0, factor_1, factor_2 takes more than one"),
         ({"codes": draw()[0][:1], "factors": draw()[1][:1]}, "none of factor_0"),

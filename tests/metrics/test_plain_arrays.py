@@ -59,7 +59,7 @@ for kind, setting in (
         "MCC.correlation is 'svm'; choose one of pearson, spearman",
         "SAP.predictor is 'svm' (did you mean svc?); choose one of r2, svc",
         "DownstreamAccuracy.classifier is 'svm'; choose one of logistic, hgbt",
-        "InfoMEC.estimator is 'svm'; choose one of knn, bins",
+        "InfoMEC.estimator is 'svm'; choose one of knn, bins, discrete",
         "Explicitness.classifier is 'svm'; choose one of one_vs_rest, multinomial",
     ]
 

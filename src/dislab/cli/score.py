@@ -16,10 +16,11 @@ _DESCRIPTION = """\
 Score codes against the factors that made the images.
 
 The file is what numpy.savez(FILE, codes=…, factors=…) writes: codes with one row an image and one
-column a latent, factors with one row an image and one column a factor, integers that number the
-values 0, 1, 2, … or measured numbers; if there is an array names (or factor_names), it names the
-factors. A factor with nearly as many different numbers as images is continuous, and a line says so.
-Of a run folder the file representations.npz is read, which `dislab predict` writes."""
+column a latent, or one vector a latent, whose first principal component is scored; factors with one
+row an image and one column a factor, integers that number the values 0, 1, 2, … or measured
+numbers; if there is an array names (or factor_names), it names the factors. A factor with nearly as
+many different numbers as images is continuous, and a line says so. Of a run folder the file
+representations.npz is read, which `dislab predict` writes."""
 
 
 def run(args: list[str]) -> int:
@@ -42,6 +43,7 @@ def run(args: list[str]) -> int:
     _check_outputs(options, path)
     chosen = None if options.metrics is None else score_choices(options.metrics)
     kinds = _kinds(options.kinds)
+    groups = None if options.groups is None else [_columns(word) for word in options.groups]
     arrays = read_arrays(path, ("codes", "factors"))
     names = options.names or names_of(arrays)
     with warnings_in_one_line():
@@ -56,6 +58,7 @@ def run(args: list[str]) -> int:
             seed=options.seed,
             shuffle=not options.in_order,
             kinds=kinds,
+            groups=groups,
         )
     print(score_table(found.values, found.intervals, {}))
     if options.json:
@@ -87,6 +90,13 @@ def _parser() -> Parser:
         default=[],
         metavar="NAME=KIND",
         help="ordinal, categorical or continuous, by factor; found out unless given",
+    )
+    parser.add_argument(
+        "--groups",
+        nargs="+",
+        metavar="COLUMNS",
+        help="columns of each vector-valued latent, such as 0-3 4-7 or 0,2 1,3; its first "
+        "principal component is scored",
     )
     parser.add_argument(
         "--bootstrap",
@@ -130,6 +140,20 @@ def _kinds(words: list[str]) -> "dict[str, Kind]":
         check_choice(f"the kind of {name}", kind, allowed)
         kinds[name] = cast("Kind", kind)
     return kinds
+
+
+def _columns(word: str) -> list[int]:
+    """The columns of a group: `0-3`, `0,2` or both."""
+    from dislab.functional.checks import MOST_LATENTS
+
+    columns: list[int] = []
+    for part in word.split(","):
+        first, _, last = part.partition("-")
+        last = last if "-" in part else first
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last) < MOST_LATENTS):
+            raise InputError(f"--groups has {word!r}; write columns as 0-3 or 0,2,5")
+        columns.extend(range(int(first), int(last) + 1))
+    return columns
 
 
 def _file(path: Path) -> Path:

@@ -13,10 +13,15 @@ from torch import Tensor
 from dislab.errors import InputError, suggestion
 from dislab.factors import Factor, FactorSpace, Kind, are_measured, warn_of_measured
 from dislab.functional.code_bank import CodeBank, checked
+from dislab.functional.code_checks import checked_codes
 from dislab.functional.draws import host_generator
+from dislab.functional.latent_groups import check_groups, first_components
 
 Array: TypeAlias = npt.NDArray[Any] | Tensor | Sequence[Any]
 """Numbers in rows: an array, a tensor or nested lists."""
+
+Groups: TypeAlias = Sequence[Sequence[int]]
+"""Columns of each vector-valued latent."""
 
 LARGEST: Final = 100_000
 """Largest integer that numbers a value; a larger one is a name or a measurement."""
@@ -29,6 +34,7 @@ def bank_of(
     space: FactorSpace | None,
     order: int | None,
     kinds: Mapping[str, Kind] | None = None,
+    groups: Groups | None = None,
 ) -> tuple[CodeBank, FactorSpace]:
     """Checked codes and factors, and the space that the factors are numbered in.
 
@@ -39,6 +45,8 @@ def bank_of(
         space: The factors; made of the numbers seen unless given.
         order: Seed of a random order of the images; None keeps theirs.
         kinds: How the values of a factor relate, by name; found out where not given.
+        groups: Columns of each vector-valued latent; each column is a latent unless given, or each
+            vector where codes have shape (images, latents, columns).
 
     Raises:
         InputError: The arrays cannot be scored; the message says why.
@@ -47,7 +55,7 @@ def bank_of(
         ConstantFactorWarning: Some factors take one value only.
         ContinuousFactorWarning: Some factors have nearly as many numbers as images.
     """
-    latent_codes, positions = tensor("codes", codes), tensor("factors", factors)
+    latent_codes, positions = _latents(tensor("codes", codes), groups), tensor("factors", factors)
     if space is not None and (names is not None or kinds is not None):
         raise InputError(
             "give names and kinds, or a space, not both: a space has names and kinds of its own"
@@ -59,6 +67,23 @@ def bank_of(
         return bank, space
     rows = torch.from_numpy(host_generator(order, len(bank)).permutation(len(bank)))
     return bank.in_order(rows.to(bank.codes.device)), space
+
+
+def _latents(codes: Tensor, groups: Groups | None) -> Tensor:
+    """Codes with one column a latent."""
+    if codes.ndim == 3 and codes.shape[1] and codes.shape[2]:
+        if groups is not None:
+            raise InputError(
+                f"codes of shape {tuple(codes.shape)} hold one vector a latent; leave out groups"
+            )
+        _, latents, columns = codes.shape
+        groups = [range(first * columns, (first + 1) * columns) for first in range(latents)]
+        codes = codes.flatten(1)
+    if groups is None:
+        return codes
+    known = checked_codes([codes])
+    check_groups(groups, known.shape[1])
+    return first_components(known, groups)
 
 
 def tensor(what: str, array: object) -> Tensor:

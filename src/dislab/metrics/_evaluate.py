@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
 from dislab.functional.checks import check_count
-from dislab.metrics._arrays import Array, bank_of
+from dislab.metrics._arrays import Array, Groups, bank_of
 from dislab.metrics._selection import Choices, builders
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
 
@@ -26,6 +27,7 @@ def evaluate(
     seed: int = 0,
     shuffle: bool = True,
     kinds: Mapping[str, Kind] | None = None,
+    groups: Groups | None = None,
 ) -> dict[str, float]:
     """The scores of codes against factors, by name.
 
@@ -49,6 +51,9 @@ def evaluate(
             first images and test on the last ones, and need it.
         kinds: How the values of a factor relate, by its name. Unless given, a factor is ordinal,
             or continuous where it has nearly as many different numbers as there are images.
+        groups: Columns of each vector-valued latent, such as `[[0, 1], [2, 3]]`, which its first
+            principal component stands for. Unless given, each column is a latent, or each vector
+            where codes have shape (images, latents, columns).
 
     Raises:
         InputError: The arrays cannot be scored, a score does not exist, or a setting makes no
@@ -61,7 +66,7 @@ def evaluate(
             named is an error.
     """
     full = evaluate_fully(
-        codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle, kinds
+        codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle, kinds, groups
     )
     ends = {
         f"{name}_{end}": value
@@ -82,6 +87,7 @@ def evaluate_fully(
     seed: int = 0,
     shuffle: bool = True,
     kinds: Mapping[str, Kind] | None = None,
+    groups: Groups | None = None,
 ) -> Evaluation:
     """The scores with their intervals and parts, and how they came about.
 
@@ -96,6 +102,7 @@ def evaluate_fully(
         seed: As for `evaluate`.
         shuffle: As for `evaluate`.
         kinds: As for `evaluate`.
+        groups: As for `evaluate`.
 
     Raises:
         InputError: As for `evaluate`.
@@ -107,9 +114,13 @@ def evaluate_fully(
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must lie between 0 and 1, both excluded")
     chosen = builders(metrics, seed)
-    bank, space = bank_of(codes, factors, names, space, seed if shuffle else None, kinds)
+    order = seed if shuffle else None
+    bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
     resampling = Bootstrap(bootstrap, confidence, seed)
     found = score_bank(chosen, space, bank, resampling, optional=metrics is None)
     for name, reason in found.skipped.items():
         warnings.warn(f"{name} was not taken: {reason}", SkippedScoreWarning, stacklevel=2)
-    return found._replace(provenance={**found.provenance, "seed": seed, "shuffled": shuffle})
+    drawn: dict[str, Any] = {"seed": seed, "shuffled": shuffle}
+    if groups is not None:
+        drawn["groups"] = [list(group) for group in groups]
+    return found._replace(provenance={**found.provenance, **drawn})

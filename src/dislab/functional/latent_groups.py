@@ -1,0 +1,56 @@
+"""Vector-valued latents: groups of columns that are one latent together."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.errors import InputError
+
+
+def check_groups(groups: Sequence[Sequence[int]], columns: int) -> None:
+    """Refuses groups that are empty, overlap, or name columns that the codes do not have.
+
+    Args:
+        groups: Columns of each latent.
+        columns: Number of columns of the codes.
+
+    Raises:
+        InputError: They do, or there is no group.
+    """
+    if not groups or not all(map(len, groups)):
+        raise InputError(
+            f"groups are {[list(group) for group in groups]}; give each latent at least one column"
+        )
+    named = [column for group in groups for column in group]
+    for column in named:
+        if not 0 <= column < columns:
+            raise InputError(f"groups name column {column}; codes have columns 0 to {columns - 1}")
+    if len(set(named)) < len(named):
+        twice = next(column for column in named if named.count(column) > 1)
+        raise InputError(f"groups name column {twice} twice; a column belongs to one latent")
+
+
+def first_components(
+    codes: Float[Tensor, "image column"], groups: Sequence[Sequence[int]]
+) -> Float[Tensor, "image group"]:
+    """The first principal component of each group of columns, about its mean.
+
+    Scores of scalar latents are taken of vector-valued ones in this way by Du et al. (2021),
+    https://arxiv.org/abs/2111.03042, and Yang et al. (2022), https://arxiv.org/abs/2205.15375. The
+    largest weight of a component is positive. A group of one column stays as it is.
+
+    Args:
+        codes: Finite codes.
+        groups: Columns of each latent.
+    """
+    components = []
+    for group in groups:
+        own = codes[:, list(group)]
+        if len(group) > 1:
+            own = own - own.mean(0)
+            weights = torch.linalg.eigh(own.T @ own).eigenvectors[:, -1]
+            own = own @ (weights * weights[weights.abs().argmax()].sign())[:, None]
+        components.append(own[:, 0])
+    return torch.stack(components, dim=1)
