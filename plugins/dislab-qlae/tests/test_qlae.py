@@ -186,6 +186,7 @@ def test_the_configuration_is_the_paper_s() -> None:
     assert model["optimizer"]["init_args"] == {"lr": 1e-3, "weight_decay": 0.1}
     assert config["data"]["init_args"]["batch_size"] == 128
     assert config["trainer"]["max_steps"] == 200_000
+    assert config["evaluate"]["metrics"]["infomec"]["init_args"] == {"estimator": "discrete"}
 
 
 COMPILED = """
