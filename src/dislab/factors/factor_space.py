@@ -182,6 +182,18 @@ class FactorSpace:
         ]
         return np.stack(columns, axis=-1)
 
+    def places(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Where values lie between a factor's first value, 0, and its last, 1; see `Factor.places`.
+
+        Args:
+            positions: Value numbers, one column a factor.
+        """
+        positions = np.asarray(positions, dtype=np.int64)
+        columns = [
+            factor.places[positions[..., column]] for column, factor in enumerate(self.factors)
+        ]
+        return np.stack(columns, axis=-1)
+
     def where(self, selection: Selection) -> Indices:
         """Numbers of the states that a selection matches, ascending.
 

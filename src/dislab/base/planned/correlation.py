@@ -41,8 +41,8 @@ def likelihoods(
 ) -> npt.NDArray[np.float64] | None:
     """How likely each state is drawn, up to a common factor; None where all are alike.
 
-    p ∝ exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0, α = c₁max / c₂max, and σ the
-    strength times c₁max. Träuble et al. (2021), https://arxiv.org/abs/2006.07886, section 3.
+    p ∝ exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0, or the numbers of a continuous factor
+    above its smallest one, α = c₁max / c₂max, and σ the strength times c₁max. Träuble et al. (2021), https://arxiv.org/abs/2006.07886, section 3.
 
     Args:
         space: The factors.
@@ -55,8 +55,7 @@ def likelihoods(
     if correlation is None:
         return None
     columns = [space.column(name) for name in correlation["factors"]]
-    highest = np.array(space.sizes)[columns] - 1
-    first, second = (space.positions(states)[:, columns] / highest).T
+    first, second = space.places(space.positions(states))[:, columns].T
     weights: npt.NDArray[np.float64] = np.exp(
         -((first - second) ** 2) / (2 * correlation["strength"] ** 2)
     )
