@@ -8,6 +8,8 @@ import torch
 
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Representations
+from dislab.datamodules import SingleData
+from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
 
 MakeTrainer = Callable[..., pl.Trainer]
@@ -29,6 +31,21 @@ def test_the_file_holds_the_codes_and_factors_of_the_predicted_states(
         np.testing.assert_allclose(file["codes"], codes.numpy(), rtol=1e-6)
         np.testing.assert_array_equal(file["factors"], data.factors.positions(states))
         assert file["factor_names"].tolist() == ["x", "y", "brightness"]
+
+
+def test_numbers_of_continuous_factors_are_in_the_file(
+    tmp_path: Path, trainer: MakeTrainer, objective: Objective
+) -> None:
+    points = np.random.default_rng(0).random((30, 1))
+    pixels = np.zeros((30, 8, 8), dtype=np.uint8)
+    dataset = ArrayDataset(pixels, points, names=["x"], kinds={"x": "continuous"})
+    runner = trainer(callbacks=[Representations()])
+    data = SingleData(dataset, validation=0.1, test=0.5)
+    runner.predict(objective, datamodule=data, return_predictions=False)
+    with np.load(tmp_path / "run" / "representations.npz", allow_pickle=False) as file:
+        assert file["values_x"].tolist() == np.sort(points[:, 0]).tolist()
+        found = file["values_x"][file["factors"]]
+        assert np.array_equal(found, dataset.values(data.indices("test")))
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(

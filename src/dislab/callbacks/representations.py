@@ -22,7 +22,8 @@ class Representations(pl.Callback):
     """Writes the codes of a prediction run into `representations.npz` of the run folder.
 
     Its keys are `codes` (float32, one row an image), `factors` (int64 value numbers, one row an
-    image) and `factor_names`. Load it with `numpy.load(path)`. With several processes the rows of
+    image) and `factor_names`; of a continuous factor also `values_NAME` (float64), its numbers in
+    their order. Load it with `numpy.load(path)`. With several processes the rows of
     the first stand first, then those of the second, and so on.
     """
 
@@ -65,12 +66,15 @@ class Representations(pl.Callback):
         if is_rehearsal(trainer) or not trainer.is_global_zero or not codes:
             return
         path = folder / "representations.npz"
+        space = data_of(trainer, "Representations").factors
+        measured = [factor for factor in space.factors if factor.kind == "continuous"]
         with atomic(path) as temporary, temporary.open("wb") as stream:
             np.savez(
                 stream,
                 codes=np.concatenate(codes),
                 factors=np.concatenate([rows.numpy() for share in shares for rows in share[1]]),
-                factor_names=np.array(data_of(trainer, "Representations").factors.names),
+                factor_names=np.array(space.names),
+                **{f"values_{factor.name}": factor.numbers for factor in measured},
             )
         rank_zero_info(f"Representations: {path}")
 

@@ -42,7 +42,8 @@ def likelihoods(
     """How likely each state is drawn, up to a common factor; None where all are alike.
 
     p ∝ exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0, or the numbers of a continuous factor
-    above its smallest one, α = c₁max / c₂max, and σ the strength times c₁max. Träuble et al. (2021), https://arxiv.org/abs/2006.07886, section 3.
+    above its smallest one, α = c₁max / c₂max, and σ the strength times c₁max. Träuble et al.
+    (2021), https://arxiv.org/abs/2006.07886, section 3.
 
     Args:
         space: The factors.
