@@ -40,7 +40,7 @@ def test_numbers_of_continuous_factors_are_in_the_file(
     pixels = np.zeros((30, 8, 8), dtype=np.uint8)
     dataset = ArrayDataset(pixels, points, names=["x"], kinds={"x": "continuous"})
     runner = trainer(callbacks=[Representations()])
-    data = SingleData(dataset, validation=0.1, test=0.5)
+    data = SingleData(dataset, batch_size=4, validation=0.1, test=0.5)
     runner.predict(objective, datamodule=data, return_predictions=False)
     with np.load(tmp_path / "run" / "representations.npz", allow_pickle=False) as file:
         assert file["values_x"].tolist() == np.sort(points[:, 0]).tolist()
