@@ -107,3 +107,13 @@ def test_kinds_of_numbers(images: int, numbers: int, traits: Traits, kind: str) 
         space, _ = labelled({"x": column}, traits)
     assert space["x"].kind == kind
     assert space["x"].period == traits.periods.get("x")
+
+
+def test_one_line_names_all_factors_that_were_measured() -> None:
+    columns = {name: measured(30) for name in "abcdefghijk"}
+    with pytest.warns(ContinuousFactorWarning) as said:
+        labelled(columns, Traits({"a": "ordinal"}, {}, {"b": 1.0}))
+    assert [str(one.message) for one in said] == [
+        "b, c, d, e, f, g, h, i and 2 more are continuous: they have 30 different numbers in 30 "
+        "images; if each is a value of its own, name another kind in kinds, such as b: circular"
+    ]

@@ -69,11 +69,16 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
     for setting, names in traits._asdict().items():
         for name in names:
             _check_known(name, setting, columns)
-    factors, positions = [], []
+    factors, positions, measured = [], [], {}
     for name, column in columns.items():
         values, numbers = np.unique(np.asarray(column), return_inverse=True)
-        factors.append(_factor(name, values, traits, numbers.size))
+        kind = traits.kinds.get(name)
+        if kind is None and _measured(values, numbers.size):
+            measured[name], kind = len(values), "continuous"
+        factors.append(_factor(name, values, traits, kind))
         positions.append(numbers.reshape(-1))
+    first = next(iter(measured), None)
+    warn_of_measured(measured, len(positions[0]), _usual(traits.periods.get(first or "")))
     table = np.stack(positions, axis=1).astype(np.int64)
     order = np.lexsort(table.T[::-1])
     table = table[order]
@@ -107,14 +112,20 @@ def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None
         )
 
 
-def _factor(name: str, values: npt.NDArray[Any], traits: Traits, images: int) -> Factor:
+def _measured(values: npt.NDArray[Any], images: int) -> bool:
+    """Whether values are finite numbers and so many that they were measured."""
+    numeric = values.dtype.kind != "U" and bool(np.isfinite(values).all())
+    return numeric and are_measured(len(values), images)
+
+
+def _usual(period: float | None) -> Kind:
+    """The kind of a column of numbers that nobody named."""
+    return "ordinal" if period is None else "circular"
+
+
+def _factor(name: str, values: npt.NDArray[Any], traits: Traits, kind: Kind | None) -> Factor:
     unit, period = traits.units.get(name, ""), traits.periods.get(name)
-    kind = traits.kinds.get(name)
-    usual: Kind = "ordinal" if period is None else "circular"
     if values.dtype.kind == "U":
         return Factor(name, tuple(values.tolist()), kind or "categorical", unit, period)
     numbers = tuple(values.astype(np.float64).tolist())
-    if kind is None and are_measured(len(values), images) and np.isfinite(values).all():
-        warn_of_measured(name, len(values), images, usual)
-        kind = "continuous"
-    return Factor(name, numbers, kind or usual, unit, period)
+    return Factor(name, numbers, kind or _usual(period), unit, period)

@@ -1,10 +1,14 @@
 """Recognition of factors that were measured."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Final
 
 MANY: Final = 20
 """Numbers of which there are more than this, and more than half as many as images, are measured."""
+
+NAMES_SHOWN: Final = 8
+"""Factors that a message names before it only counts the rest."""
 
 
 class ContinuousFactorWarning(UserWarning):
@@ -21,21 +25,27 @@ def are_measured(numbers: int, images: int) -> bool:
     return numbers > MANY and 2 * numbers > images
 
 
-def warn_of_measured(name: str, numbers: int, images: int, other: str = "ordinal") -> None:
-    """Says that a factor is taken as continuous, and how to choose another kind.
+def warn_of_measured(found: Mapping[str, int], images: int, other: str = "ordinal") -> None:
+    """Says in one line which factors are taken as continuous, and how to choose another kind.
 
     Args:
-        name: The factor.
-        numbers: How many different ones there are.
+        found: How many different numbers each of them has, by name; without any nothing is said.
         images: How many images they describe.
-        other: A kind that the message proposes.
+        other: The kind that the first one has otherwise.
 
     Warns:
-        ContinuousFactorWarning: Always.
+        ContinuousFactorWarning: There is such a factor.
     """
+    if not found:
+        return
+    shown = list(found)[:NAMES_SHOWN]
+    rest = f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else ""
+    verb, pronoun = ("is", "it has") if len(found) == 1 else ("are", "they have")
+    numbers = ", ".join(dict.fromkeys(str(found[name]) for name in shown))
     warnings.warn(
-        f"{name} is continuous: it has {numbers} different numbers in {images} images; if each is "
-        f"a value of its own, name another kind in kinds, such as {name}: {other}",
+        f"{', '.join(shown)}{rest} {verb} continuous: {pronoun} {numbers} different numbers in "
+        f"{images} images; if each is a value of its own, name another kind in kinds, such as "
+        f"{shown[0]}: {other}",
         ContinuousFactorWarning,
         stacklevel=2,
     )

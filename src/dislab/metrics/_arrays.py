@@ -139,9 +139,13 @@ def _numbered(
                 f"factor {name} holds NaN or infinity in {broken} of {len(table)} images; leave "
                 "out images whose factors are unknown"
             )
-    found = [
-        _factor(name, column, kinds.get(name)) for name, column in zip(names, table.T, strict=True)
-    ]
+    found, measured = [], {}
+    for name, column in zip(names, table.T, strict=True):
+        kind = kinds.get(name)
+        if kind is None and are_measured(different := len(column.unique()), len(column)):
+            measured[name], kind = different, "continuous"
+        found.append(_factor(name, column, kind))
+    warn_of_measured(measured, len(table))
     factors, positions = tuple(one for one, _ in found), torch.stack([one for _, one in found], 1)
     if math.prod(map(len, factors)) < 2**63:
         return FactorSpace(factors), positions
@@ -154,9 +158,6 @@ def _factor(
     """One factor and the positions of the images; whole numbers from 0 number their values."""
     values, positions = column.unique(return_inverse=True)
     numbers = tuple(map(float, values.tolist()))
-    if kind is None and are_measured(len(values), len(column)):
-        warn_of_measured(name, len(values), len(column))
-        kind = "continuous"
     if kind == "continuous":
         return Factor(name, numbers, kind), positions
     whole = bool((column == column.to(torch.int64)).all())
