@@ -262,7 +262,7 @@ def test_scores_take_settings(
     args = ["MIG.bins=7", "DCI.alpha=0.1", "DCI.learner=lasso", "SAP.predictor=svc"]
     assert main(["score", str(file), "--metrics", *args, "--json", str(tmp_path / "s.json")]) == 0
     printed = table_of(capsys.readouterr().out)
-    builds = {
+    builds: dict[str, Any] = {
         "MIG": partial(MIG, bins=7),
         "DCI": partial(DCI, learner="lasso", alpha=0.1),
         "SAP": partial(SAP, predictor="svc"),
@@ -319,7 +319,7 @@ def test_measured_factors_are_scored_by_their_numbers(
     values = {
         f"values_{name}": np.sort(column) for name, column in zip("xy", points.T, strict=True)
     }
-    expected = None
+    expected: dict[str, str] = {}
     for arrays in ({"factors": points}, {"factors": ranks, **values}):
         np.savez(path, codes=points, names=np.array(["x", "y"]), **arrays)
         assert main(["score", str(path), "--metrics", "MIG", "MCC"]) == 0

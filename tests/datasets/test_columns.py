@@ -73,7 +73,8 @@ def test_images_without_factors_are_numbered() -> None:
 
 
 def measured(images: int) -> list[float]:
-    return np.random.default_rng(0).random(images).tolist()
+    numbers: list[float] = np.random.default_rng(0).random(images).tolist()
+    return numbers
 
 
 def test_nearly_as_many_numbers_as_images_are_measurements() -> None:

@@ -67,14 +67,18 @@ class Representations(pl.Callback):
             return
         path = folder / "representations.npz"
         space = data_of(trainer, "Representations").factors
-        measured = [factor for factor in space.factors if factor.kind == "continuous"]
+        measured: dict[str, Any] = {
+            f"values_{factor.name}": factor.numbers
+            for factor in space.factors
+            if factor.kind == "continuous"
+        }
         with atomic(path) as temporary, temporary.open("wb") as stream:
             np.savez(
                 stream,
                 codes=np.concatenate(codes),
                 factors=np.concatenate([rows.numpy() for share in shares for rows in share[1]]),
                 factor_names=np.array(space.names),
-                **{f"values_{factor.name}": factor.numbers for factor in measured},
+                **measured,
             )
         rank_zero_info(f"Representations: {path}")
 

@@ -1,6 +1,6 @@
 """Scikit-learn's classifiers and regressions made of many trees, with their importances."""
 
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         RandomForestRegressor,
     )
 
-    Model = (
+    Model: TypeAlias = (
         GradientBoostingClassifier
         | GradientBoostingRegressor
         | RandomForestClassifier

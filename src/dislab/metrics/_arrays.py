@@ -156,7 +156,7 @@ def _factor(
     name: str, column: Shaped[Tensor, " image"], kind: Kind | None
 ) -> tuple[Factor, Int[Tensor, " image"]]:
     """One factor and the positions of the images; whole numbers from 0 number their values."""
-    values, positions = column.unique(return_inverse=True)
+    values, positions = torch.unique(column, return_inverse=True)
     numbers = tuple(map(float, values.tolist()))
     if kind == "continuous":
         return Factor(name, numbers, kind), positions

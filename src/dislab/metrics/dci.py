@@ -157,8 +157,8 @@ class DCI(Metric):
         cut = train_count(len(bank.codes), self.test_fraction)
         codes = bank.codes[:cut].cpu()
         for column in varied:
-            name, levels = self.space.names[column], column not in bank.continuous
-            check_labels(self._wanted(bank, column), cut, "DCI", name, unseen=levels)
+            name, repeats = self.space.names[column], column not in bank.continuous
+            check_labels(self._wanted(bank, column), cut, "DCI", name, unseen=repeats)
         wanted = [self._wanted(bank, column)[:cut] for column in varied]
         if self.learner != "hgbt":
             return [self._learner().fit(codes, own) for own in wanted]
