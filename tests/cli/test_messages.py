@@ -1,6 +1,9 @@
+import warnings
+
 import pytest
 
-from dislab.cli.messages import explain
+from dislab.cli.messages import explain, own_warnings_in_one_line
+from dislab.factors import ContinuousFactorWarning
 
 NESTED = """Parser key "model":
   Does not validate against any of the Union subtypes
@@ -53,3 +56,19 @@ NESTED = """Parser key "model":
 def test_messages_say_where_what_and_what_is_allowed(message: str, explanation: str) -> None:
     top_level = ["name", "trainer.max_steps", "model"]
     assert explain(message, top_level).startswith(explanation)
+
+
+@pytest.mark.parametrize(("rank", "said"), [("0", "dislab: warning: x is continuous\n"), ("1", "")])
+def test_own_warnings_are_one_line_of_the_first_process(
+    rank: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LOCAL_RANK", rank)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        others: list[str] = []
+        warnings.showwarning = lambda message, *_: others.append(str(message))
+        with own_warnings_in_one_line():
+            warnings.warn("x is\n continuous", ContinuousFactorWarning, stacklevel=1)
+            warnings.warn("of another program", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == said
+    assert others == ["of another program"]
