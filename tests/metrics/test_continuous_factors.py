@@ -194,3 +194,7 @@ def test_a_score_of_ones_own_sees_bins_and_numbers() -> None:
     assert kept.continuous == (0,)
     assert kept.factors[:, 0].tolist() == [0, 1, 1, 19]
     assert bank.in_order(torch.tensor([3, 2, 1, 0])).factors[:, 1].tolist() == [19, 1, 1, 0]
+    other = drawn.with_codes(torch.ones(3, 1).double())
+    assert other.codes.tolist() == [[1], [1], [1]]
+    assert other.continuous == (1,)
+    assert other.numbers.tolist() == drawn.numbers.tolist()

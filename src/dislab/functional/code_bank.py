@@ -218,6 +218,16 @@ class CodeBank:
             self._value_rows[factor] = rows_of(self.factors[:, factor])
         return self._value_rows[factor]
 
+    def with_codes(self, codes: Float[Tensor, "image latent"]) -> "CodeBank":
+        """The bank with other codes of the same images.
+
+        Args:
+            codes: Finite codes in float64.
+        """
+        if self._drawn is not None:
+            return self._drawn.bank.in_order(self._drawn.rows).with_codes(codes)
+        return CodeBank(codes, self._given[1], self.varied, measured=self._measured)
+
     def rows(self, index: Int[Tensor, " image"]) -> "CodeBank":
         """The bank of some rows, such as those of a resample; codes are gathered when asked for.
 
