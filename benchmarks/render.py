@@ -54,7 +54,7 @@ def renderers(device: torch.device) -> dict[str, Draw]:
     blob = GaussianBlob()
 
     def sprites() -> int:
-        return len(dsprites.render_block((2, 5, int(generator.integers(40)))))
+        return len(dsprites.packed_block((2, 5, int(generator.integers(40)))))
 
     def geometries() -> int:
         for number in generator.integers(480, size=10):

@@ -53,13 +53,15 @@ def test_every_set_is_listed_whether_it_is_there_or_not(
     assert "98.4 kB in the cache, the default needs 248 MB; licence: Apache-2.0" in table
     assert "not in the cache, needs 377 MB" in table
     assert "computed, needs no file" in table
+    assert "drawn: the published images, by their exact rule; not in the cache" in table
+    assert "drawn: a look-alike of the published images; not in the cache" in table
     assert table.endswith(f"cache folder: {cache}\n")
 
 
 def test_half_written_files_are_not_there(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (cache / "dsprites").mkdir(parents=True)
-    (cache / "dsprites/rendered-1.npy").write_bytes(b"12345")
-    (cache / "dsprites/.rendered-1.npy.abcd.tmp").write_bytes(b"12345")
+    (cache / "dsprites/rendered-2.npy").write_bytes(b"12345")
+    (cache / "dsprites/.rendered-2.npy.abcd.tmp").write_bytes(b"12345")
     assert entries(capsys)["DSprites"]["cached"] == 0
 
 

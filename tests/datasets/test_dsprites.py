@@ -10,7 +10,7 @@ import torch
 from dislab.datasets import DSprites
 from dislab.datasets._dsprites_file import FILE_NAME
 from dislab.datasets._dsprites_render import render
-from dislab.datasets._sprite_bits import unpacked
+from dislab.datasets._sprite_bits import WHITE_PIXELS, unpacked
 from dislab.errors import InputError
 
 
@@ -70,19 +70,30 @@ def test_whole_turns_have_one_canonical_state(dsprites: DSprites) -> None:
     assert torch.equal(bits[torch.from_numpy(canonical[moved])], bits[torch.from_numpy(moved)])
 
 
-@pytest.mark.slow
 def test_whole_set_has_the_published_brightness(dsprites: DSprites) -> None:
-    bits = dsprites.tables()["bits"].numpy()
-    white = int(np.bitwise_count(bits).sum(dtype=np.int64))
-    assert white == pytest.approx(128_328_862, rel=1e-4)
-    assert dsprites.provenance()["white_pixels"] == str(white)
-    assert len(np.unique(bits.view("V512"))) == 715_752
+    words = dsprites.tables()["bits"].numpy().view(np.uint64)
+    pixels = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    assert pixels.reshape(3, -1).sum(axis=1).tolist() == [53_612_886, 42_070_950, 32_645_028]
+    # two more than published
+    assert pixels.sum() == WHITE_PIXELS + 2 == 128_328_864
+    assert dsprites.provenance()["white_pixels"] == "128328864"
+    # the published mean over all images of the deviation within an image
+    deviation = np.sqrt(pixels * (4096 - pixels) / (4096 * 4095)).mean()
+    assert deviation == pytest.approx(0.19516645880626, abs=5e-9)
+
+
+@pytest.mark.slow
+def test_images_that_occur_twice(dsprites: DSprites) -> None:
+    rows = dsprites.tables()["bits"].numpy().view("V512").reshape(3, 6, 40, 1024)
+    assert np.array_equal(rows[:, :, 0], rows[:, :, 39])
+    others = [shape[:, :39].size - len(np.unique(shape[:, :39])) for shape in rows]
+    assert others == [2620, 522, 0]
 
 
 def test_provenance_names_source_and_version(dsprites: DSprites) -> None:
     record = dsprites.provenance()
     assert record["source"] == "rendered"
-    assert record["renderer"] == "1"
+    assert record["renderer"] == "2"
     assert len(record["sha256"]) == 64
 
 

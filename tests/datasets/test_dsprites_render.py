@@ -1,34 +1,59 @@
 import numpy as np
 import pytest
 
-from dislab.datasets._dsprites_render import render, render_block
+from dislab.datasets._dsprites_render import filled, packed_block, render
 from dislab.errors import InputError
 
 Frames = tuple[np.ndarray, np.ndarray]
 
 
-def test_agrees_with_published_frames(frames: Frames) -> None:
+def test_published_frames_are_met_in_every_pixel(frames: Frames) -> None:
     published, positions = frames
-    drawn = render(positions)
-    wrong = (drawn != published).sum(axis=(1, 2))
-    assert (wrong == 0).sum() == 316
-    assert wrong.sum() == 8
-    union = (drawn | published).sum(axis=(1, 2))
-    overlap = (drawn & published).sum(axis=(1, 2)) / union
-    assert overlap.min() > 0.989
-    for shape, mean in ((0, 1.0), (1, 1.0), (2, 0.99977)):
-        assert overlap[positions[:, 0] == shape].mean() == pytest.approx(mean, abs=5e-6)
+    assert np.array_equal(render(positions), published)
+
+
+def polygon(x: list[int], y: list[int]) -> list[str]:
+    """The upper left corner of the filling of one polygon, 5×5 pixels."""
+    image = np.unpackbits(filled(np.array([x]), np.array([y]))).reshape(64, 64)
+    assert image[:5, :5].sum() == image.sum()
+    return ["".join(".#"[pixel] for pixel in row) for row in image[:5, :5]]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        # all four edges go through centres: the left and the lower ones are in
+        ([128, 640, 640, 128], [128, 128, 640, 640], [".....", "##...", "##...", ".....", "....."]),
+        # the other way round, and from another corner
+        ([640, 128, 128, 640], [640, 640, 128, 128], [".....", "##...", "##...", ".....", "....."]),
+        # 1/256 pixel to the right and downwards
+        ([129, 641, 641, 129], [129, 129, 641, 641], [".....", ".##..", ".##..", ".....", "....."]),
+        # a triangle whose slant goes through the centres of (1, 1), (2, 2) and (3, 3)
+        ([128, 1152, 128], [128, 1152, 1152], [".....", "#....", "##...", "###..", "####."]),
+        # turned over: the slant is a left edge, and its centres are in
+        ([128, 1152, 1152], [128, 128, 1152], [".....", ".###.", "..##.", "...#.", "....."]),
+        # a part that lies inside twice is outside
+        (
+            [0, 1280, 1280, 0, 0, 256, 1024, 1024, 256, 256, 0],
+            [0, 0, 1280, 1280, 0, 256, 256, 1024, 1024, 256, 0],
+            ["#####", "#...#", "#...#", "#...#", "#####"],
+        ),
+    ],
+)
+def test_filling_by_hand(x: list[int], y: list[int], expected: list[str]) -> None:
+    assert polygon(x, y) == expected
 
 
 @pytest.mark.parametrize("form", [(0, 0, 0), (0, 5, 20), (1, 3, 11), (2, 5, 39), (2, 2, 17)])
 def test_block_equals_single_images(form: tuple[int, int, int]) -> None:
     places = [(*form, x, y) for x in range(32) for y in range(32)]
-    assert np.array_equal(render_block(form), render(places))
+    block = np.unpackbits(packed_block(form), axis=1).reshape(-1, 64, 64)
+    assert np.array_equal(block, render(places))
 
 
 def test_square_of_full_size_is_a_square() -> None:
     image = render([(0, 5, 0, 0, 0)])[0]
-    # its centre is (16, 16) and half its side 9.5984: pixel centres 6.5 to 25.5 lie inside
+    # its centre is (16, 16) and half its side 9.6: pixel centres 6.5 to 25.5 lie inside
     expected = np.zeros((64, 64), dtype=bool)
     expected[7:25, 7:25] = True
     expected[6:26, 6:26] = True

@@ -30,6 +30,8 @@ class Dataset(ABC):
     """Bytes that the prepared images take in the cache folder, at the default settings."""
     contents: ClassVar[str] = ""
     """Images and factors in one line, for lists that construct nothing."""
+    drawn: ClassVar[str] = ""
+    """How drawn images compare with published ones, in a few words; empty if there are not both."""
     cache: ClassVar[str] = ""
     """Name of the folder or file in the cache folder; empty where nothing is kept."""
 

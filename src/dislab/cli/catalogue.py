@@ -15,6 +15,7 @@ class Entry(NamedTuple):
         name: Its class.
         summary: First line of its docstring.
         contents: Images and factors.
+        drawn: How drawn images compare with published ones; empty if there are not both.
         licence: Of the images.
         citation: Where they come from.
         size: Bytes of the default version on disk; None if that is not known.
@@ -25,6 +26,7 @@ class Entry(NamedTuple):
     name: str
     summary: str
     contents: str
+    drawn: str
     licence: str
     citation: str
     size: int | None
@@ -60,7 +62,8 @@ def as_table(entries: list[Entry]) -> str:
     rows = []
     for entry in entries:
         rows.append(f"{entry.name:<{names}}  {entry.contents or entry.summary}")
-        rows.append(f"{'':<{names}}  {_state(entry)}; licence: {entry.licence}")
+        drawn = f"drawn: {entry.drawn}; " if entry.drawn else ""
+        rows.append(f"{'':<{names}}  {drawn}{_state(entry)}; licence: {entry.licence}")
     return "\n".join([*rows, f"cache folder: {cache_path()}"])
 
 
@@ -93,6 +96,7 @@ def _entry(plugin: Plugin) -> Entry:
         plugin.name,
         plugin.summary,
         constants.get("contents") or "",
+        constants.get("drawn") or "",
         constants.get("licence") or "unstated",
         constants.get("citation") or "",
         size if isinstance(size, int) else None,

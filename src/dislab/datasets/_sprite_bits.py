@@ -194,5 +194,4 @@ def unpacked(rows: UInt8[Tensor, "batch byte"]) -> UInt8[Tensor, "batch byte 8"]
 
 
 def _rendered(start: int, stop: int) -> Rows:
-    images = renderer.render_block(renderer.form(start))
-    return np.packbits(images.reshape(stop - start, -1), axis=1)
+    return renderer.packed_block(renderer.form(start))

@@ -50,6 +50,7 @@ class ColorDSprites(Dataset):
     contents: ClassVar[str] = (
         "737,280 images 64×64×3: shape 3, scale 6, orientation 40, posX 32, posY 32"
     )
+    drawn: ClassVar[str] = "the published shapes, by their exact rule"
     cache: ClassVar[str] = "dsprites"
 
     def __init__(

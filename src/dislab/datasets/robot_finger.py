@@ -54,6 +54,7 @@ class RobotFinger(BankedDataset):
     contents: ClassVar[str] = (
         "100,000 images 64×64×3: color 12, joint0 30, joint1 30, joint2 30, x 30, y 30, angle 10"
     )
+    drawn: ClassVar[str] = "like the published images in content, not in pixels"
     cache: ClassVar[str] = "robot_finger"
 
     def __init__(
