@@ -13,8 +13,16 @@ import pytest
 import torch
 from PIL import Image
 
+from dislab.base import Dataset
 from dislab.cli import main, sheets
-from dislab.datasets import ArrayDataset, GaussianBlob
+from dislab.datasets import (
+    ArrayDataset,
+    ColorDSprites,
+    DSprites,
+    GaussianBlob,
+    ParametricChairs,
+    Shapes3D,
+)
 from dislab.datasets import _heads_render as renderer
 from dislab.plugins import available
 
@@ -90,6 +98,27 @@ def test_a_traversal_changes_one_factor_only() -> None:
     states, alone = sheets._line(space, 1)
     assert alone
     assert space.positions(states).tolist() == [[2, number] for number in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "expected"),
+    [
+        # three hues that differ: neither floor nor wall hides the object
+        (Shapes3D(), [0, 3, 7, 4, 2, 7]),
+        # seen from the front
+        (ParametricChairs(), [1, 1, 1, 1, 1, 2, 0, 1]),
+        (DSprites(), [1, 3, 0, 16, 16]),
+        (ColorDSprites(hues=12), [0, 1, 3, 20, 16, 16]),
+    ],
+)
+def test_traversals_begin_where_every_factor_can_be_seen(
+    dataset: Dataset, expected: list[int]
+) -> None:
+    space = dataset.factors
+    for column in range(len(space.sizes)):
+        states, _ = sheets._line(space, column)
+        others = np.delete(space.positions(states), column, axis=1)
+        assert (others == np.delete(expected, column)).all()
 
 
 def test_traversals_of_an_incomplete_set_take_the_longest_line() -> None:

@@ -56,9 +56,10 @@ def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
 def traversal_sheet(dataset: Dataset) -> Figure:
     """One row a factor, in which it alone changes.
 
-    A complete grid is shown around its middle. Of an incomplete one each row takes the longest
-    line of states that differ in one factor only; a factor without such a line is shown with the
-    others changing too, and the label says so.
+    A complete grid is shown around its middle, with circular factors spread over their circles:
+    hues differ, and what turns is seen from where its angles begin. Of an incomplete one each row
+    takes the longest line of states that differ in one factor only; a factor without such a line
+    is shown with the others changing too, and the label says so.
 
     Args:
         dataset: A prepared data set.
@@ -78,7 +79,7 @@ def traversal_sheet(dataset: Dataset) -> Figure:
 def _line(space: FactorSpace, column: int) -> tuple[Indices, bool]:
     """States along a factor in the order of its values, and whether the others stay."""
     if space.table is None:
-        line = np.tile(np.asarray(space.sizes) // 2, (space.sizes[column], 1))
+        line = np.tile(_middle(space), (space.sizes[column], 1))
         line[:, column] = np.arange(space.sizes[column])
         return space.index(line), True
     positions = space.positions(np.arange(len(space)))
@@ -89,6 +90,15 @@ def _line(space: FactorSpace, column: int) -> tuple[Indices, bool]:
     if not alone:
         _, states = np.unique(positions[:, column], return_index=True)
     return states[np.argsort(positions[states, column])], alone
+
+
+def _middle(space: FactorSpace) -> Indices:
+    """The middle value of each factor; circular ones have none, and are set apart."""
+    middle = np.asarray(space.sizes) // 2
+    circular = [column for column, one in enumerate(space.factors) if one.kind == "circular"]
+    for number, column in enumerate(circular):
+        middle[column] = round(number * space.sizes[column] / len(circular))
+    return middle
 
 
 def _spread(count: int) -> Indices:
