@@ -56,10 +56,10 @@ def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
 def traversal_sheet(dataset: Dataset) -> Figure:
     """One row a factor, in which it alone changes.
 
-    A complete grid is shown around its middle, with circular factors spread over their circles:
-    hues differ, and what turns is seen from where its angles begin. Of an incomplete one each row
-    takes the longest line of states that differ in one factor only; a factor without such a line
-    is shown with the others changing too, and the label says so.
+    A complete grid is shown around its middle. What turns is seen from where its angles begin, and
+    several factors of one circle, such as hues, are spread over it, so that they differ. Of an
+    incomplete grid each row takes the longest line of states that differ in one factor only; a
+    factor without such a line is shown with the others changing too, and the label says so.
 
     Args:
         dataset: A prepared data set.
@@ -93,11 +93,12 @@ def _line(space: FactorSpace, column: int) -> tuple[Indices, bool]:
 
 
 def _middle(space: FactorSpace) -> Indices:
-    """The middle value of each factor; circular ones have none, and are set apart."""
+    """The middle values; circular factors have none, and those of one circle are set apart."""
     middle = np.asarray(space.sizes) // 2
-    circular = [column for column, one in enumerate(space.factors) if one.kind == "circular"]
-    for number, column in enumerate(circular):
-        middle[column] = round(number * space.sizes[column] / len(circular))
+    for column, factor in enumerate(space.factors):
+        if factor.kind == "circular":
+            alike = [other.name for other in space.factors if other.values == factor.values]
+            middle[column] = round(alike.index(factor.name) * len(factor) / len(alike))
     return middle
 
 
