@@ -155,6 +155,6 @@ def _crossings(x: Whole, y: Whole) -> tuple[Whole, Whole, Whole]:
     row = np.arange(len(edge)) + (first.reshape(-1) - starts)[edge]
     x0, y0, x1, y1 = (end.reshape(-1)[edge] for end in ends)
     height = y1 - y0
-    # the crossing lies at x0 + rise / height
+    # the crossing lies rise / (256 height) columns right of the first column of centres
     rise = (x0 - _CENTRE) * height + (x1 - x0) * (_FINE * row + _CENTRE - y0)
     return edge // x.shape[1], row, -(-rise // (_FINE * height))
