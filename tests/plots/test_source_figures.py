@@ -28,8 +28,8 @@ def test_an_ellipse_is_a_posterior() -> None:
     (ellipses,) = axes.collections
     assert isinstance(ellipses, EllipseCollection)
     assert np.asarray(ellipses.get_offsets()).tolist() == mean.tolist()
-    assert ellipses.get_widths().tolist() == [1.0, 0.5]
-    assert ellipses.get_heights().tolist() == [2.0, 0.2]
+    assert np.asarray(ellipses.get_widths()).tolist() == [1.0, 0.5]
+    assert np.asarray(ellipses.get_heights()).tolist() == [2.0, 0.2]
     assert np.asarray(ellipses.get_array()).tolist() == [0.0, 1.0]
     # all ellipses are in the picture, and neither latent is stretched
     assert axes.get_xlim() == axes.get_ylim() == (-2.25, 2.25)

@@ -58,6 +58,7 @@ _CPU: Final = torch.device("cpu")
 _CAMERA: Final = Camera((0.0, -2.727, 0.883), (0.0, 0.0, 0.851), 51.81, SIDE, 4, SIDE)
 _LAMP: Final = (-1.443, 0.503, 7.661)
 _ROOM: Final = (3.718, 3.5)
+"""Half its width and half its depth, which sets the unit of all lengths."""
 _WALL: Final = 2.16
 _CUBE: Final = 0.296
 _CYLINDER: Final = (0.3126, 0.634)
