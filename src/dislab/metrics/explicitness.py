@@ -18,7 +18,7 @@ from dislab.functional.learning_split import (
     standardized,
     train_count,
 )
-from dislab.learners import LogisticClassifier, OneVsRestLogistic
+from dislab.learners import LogisticClassifier, logits_of_answers
 
 Classifier = Literal["one_vs_rest", "multinomial"]
 """One regression a value against all others, or one a factor for all its values."""
@@ -53,6 +53,7 @@ class Explicitness(Metric):
     """
 
     higher_is_better = True
+    engines = ("scikit-learn",)
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
     bootstraps = False  # repeated images would leak into the test part
@@ -71,7 +72,6 @@ class Explicitness(Metric):
         check_fraction(test_fraction)
         self.test_fraction = test_fraction
         self.classifier: Classifier = classifier
-        self.engines = ("scikit-learn",) if classifier == "multinomial" else self.engines
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The areas `explicitness` and `explicitness_train`, and parts.
@@ -100,7 +100,7 @@ class Explicitness(Metric):
             found = self._probabilities(bank, varied, cut)
         else:
             codes = standardized(bank.codes, cut)
-            found = OneVsRestLogistic().fit(codes[:cut], answers[:cut]).logits(codes)
+            found = logits_of_answers(codes[:cut], answers[:cut], codes)
         train = self._means(roc_auc(found[:cut], answers[:cut]), owner)
         test = self._means(roc_auc(found[cut:], answers[cut:]), owner)
         if test.isnan().all():

@@ -16,7 +16,7 @@ from dislab.functional.learning_split import (
     standardized,
     train_count,
 )
-from dislab.learners import LatentSVC
+from dislab.learners import latent_machines
 
 Predictor = Literal["r2", "svc"]
 """How well a latent predicts a factor: squared correlation, or accuracy of a linear machine."""
@@ -34,7 +34,8 @@ class SAP(Metric):
 
     Kumar et al. (2018), https://arxiv.org/abs/1711.00848; `svc` with the settings of
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359: C = 0.01, balanced class weights,
-    codes as they are. The machines are solved to their optimum here. A continuous factor is scored
+    codes as they are. Scikit-learn solves the machines to
+    their optimum here. A continuous factor is scored
     by squared correlation whatever the predictor, as by Kumar et al. Factors that never vary are
     left out, and a missing second latent counts as useless.
 
@@ -66,6 +67,7 @@ class SAP(Metric):
         self.predictor: Predictor = predictor
         self.standardize = standardize
         self.test_fraction = test_fraction
+        self.engines = ("scikit-learn",) if predictor == "svc" else self.engines
         self.bootstraps = predictor == "r2"  # repeated images would leak into the test part
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -105,7 +107,7 @@ class SAP(Metric):
                 continue
             labels = bank.factors[:, column]
             check_labels(labels, cut, "SAP", self.space.names[column])
-            machine = LatentSVC().fit(codes[:cut], labels[:cut])
-            right = machine.predict(codes[cut:]) == labels[cut:, None]
+            predicted = latent_machines(codes[:cut], labels[:cut], codes[cut:])
+            right = predicted == labels[cut:, None]
             columns.append(right.double().mean(0))
         return torch.stack(columns, dim=1)
