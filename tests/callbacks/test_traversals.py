@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,14 +33,16 @@ class Grid:
         column_labels: list[str],
         title: str,
         blocks: int,
+        faded: list[bool] = [],  # noqa: B006  # as the real one
     ) -> Figure:
-        self.images, self.rows, self.columns, self.blocks = (
+        self.images, self.rows, self.columns, self.blocks, self.faded = (
             images,
             row_labels,
             column_labels,
             blocks,
+            faded,
         )
-        return self.real(images, row_labels, column_labels, title, blocks)
+        return self.real(images, row_labels, column_labels, title, blocks, faded)
 
 
 @pytest.fixture
@@ -48,7 +51,7 @@ def informed(objective: Objective) -> Objective:
     column = torch.arange(64) % 8 // 2
     row = torch.arange(64) // 16
     weight = torch.zeros(6, 64)
-    weight[1], weight[2] = (column - 1.5) / 10, (row - 1.5) / 3
+    weight[1], weight[2] = (column - 1.5) / 4, (row - 1.5) / 3
     objective.encoder.weight.data, objective.encoder.bias.data = weight, torch.zeros(6)  # type: ignore[union-attr]
     return objective
 
@@ -69,11 +72,78 @@ def test_latents_are_ordered_and_labelled_by_what_they_carry(
         [f"z{latent}", f"KL {kl[latent]:.2f} nats"] for latent in (2, 1, 0)
     ]
     factors = [label.split("  ")[2:] for label in grid.rows]
-    assert factors[0][0].startswith("y ")
-    assert factors[1][0].startswith("x ")
-    assert factors[2] == []
+    assert re.fullmatch(r"y \d\.\d\d nats in the mean", factors[0][0])
+    assert factors[2] == ["dead"]
+    assert grid.faded == [False, False, True]
     assert grid.columns == ["−2σ", "−1σ", "0", "+1σ", "+2σ"] * 2
     assert grid.blocks == 2
+
+
+@pytest.mark.parametrize(
+    ("share", "label", "greyed"),
+    [(1.0, "x", False), (0.3, None, False), (0.05, "dead", True)],
+    ids=["active", "near-dead", "dead"],
+)
+def test_a_latent_that_hardly_departs_from_the_prior_names_no_factor(
+    share: float,
+    label: str | None,
+    greyed: bool,
+    trainer: MakeTrainer,
+    data: DataModule,
+    informed: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    informed.encoder.weight.data[1] *= share  # type: ignore[union-attr,operator]
+    grid = Grid(monkeypatch)
+    runner = trainer(callbacks=[Traversals(split="all")])
+    runner.validate(informed, datamodule=data, verbose=False)
+    row = [text.split("  ")[0] for text in grid.rows].index("z1")
+    further = grid.rows[row].split("  ")[2:]
+    assert [text.split()[0] for text in further] == ([] if label is None else [label])
+    assert grid.faded[row] == greyed
+
+
+def test_absolute_positions_are_the_same_for_every_image(
+    trainer: MakeTrainer,
+    data: DataModule,
+    informed: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grid = Grid(monkeypatch)
+    chosen = Traversals(images=2, steps=5, positions="absolute", split="all", latents=1)
+    trainer(callbacks=[chosen]).test(informed, datamodule=data, verbose=False)
+    assert grid.columns == ["−3", "−1.5", "0", "1.5", "3"] * 2
+    states = host_generator(0).choice(np.arange(32), 32, replace=False)[:2]
+    with torch.no_grad():
+        codes = informed.encode(data.images(torch.from_numpy(states))).mean
+        for image in range(2):
+            for step, place in enumerate((-3.0, -1.5, 0.0, 1.5, 3.0)):
+                z = codes[image].clone()
+                z[2] = place
+                found = grid.images[0, image * 5 + step]
+                np.testing.assert_allclose(found, informed.decode(z[None])[0], atol=1e-6)
+
+
+def test_absolute_positions_of_codes_lie_around_their_mean(
+    trainer: MakeTrainer,
+    data: DataModule,
+    codes_and_decoder: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = codes_and_decoder
+    module.encoder.weight.data[1] = 0  # type: ignore[union-attr,operator]  # stands still
+    grid = Grid(monkeypatch)
+    chosen = Traversals(images=1, steps=3, span=(-1.0, 1.0), positions="absolute", split="all")
+    trainer(callbacks=[chosen]).test(module, datamodule=data, verbose=False)
+    with torch.no_grad():
+        codes = module.codes(data.images(torch.arange(32)))
+        first = host_generator(0).choice(np.arange(32), 32, replace=False)[:1]
+        for step in range(3):
+            z = module.codes(data.images(torch.from_numpy(first)))
+            z[0, 0] = codes[:, 0].mean() + (step - 1) * codes[:, 0].std(correction=0)
+            np.testing.assert_allclose(grid.images[0, step], module.decode(z)[0], atol=1e-5)
+    assert grid.faded == [False, True]
+    assert grid.rows[1].endswith("dead")
 
 
 def test_a_row_moves_one_latent_around_the_code_of_the_image(
@@ -215,6 +285,7 @@ def test_a_method_without_decoder_is_left_alone(
         ({"batch_size": 0}, "batch_size is 0"),
         ({"span": (1.0, 1.0)}, r"span is \(1.0, 1.0\)"),
         ({"span": (0.0, float("inf"))}, "finite"),
+        ({"positions": "around"}, "positions"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], message: str) -> None:

@@ -55,6 +55,21 @@ def test_labels_leave_the_pixels_in_place_and_are_not_cut_off(letters: int) -> N
     assert np.diff(edges).tolist() == [64, GAP, 64, GAP, 64]
 
 
+def test_a_faded_row_has_grey_images_and_a_grey_label() -> None:
+    images = np.zeros((2, 1, 1, 64, 64))
+    images[..., 32:, :] = 1
+    drawn = pixels(image_grid(images, ["▮", "▮"], faded=[False, True]))
+    own = drawn[MARGIN:-MARGIN, -MARGIN - 64 : -MARGIN, 0].astype(int)
+    kept, faded = own[:64], own[64 + GAP :]
+    assert set(kept.flat) == {0, 255}
+    assert 100 < faded.min() < faded.max() < 255
+    labels = drawn[MARGIN:-MARGIN, : -MARGIN - 64 - GAP]
+    assert labels[:64].min() == 0
+    assert labels[64 + GAP :].min() > 100
+    with pytest.raises(InputError, match="faded names 1 rows, and there are 2"):
+        image_grid(images, faded=[True])
+
+
 def test_blocks_are_set_apart() -> None:
     drawn = _only_images(pixels(image_grid(np.zeros((1, 4, 1, 64, 64)), blocks=2)))
     white = np.flatnonzero((drawn == 255).all(axis=(0, 2)))

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import lightning.pytorch as pl
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dislab.base import DataModule, Objective
@@ -17,6 +17,14 @@ from dislab.functional.gaussians import kl_per_latent
 from dislab.functional.mutual_information import information_gaps
 
 BINS: Final = 20
+NAMED: Final = 0.1
+"""From how many nats of KL a latent's label names a factor.
+
+A sample of a latent carries no more information than its KL, however much its mean carries."""
+STILL: Final = 1e-6
+"""Up to which share of the largest standard deviation a code without a posterior is dead."""
+NAMED_SPREAD: Final = 0.01
+"""From which share of the largest standard deviation such a code's label names a factor."""
 
 
 class Order(NamedTuple):
@@ -25,11 +33,15 @@ class Order(NamedTuple):
     Attributes:
         latents: Their numbers.
         labels: What each is and carries.
-        scale: What a shift of one standard deviation is, for every latent of the method.
+        dead: Whether each carries nothing, in the order of `latents`.
+        centre: Position 0 of every latent of the method, in the unit of its codes.
+        scale: One standard deviation of every latent of the method, likewise.
     """
 
     latents: list[int]
     labels: list[str]
+    dead: list[bool]
+    centre: Tensor
     scale: Tensor
 
 
@@ -50,15 +62,16 @@ def latent_order(
     positions = torch.from_numpy(data.factors.positions(states))
     if lacks(module, "encode"):
         codes = over_images(trainer, data, module, states, batch_size, module.codes).double()
-        spread = codes.std(0, correction=0)
+        centre, spread = codes.mean(0), codes.std(0, correction=0)
         if lacks(module, "code_values"):
             latents = spread.argsort(descending=True, stable=True).tolist()
-            labels = [f"z{latent}  std {spread[latent]:.2g}" for latent in latents]
+            labels = {latent: f"z{latent}  std {spread[latent]:.2g}" for latent in latents}
         else:
             latents = list(range(codes.shape[1]))
-            labels = [_bounds(f"c{i}", values) for i, values in enumerate(module.code_values(2))]
-        known = _carried(codes, positions, data.factors.names, spread > 0)
-        return Order(latents, _joined(latents, labels, known), spread)
+            labels = {i: _bounds(f"c{i}", values) for i, values in enumerate(module.code_values(2))}
+        dead, named = spread <= STILL * spread.max(), spread > NAMED_SPREAD * spread.max()
+        known = _carried(codes, positions, data.factors.names, dead, named, "")
+        return _ordered(latents, labels, known, dead, centre, spread)
 
     def encode(image: Tensor) -> Tensor:
         posterior = module.encode(image)
@@ -67,13 +80,22 @@ def latent_order(
     encoded = over_images(trainer, data, module, states, batch_size, encode).double()
     means, kl = encoded[:, 0], encoded[:, 1].mean(0)
     latents = kl.argsort(descending=True, stable=True).tolist()
-    labels = [f"z{latent}  KL {kl[latent]:.2f} nats" for latent in latents]
-    known = _carried(means, positions, data.factors.names, kl > ACTIVE)
-    return Order(latents, _joined(latents, labels, known), torch.ones_like(kl))
+    labels = {latent: f"z{latent}  KL {kl[latent]:.2f} nats" for latent in latents}
+    dead, named = kl <= ACTIVE, kl > NAMED
+    known = _carried(means, positions, data.factors.names, dead, named, " in the mean")
+    return _ordered(latents, labels, known, dead, torch.zeros_like(kl), torch.ones_like(kl))
 
 
-def _joined(latents: list[int], labels: list[str], known: list[str]) -> list[str]:
-    return [label + known[latent] for latent, label in zip(latents, labels, strict=True)]
+def _ordered(
+    latents: list[int],
+    labels: dict[int, str],
+    known: list[str],
+    dead: Bool[Tensor, " latent"],
+    centre: Float[Tensor, " latent"],
+    scale: Float[Tensor, " latent"],
+) -> Order:
+    texts = [labels[latent] + known[latent] for latent in latents]
+    return Order(latents, texts, dead[latents].tolist(), centre, scale)
 
 
 def _bounds(name: str, values: Tensor) -> str:
@@ -85,13 +107,20 @@ def _carried(
     codes: Float[Tensor, "point latent"],
     positions: Int[Tensor, "point factor"],
     names: tuple[str, ...],
-    active: Tensor,
+    dead: Bool[Tensor, " latent"],
+    named: Bool[Tensor, " latent"],
+    where: str,
 ) -> list[str]:
-    """The factor that each latent tells most about, if any."""
+    """The factor that each latent carries most information about, if it is active enough."""
     most, factor = _information(codes, positions).max(dim=1)
+    known = (named & (most > 0)).tolist()
     return [
-        f"  {names[factor[latent]]} {most[latent]:.2f} nats" if told else ""
-        for latent, told in enumerate((active & (most > 0)).tolist())
+        "  dead"
+        if dead[latent]
+        else f"  {names[factor[latent]]} {most[latent]:.2f} nats{where}"
+        if known[latent]
+        else ""
+        for latent in range(codes.shape[1])
     ]
 
 

@@ -21,6 +21,12 @@ BLOCK_GAP: Final = 16
 MARGIN: Final = 12
 LABEL_SIZE: Final = 9.0
 TITLE_SIZE: Final = 11.0
+GREY: Final = "#8c8c8c"
+"""Colour of the label of a faded row."""
+PALE: Final = 200
+"""The grey that the pixels of a faded row are moved to, of 255."""
+FADING: Final = 3
+"""Of its distance from that grey a faded pixel keeps one part in so many."""
 
 
 def image_grid(
@@ -29,6 +35,7 @@ def image_grid(
     column_labels: Sequence[str] = (),
     title: str = "",
     blocks: int = 1,
+    faded: Sequence[bool] = (),
 ) -> Figure:
     """A figure in which every image pixel covers a square of whole screen pixels.
 
@@ -39,14 +46,16 @@ def image_grid(
         column_labels: One a column, or none at all.
         title: Stands above everything; empty for none.
         blocks: Into how many equal blocks the columns are parted by wider gaps.
+        faded: Which rows are greyed, images and label, one a row; or none at all.
 
     Raises:
-        InputError: There is no image, the channels are neither one nor three, or labels or blocks
-            do not fit the rows and columns.
+        InputError: There is no image, the channels are neither one nor three, or labels, blocks or
+            faded rows do not fit the rows and columns.
     """
-    _check(images.shape, row_labels, column_labels, blocks)
+    _check(images.shape, row_labels, column_labels, blocks, faded)
+    greyed = list(faded) or [False] * len(images)
     scale = max(1, round(CELL / max(images.shape[-2:])))
-    canvas, lefts, tops = _canvas(images, scale, blocks)
+    canvas, lefts, tops = _canvas(images, scale, blocks, greyed)
     height, width = canvas.shape[:2]
     middle_y, middle_x = (scale * side / 2 for side in images.shape[-2:])
 
@@ -56,9 +65,10 @@ def image_grid(
     size = right + MARGIN, top + height + MARGIN
     figure = Figure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI, facecolor="white")
     figure.figimage(canvas, xo=left, yo=MARGIN, origin="upper")
-    for y, label in zip(tops, row_labels, strict=False):
+    for y, label, grey in zip(tops, row_labels, greyed, strict=False):
         place = left - 8, top + y + middle_y
-        _write(figure, size, place, label, LABEL_SIZE, "right", "center")
+        colour = GREY if grey else "black"
+        _write(figure, size, place, label, LABEL_SIZE, "right", "center", colour)
     for x, label in zip(lefts, column_labels, strict=False):
         place = left + x + middle_x, top - 6
         _write(figure, size, place, label, LABEL_SIZE, "center", "bottom")
@@ -67,7 +77,11 @@ def image_grid(
 
 
 def _check(
-    shape: tuple[int, ...], rows: Sequence[str], columns: Sequence[str], blocks: int
+    shape: tuple[int, ...],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    blocks: int,
+    faded: Sequence[bool],
 ) -> None:
     if 0 in shape or shape[2] not in (1, 3):
         raise InputError(
@@ -77,16 +91,24 @@ def _check(
     for name, labels, count in (("row", rows, shape[0]), ("column", columns, shape[1])):
         if len(labels) not in (0, count):
             raise InputError(f"{len(labels)} {name} labels for {count} {name}s of images")
+    if len(faded) not in (0, shape[0]):
+        raise InputError(f"faded names {len(faded)} rows, and there are {shape[0]}")
     if blocks < 1 or shape[1] % blocks:
         raise InputError(f"{shape[1]} columns do not part into {blocks} equal blocks")
 
 
 def _canvas(
-    images: Float[np.ndarray, "row column channel height width"], scale: int, blocks: int
+    images: Float[np.ndarray, "row column channel height width"],
+    scale: int,
+    blocks: int,
+    faded: Sequence[bool],
 ) -> tuple[UInt8[np.ndarray, "y x 3"], list[int], list[int]]:
     """The images side by side on white, and where each column and row of them begins."""
     rows, columns, _, height, width = images.shape
-    drawn = _colours(images).repeat(scale, axis=2).repeat(scale, axis=3)
+    colours = _colours(images)
+    grey = np.asarray(faded)
+    colours[grey] = PALE - (PALE - colours[grey].astype(np.int64)) // FADING
+    drawn = colours.repeat(scale, axis=2).repeat(scale, axis=3)
     height, width = height * scale, width * scale
     tops = [row * (height + GAP) for row in range(rows)]
     per_block = columns // blocks
@@ -120,10 +142,11 @@ def _write(
     points: float,
     across: Literal["left", "center", "right"],
     up: Literal["top", "center", "bottom"],
+    colour: str = "black",
 ) -> None:
     """Writes a line at a place in screen pixels, counted from the upper left corner."""
     x, y = place[0] / size[0], 1 - place[1] / size[1]
-    figure.text(x, y, text, fontsize=points, ha=across, va=up, parse_math=False)
+    figure.text(x, y, text, fontsize=points, ha=across, va=up, color=colour, parse_math=False)
 
 
 def _extent(text: str, size: float) -> int:
