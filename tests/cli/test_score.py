@@ -39,9 +39,10 @@ def test_the_table_and_the_json_hold_the_scores(
     expected = evaluate(**draw(), metrics=["MIG", "DCI"], bootstrap=20, seed=3)
     printed = capsys.readouterr()
     low, high = expected["mig_low"], expected["mig_high"]
+    chance = json.loads(out.read_text())["chance"]["mig"]
     assert [line.split() for line in printed.out.splitlines()][:2] == [
-        ["score", "value", "interval"],
-        ["mig", f"{expected['mig']:.4f}", f"[{low:.4f},", f"{high:.4f}]"],
+        ["score", "value", "interval", "chance"],
+        ["mig", f"{expected['mig']:.4f}", f"[{low:.4f},", f"{high:.4f}]", f"{chance:.4f}"],
     ]
     assert printed.err == ""
     assert picture.read_bytes().startswith(b"\x89PNG")

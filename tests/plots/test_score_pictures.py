@@ -100,5 +100,9 @@ def test_the_sheet_of_an_evaluation_finds_its_parts_and_leaves_no_figure_open() 
     opened = plt.get_fignums()
     figure = sheet(evaluate_fully(codes, factors, ["MIG", "DCI"], names=["p", "q"]), "all of it")
     titles = {axes.get_title(loc="left") for axes in figure.axes}
-    assert {"scores", "importance for predicting a factor", "mutual information"} <= titles
+    assert {
+        "scores, and chance as red bars",
+        "importance for predicting a factor",
+        "mutual information",
+    } <= titles
     assert plt.get_fignums() == opened

@@ -60,6 +60,8 @@ class Metric(torchmetrics.Metric, ABC):
     bootstraps: bool = True
     """Whether the score is cheap enough, and makes sense, on hundreds of resamples of the images.
     One that fits a model, or tests on images other than those it learns from, does not."""
+    compares: ClassVar[bool] = True
+    """Whether the score compares codes with factors; one that does not has no level of chance."""
     engines: tuple[str, ...] = ()
     """Distributions, besides torch and its own, whose version its numbers depend on."""
     codes: list[Tensor] | Tensor
@@ -95,6 +97,16 @@ class Metric(torchmetrics.Metric, ABC):
         Args:
             bank: Checked codes and factors.
         """
+
+    def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
+        """The scalars that codes get which know nothing: by default those of other images' codes.
+
+        A class that fits models for long may return instead what a constant prediction gets.
+
+        Args:
+            shuffled: The codes that were scored, each with the factors of another image.
+        """
+        return self.score(shuffled)
 
     def inapplicable(self, sample: Sample) -> str | None:
         """Why the score cannot be taken, in one line; None where it can, as far as is known.

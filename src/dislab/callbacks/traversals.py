@@ -42,9 +42,9 @@ class Traversals(Picture):
 
     A row's label gives the latent, its KL from the prior in nats, and the factor that its mean
     carries most information about, with that information in nats (20 equal-width bins, less what
-    shuffled factors give). The mean can carry far more than the samples that the decoder sees, whose
-    information is at most the KL. So no factor is named for a latent with a KL of 0.1 nats or less;
-    one with 0.01 nats or less is called dead, and its row is greyed.
+    shuffled factors give). The mean can carry far more than the samples that the decoder sees,
+    whose information is at most the KL. So no factor is named for a latent with a KL of 0.1 nats or
+    less; one with 0.01 nats or less is called dead, and its row is greyed.
 
     A method without posteriors has its codes moved instead. Bounded codes, such as a generator's,
     take all values of a categorical code and go from −1 to 1 with a continuous one; span and
@@ -205,4 +205,3 @@ def _filled(
 ) -> Float[Tensor, "image filled channel height width"]:
     """The row with white images after its own."""
     return torch.nn.functional.pad(row, (0,) * 7 + (width - row.shape[1],), value=1.0)
-

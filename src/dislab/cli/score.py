@@ -59,8 +59,9 @@ def run(args: list[str]) -> int:
             shuffle=not options.in_order,
             kinds=kinds,
             groups=groups,
+            chance=not options.no_chance,
         )
-    print(score_table(found.values, found.intervals, {}))
+    print(score_table(found.values, found.intervals, {}, found.chance))
     if options.json:
         _write(Path(options.json), path, found)
     if options.sheet:
@@ -114,6 +115,11 @@ def _parser() -> Parser:
         action="store_true",
         help="keep the order of the images; scores that learn from the first and test on the last "
         "ones need a random order, so that the images are shuffled unless this is given",
+    )
+    parser.add_argument(
+        "--no_chance",
+        action="store_true",
+        help="leave out the level of chance: scores of the same codes, each given to another image",
     )
     parser.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
     parser.add_argument(

@@ -66,7 +66,18 @@ def evaluate(
             named is an error.
     """
     full = evaluate_fully(
-        codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle, kinds, groups
+        codes,
+        factors,
+        metrics,
+        names,
+        space,
+        bootstrap,
+        confidence,
+        seed,
+        shuffle,
+        kinds,
+        groups,
+        chance=False,
     )
     ends = {
         f"{name}_{end}": value
@@ -88,6 +99,7 @@ def evaluate_fully(
     shuffle: bool = True,
     kinds: Mapping[str, Kind] | None = None,
     groups: Groups | None = None,
+    chance: bool = True,
 ) -> Evaluation:
     """The scores with their intervals and parts, and how they came about.
 
@@ -103,6 +115,8 @@ def evaluate_fully(
         shuffle: As for `evaluate`.
         kinds: As for `evaluate`.
         groups: As for `evaluate`.
+        chance: Whether the level of chance is found beside each score: what the codes get when each
+            belongs to another image, and for DCI what the most frequent value gets.
 
     Raises:
         InputError: As for `evaluate`.
@@ -117,7 +131,7 @@ def evaluate_fully(
     order = seed if shuffle else None
     bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
     resampling = Bootstrap(bootstrap, confidence, seed)
-    found = score_bank(chosen, space, bank, resampling, optional=metrics is None)
+    found = score_bank(chosen, space, bank, resampling, optional=metrics is None, chance=chance)
     for name, reason in found.skipped.items():
         warnings.warn(f"{name} was not taken: {reason}", SkippedScoreWarning, stacklevel=2)
     drawn: dict[str, Any] = {"seed": seed, "shuffled": shuffle}

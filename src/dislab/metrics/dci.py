@@ -27,8 +27,9 @@ from dislab.learners import (
     LassoRegression,
     TreeEnsemble,
 )
+from dislab.learners.constant import Constant
 
-Model = HistogramBoosting | HistogramRegression | LassoRegression | TreeEnsemble
+Model = Constant | HistogramBoosting | HistogramRegression | LassoRegression | TreeEnsemble
 Learner = Literal["hgbt", "gbt", "rf", "lasso", "lassocv"]
 """What predicts the factors, see `DCI`."""
 
@@ -127,7 +128,25 @@ class DCI(Metric):
         """
         varied = bank.varied.nonzero().flatten().tolist()
         check_enough(bank.codes.shape[1], len(varied))
-        models = self._fit(bank, varied)
+        return self._results(bank, varied, self._fit(bank, varied))
+
+    def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
+        """The same with the most frequent value as every prediction.
+
+        Args:
+            shuffled: The codes that were scored, each with the factors of another image.
+        """
+        varied = shuffled.varied.nonzero().flatten().tolist()
+        cut = train_count(len(shuffled.codes), self.test_fraction)
+        latents = shuffled.codes.shape[1]
+        labels = (self._wanted(shuffled, column)[:cut] for column in varied)
+        models = [Constant(latents, own) for own in labels]
+        return self._results(shuffled, varied, models)
+
+    def _results(
+        self, bank: CodeBank, varied: list[int], models: Sequence[Model]
+    ) -> dict[str, Tensor]:
+        """Scores and parts of fitted models."""
         importance = torch.stack([model.importances() for model in models], dim=1)
         judged = [
             self._judge(bank, column, model) for column, model in zip(varied, models, strict=True)

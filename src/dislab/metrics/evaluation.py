@@ -15,6 +15,7 @@ from dislab.builders import origins, settings, version_of
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.code_bank import CodeBank
+from dislab.metrics._chance import chance_levels
 from dislab.metrics._intervals import Bootstrap, intervals
 
 __all__ = ["Bootstrap", "Evaluation", "built", "score_bank", "versions"]
@@ -34,6 +35,8 @@ class Evaluation(NamedTuple):
             its primary scalar with direction and bounds, and versions of what computes it.
         provenance: Sample sizes, factors, seed, settings of the bootstrap, and versions.
         skipped: Why a score was not taken, by the name that the user gave it.
+        chance: By the name of a scalar what codes get that know nothing of the images; none for
+            scores that do not look at factors.
     """
 
     values: dict[str, float]
@@ -42,6 +45,7 @@ class Evaluation(NamedTuple):
     metrics: dict[str, dict[str, Any]]
     provenance: dict[str, Any]
     skipped: dict[str, str]
+    chance: dict[str, float]
 
     def record(self) -> dict[str, Any]:
         """All of it under the names that `scores.json` has, for JSON."""
@@ -49,6 +53,7 @@ class Evaluation(NamedTuple):
         return {
             "scores": self.values,
             "intervals": self.intervals,
+            "chance": self.chance,
             "parts": self.parts,
             "metrics": self.metrics,
             "skipped": self.skipped,
@@ -63,6 +68,7 @@ def score_bank(
     bank: CodeBank,
     bootstrap: Bootstrap,
     optional: bool = False,
+    chance: bool = False,
 ) -> Evaluation:
     """All scores of one bank.
 
@@ -75,6 +81,7 @@ def score_bank(
         bank: Checked codes and factors.
         bootstrap: How intervals are found.
         optional: Whether a score that cannot score these codes is skipped, not refused.
+        chance: Whether the level of chance of each score is found.
 
     Raises:
         InputError: A score cannot be built, or cannot score these codes and is not optional.
@@ -122,6 +129,7 @@ def score_bank(
             "versions": versions(),
         },
         skipped,
+        chance_levels(metrics, named, bank, bootstrap.seed) if chance else {},
     )
 
 

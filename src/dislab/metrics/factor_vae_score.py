@@ -68,6 +68,14 @@ class FactorVAEScore(Metric):
         self.threshold = threshold
         self.seed = seed
 
+    def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
+        """The shares of right votes; the number of active latents has nothing to do with factors.
+
+        Args:
+            shuffled: The codes that were scored, each with the factors of another image.
+        """
+        return {name: one for name, one in self.score(shuffled).items() if name != "num_active"}
+
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies, the number of surviving latents and the training votes.
 

@@ -23,6 +23,7 @@ class GaussianTotalCorrelation(Metric):
     """
 
     higher_is_better = False
+    compares = False
     plot_lower_bound = 0.0
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:

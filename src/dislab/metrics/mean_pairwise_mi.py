@@ -30,6 +30,7 @@ class MeanPairwiseMI(Metric):
     """
 
     higher_is_better = False
+    compares = False
     plot_lower_bound = 0.0
 
     def __init__(self, space: FactorSpace, bins: int = 20) -> None:

@@ -29,6 +29,7 @@ def sheet(found: Evaluation, title: str = "") -> Figure:
         _first(found.parts, "mutual_information"),
         _first(found.parts, "kl_per_latent"),
         title,
+        found.chance,
     )
 
 

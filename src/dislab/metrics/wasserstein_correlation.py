@@ -24,6 +24,7 @@ class WassersteinCorrelation(Metric):
     """
 
     higher_is_better = False
+    compares = False
     plot_lower_bound = 0.0
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:

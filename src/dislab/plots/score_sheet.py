@@ -1,6 +1,7 @@
 """One page that shows what all scores say of a model."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,8 @@ KL_HEIGHT: Final = 1.9
 """Inches down that the bars of the KL get."""
 ROW: Final = 0.21
 """Inches down that one score gets."""
+CHANCE: Final = "#c0392b"
+"""Colour of the level of chance."""
 ACTIVE: Final = 0.01
 """Nats of KL from which a latent is drawn as active."""
 
@@ -31,6 +34,7 @@ def score_sheet(
     information: Float[np.ndarray, "latent factor"] | None = None,
     kl: Float[np.ndarray, " latent"] | None = None,
     title: str = "",
+    chance: Mapping[str, float] = MappingProxyType({}),
 ) -> Figure:
     """A figure with the scores at the left and what is known of latents and factors at the right.
 
@@ -42,6 +46,7 @@ def score_sheet(
         information: Mutual information of latents and factors, in nats.
         kl: KL of each latent's posterior from the prior, in nats.
         title: Stands above everything; empty for none.
+        chance: The level of chance of some scores, drawn as a bar across the line.
 
     Raises:
         InputError: There is no score, or a matrix does not fit the names.
@@ -61,7 +66,7 @@ def score_sheet(
     pages = figure.subfigures(
         1, 2 if heights else 1, width_ratios=_ratios(LEFT, width), squeeze=False
     )
-    draw_scores(_stacked(pages[0, 0], [listed], height)[0], values, intervals)
+    draw_scores(_stacked(pages[0, 0], [listed], height)[0], values, intervals, chance)
     panels = _stacked(pages[0, -1], heights, height) if heights else []
     if importance is not None:
         draw_hinton(panels.pop(0), importance, names, "importance for predicting a factor")
@@ -87,7 +92,10 @@ def _stacked(page: SubFigure, heights: Sequence[float], height: float) -> list[A
 
 
 def draw_scores(
-    axes: Axes, values: Mapping[str, float], intervals: Mapping[str, tuple[float, float]]
+    axes: Axes,
+    values: Mapping[str, float],
+    intervals: Mapping[str, tuple[float, float]],
+    chance: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
     """One line a score: its number, and a point between 0 and 1 with its interval.
 
@@ -97,11 +105,14 @@ def draw_scores(
         axes: Where to draw.
         values: Scores by name.
         intervals: Ends of the intervals of some of them.
+        chance: The level of chance of some of them.
     """
     for row, (name, value) in enumerate(values.items()):
         ends = intervals.get(name)
         if ends is not None and all(0 <= end <= 1 for end in ends):
             axes.plot(ends, (row, row), color=INK, linewidth=2.5, alpha=0.4, solid_capstyle="butt")
+        if 0 <= chance.get(name, -1) <= 1:
+            axes.plot([chance[name]], [row], "|", color=CHANCE, markersize=10, markeredgewidth=2)
         if 0 <= value <= 1:
             axes.plot([value], [row], "o", color=INK, markersize=4.5)
         axes.text(1.04, row, _text(value, ends), va="center", fontsize=LABEL_SIZE)
@@ -112,7 +123,8 @@ def draw_scores(
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.grid(color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.set_title("scores", fontsize=TITLE_SIZE, loc="left")
+    title = "scores, and chance as red bars" if chance else "scores"
+    axes.set_title(title, fontsize=TITLE_SIZE, loc="left")
     for spine in axes.spines.values():
         spine.set_visible(False)
 

@@ -12,6 +12,9 @@ from dislab.errors import InputError
 DEFAULT: Final = ("GradientBoosting", "MLP")
 """What stands for nothing, as far as it is installed: the two that the paper reports."""
 
+CHANCE: Final = "chance"
+"""Name of the prediction without codes, beside those of the predictors."""
+
 Choice: TypeAlias = str | PredictorBuilder
 """A plug-in's class name, or what makes a predictor: a class or a `functools.partial` of one."""
 
@@ -43,6 +46,11 @@ def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
         choices = named
     if not choices:
         raise InputError("no predictor was chosen; `dislab plugins predictors` lists them")
+    if CHANCE in choices:
+        raise InputError(
+            f"no predictor can be called {CHANCE}, as the prediction without codes is; choose "
+            "another name"
+        )
     return {
         name: seeded(builder("predictors", choice, "predictor", "Ridge"), seed)
         for name, choice in choices.items()

@@ -12,7 +12,7 @@ from dislab.base import Predictor, PredictorBuilder
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.metrics.evaluation import versions
-from dislab.transfer.choices import made, settings_of
+from dislab.transfer.choices import CHANCE, made, settings_of
 from dislab.transfer.domain import Domain
 from dislab.transfer.plan import Plan, Sizes
 from dislab.transfer.scenario import Scenario
@@ -83,12 +83,15 @@ class _Team(NamedTuple):
     Attributes:
         columns: What they learnt.
         constant: Factors that stood still.
+        typical: Of each target the median of the numbers, or the most frequent class, that
+            they learnt from, shape (target,).
         predictors: By name.
         settings: The record of each.
     """
 
     columns: list[Column]
     constant: list[str]
+    typical: Tensor
     predictors: dict[str, Predictor]
     settings: dict[str, dict[str, Any]]
 
@@ -103,13 +106,23 @@ def _fitted(one: Plan, bank: Domain, predictors: Mapping[str, PredictorBuilder])
     found = targets_of(columns, bank, one.train)
     targets = torch.stack([target for target in found if target is not None], 1)
     codes = _rows(bank, one.train)
-    team = _Team(columns, constant, {}, {})
+    team = _Team(columns, constant, _typical(columns, targets), {}, {})
     for name, build in predictors.items():
         predictor = made(name, build, codes.shape[2], tuple(column.classes for column in columns))
         predictor.fit(codes, targets.to(codes))
         team.predictors[name] = predictor
         team.settings[name] = settings_of(build, predictor)
     return team
+
+
+def _typical(columns: Sequence[Column], targets: Tensor) -> Tensor:
+    """A prediction that errs least without codes: medians of numbers, and the largest classes."""
+    return torch.stack(
+        [
+            own.mode().values if column.classes else own.quantile(0.5)
+            for column, own in zip(columns, targets.unbind(1), strict=True)
+        ]
+    )
 
 
 def _judge(
@@ -138,15 +151,35 @@ def _judge(
             "constant": team.constant,
             "absent": absent,
         }
-    for name, predictor in team.predictors.items():
-        found = {
-            key: _agreement(predictor.predict(_rows(*where)), truths[key])
-            for key, where in wanted.items()
-        }
+    predicted = {
+        name: {key: predictor.predict(_rows(*where)) for key, where in wanted.items()}
+        for name, predictor in team.predictors.items()
+    }
+    predicted[CHANCE] = {
+        key: team.typical.expand(len(results), len(rows), -1) for key, (_, rows) in wanted.items()
+    }
+    for name, values in predicted.items():
+        found = {key: _agreement(values[key], truths[key]) for key in wanted}
         for run, result in enumerate(results):
             part = _part(team.columns, {key: table[run] for key, table in found.items()})
             result.parts[scenario.name][name] = part
             result.values.update(_means(f"{scenario.name}/{name}", scenario, part, counted))
+    for result in results:
+        result.notes.extend(_no_better(scenario.name, list(team.predictors), result.values))
+
+
+def _no_better(scenario: str, names: Sequence[str], values: Mapping[str, float]) -> list[str]:
+    """A note on the predictors that err as much as chance."""
+    chance = values.get(f"{scenario}/{CHANCE}")
+    if chance is None:
+        return []
+    idle = [name for name in names if values[f"{scenario}/{name}"] >= chance]
+    if not idle:
+        return []
+    return [
+        f"{scenario}: no better than chance, which errs by {chance:.3f}, under the shift: "
+        f"{', '.join(idle)}"
+    ]
 
 
 def _counted(scenario: Scenario, team: _Team, absent: Sequence[str]) -> list[str]:

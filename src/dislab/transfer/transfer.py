@@ -14,7 +14,8 @@ class Transfer(NamedTuple):
             stood still in training, under the shift; with `/in_distribution` behind it, on images
             that were held back from training; with `/without_<factor>`, the mean without further
             factors; with `/accuracy` and `/accuracy_in_distribution`, the share of kinds that are
-            classified rightly.
+            classified rightly. `<scenario>/chance` is the error of a prediction without codes: the
+            median of the numbers that predictors learnt from, and the most frequent kind.
         parts: By scenario and predictor, `error` and `in_distribution` of each factor, and
             `accuracy` and `accuracy_in_distribution` of each kind. The shifted ones are here too.
         scenarios: By name, each scenario with the numbers of images used, the factors that stood

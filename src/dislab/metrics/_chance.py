@@ -1,0 +1,54 @@
+"""Scores of codes that know nothing of the images."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.base.failures import parts_named
+from dislab.errors import InputError
+from dislab.functional.code_bank import CodeBank
+from dislab.functional.draws import host_generator
+
+_STREAM: Final = 0xC4
+
+
+def chance_levels(
+    metrics: Mapping[str, Metric],
+    named: Mapping[tuple[str, str], str],
+    bank: CodeBank,
+    seed: int,
+) -> dict[str, float]:
+    """The level of chance of each scalar that has one, by its final name.
+
+    Args:
+        metrics: The scores, by the user's names.
+        named: The final name of each result, by score and own name.
+        bank: Codes and factors that were scored.
+        seed: Decides which image's code each image gets.
+    """
+    if len(bank) < 2:
+        return {}
+    order = torch.from_numpy(host_generator(seed, _STREAM).permutation(len(bank)))
+    shuffled = bank.with_codes(bank.codes[order.to(bank.codes.device)])
+    levels = {}
+    for key, metric in metrics.items():
+        if not metric.compares:
+            continue
+        for name, value in _chance(metric, shuffled).items():
+            if value.ndim == 0 and (key, name) in named:
+                levels[named[key, name]] = float(value)
+    return levels
+
+
+def _chance(metric: Metric, shuffled: CodeBank) -> dict[str, Tensor]:
+    """None where shuffled codes lack what the score needs."""
+    try:
+        with parts_named(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # said once, of the codes themselves
+            return metric.chance(shuffled)
+    except InputError:
+        return {}
