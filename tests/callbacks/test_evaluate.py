@@ -495,3 +495,106 @@ def test_codes_are_made_in_the_precision_of_the_trainer(
         "scores.png",
         "traversals.png",
     }
+
+
+def test_samples_of_the_posteriors_are_scored_under_names_of_their_own(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+) -> None:
+    records = []
+    for settings in ({"codes": "both"}, {"codes": "sample", "batch_size": 5}, {"seed": 1}):
+        chosen = Evaluate({"corr": correlation}, **({"codes": "both"} | settings))  # type: ignore[arg-type]
+        trainer(callbacks=[chosen]).test(objective, datamodule=data, verbose=False)
+        records.append(runs.read_scores(tmp_path / "run")["test"])
+    both, sampled, other = (record["scores"] for record in records)
+    assert set(both) == {"correlation", "sampled/correlation", "active_units"}
+    assert set(sampled) == {"sampled/correlation", "active_units"}
+    assert sampled["sampled/correlation"] == pytest.approx(both["sampled/correlation"], rel=1e-9)
+    assert both["sampled/correlation"] != both["correlation"]
+    assert other["sampled/correlation"] != both["sampled/correlation"]
+    assert other["correlation"] == pytest.approx(both["correlation"])
+    assert records[1]["metrics"]["sampled/corr"]["primary"] == "sampled/correlation"
+    assert records[1]["draw"]["codes"] == "sample"
+    assert set(records[0]["chance"]) == {"correlation", "sampled/correlation"}
+
+
+def test_samples_need_a_posterior(
+    trainer: MakeTrainer, data: DataModule, without_decoder: Objective, correlation: MakeMetric
+) -> None:
+    runner = trainer(callbacks=[Evaluate({"corr": correlation}, codes="sample")])
+    with pytest.raises(InputError, match="codes is sample, and Autoencoder has no posterior"):
+        runner.fit(without_decoder, datamodule=data)
+    assert runner.global_step == 0
+
+
+def test_the_bound_and_its_terms_are_scores_of_every_split(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def pixel_loss(self: Any, z: torch.Tensor, image: torch.Tensor) -> torch.Tensor:
+        loss: torch.Tensor = (self.decode(z) - image).square().flatten(1).sum(1).mean() / 2
+        return loss
+
+    monkeypatch.setattr(type(objective), "pixel_loss", pixel_loss)
+    records = []
+    for size in (256, 5):
+        chosen = Evaluate({"corr": correlation}, batch_size=size, sheet=False)
+        trainer(callbacks=[chosen]).test(objective, datamodule=data, verbose=False)
+        records.append(runs.read_scores(tmp_path / "run")["test"]["scores"])
+    for split, states in (("train", torch.arange(32)), ("test", torch.arange(20, 32))):
+        with torch.no_grad():
+            image = data.images(states)
+            posterior = objective.encode(image)
+            kl = float(kl_per_latent(*posterior).sum(1).mean())
+            mean = float(pixel_loss(objective, posterior.mean, image))
+        scores = records[0]
+        assert scores[f"kl_{split}"] == pytest.approx(kl, rel=1e-5)
+        assert scores[f"reconstruction_mean_{split}"] == pytest.approx(mean, rel=1e-5)
+        assert scores[f"elbo_mean_{split}"] == pytest.approx(-mean - kl, rel=1e-5)
+        sampled = scores[f"reconstruction_sample_{split}"]
+        assert sampled != pytest.approx(mean, rel=1e-3)
+        assert scores[f"elbo_sample_{split}"] == pytest.approx(-sampled - kl)
+    assert records[0] == pytest.approx(records[1], rel=1e-5)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    head = ["nats", "per", "image", "elbo_sample", "elbo_mean", "reconstruction_sample"]
+    row = lines[next(i for i, line in enumerate(lines) if line[:6] == head) + 1]
+    assert row[:2] == ["train", f"{records[0]['elbo_sample_train']:.2f}"]
+    chosen = Evaluate({"corr": correlation}, bound_points=0)
+    trainer(callbacks=[chosen]).test(objective, datamodule=data, verbose=False)
+    assert not any("elbo" in name for name in runs.read_scores(tmp_path / "run")["test"]["scores"])
+
+
+def test_chance_and_other_codes_stand_beside_the_scores(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    chosen = Evaluate({"corr": correlation}, baselines=["pixels", "pca"])
+    trainer(callbacks=[chosen]).test(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["test"]
+    assert 0 < record["chance"]["correlation"] < record["baselines"]["pixels"]["correlation"]
+    order = host_generator(0).choice(np.arange(32), 32, replace=False)
+    pixels = data.images(torch.from_numpy(order)).flatten(1).double().numpy()
+    _, _, axes = np.linalg.svd(pixels - pixels.mean(0), full_matrices=False)
+    expected = {"pixels": pixels, "pca": (pixels - pixels.mean(0)) @ axes[:3].T}
+    positions = data.factors.positions(order)
+    for name, codes in expected.items():
+        table = np.abs(np.corrcoef(np.c_[codes, positions].T))[: codes.shape[1], codes.shape[1] :]
+        found = record["baselines"][name]["correlation"]
+        assert found == pytest.approx(table.max(0).mean(), rel=1e-3), name
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["score", "value", "chance", "pixels", "pca"] in lines
+    silent = Evaluate({"corr": correlation}, chance=False)
+    trainer(callbacks=[silent]).test(objective, datamodule=data, verbose=False)
+    assert runs.read_scores(tmp_path / "run")["test"]["chance"] == {}

@@ -59,6 +59,22 @@ class Representation(ABC):
         """
         raise InputError(f"{type(self).__name__} has no decoder")
 
+    def pixel_loss(
+        self,
+        z: Float[Tensor, "batch latent"],
+        image: Float[Tensor, "batch channel height width"],
+    ) -> Float[Tensor, ""]:
+        """−log p(x|z) in nats per image, mean over the batch, of a method with such a likelihood.
+
+        Args:
+            z: Latent vectors.
+            image: Pixels in [0, 1].
+
+        Raises:
+            InputError: The method has no likelihood of pixels, or other latents or images.
+        """
+        raise InputError(f"{type(self).__name__} has no likelihood of pixels")
+
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:

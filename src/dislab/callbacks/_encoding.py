@@ -1,7 +1,7 @@
 """States drawn from a data module, and what a network makes of their images."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import lightning.pytorch as pl
 import torch
@@ -12,8 +12,11 @@ from tqdm import tqdm
 from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._trainer import evaluating, lacks
 from dislab.factors import Indices
-from dislab.functional.draws import host_generator
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.draws import device_generator, host_generator
+from dislab.functional.gaussians import kl_per_latent, sample
+
+_NOISE: Final = 0x5A
+"""Stream of the noise of sampled codes."""
 
 
 class Encoding(NamedTuple):
@@ -107,6 +110,59 @@ def over_images(
             results.append(function(images_of(trainer, data, module, batch)).cpu())
             bar.update(len(batch))
     return torch.cat(results)
+
+
+def standard_noise(points: int, seed: int) -> Callable[[Tensor], Tensor]:
+    """Standard normal noise for the next rows of some points; the same for any size of batches.
+
+    Args:
+        points: How many points there are.
+        seed: Decides the noise.
+    """
+    numbers: Tensor | None = None
+    start = 0
+
+    def following(like: Tensor) -> Tensor:
+        nonlocal numbers, start
+        if numbers is None:
+            generator = device_generator(torch.device("cpu"), seed, _NOISE)
+            numbers = torch.randn(points, like.shape[1], generator=generator)
+        rows = numbers[start : start + len(like)]
+        start += len(like)
+        return rows.to(like)
+
+    return following
+
+
+def sample_states(
+    trainer: pl.Trainer,
+    data: DataModule,
+    module: Objective,
+    states: Indices,
+    batch_size: int,
+    seed: int,
+) -> Encoding:
+    """Samples of the posteriors of states, the same for equal seeds and any size of batches.
+
+    Args:
+        trainer: The trainer at work.
+        data: The data module.
+        module: The objective, which has posteriors.
+        states: State numbers.
+        batch_size: Images at a time.
+        seed: Decides the noise.
+    """
+    sums: list[Tensor] = []
+    noise = standard_noise(len(states), seed)
+
+    def encode(image: Tensor) -> Float[Tensor, "batch latent"]:
+        posterior = module.encode(image)
+        sums.append(kl_per_latent(*posterior).cpu().double().sum(0))
+        return sample(*posterior, noise(posterior.mean)).float()
+
+    codes = over_images(trainer, data, module, states, batch_size, encode)
+    kl = torch.stack(sums).sum(0) / len(states)
+    return Encoding(codes, torch.from_numpy(data.factors.positions(states)), kl)
 
 
 def encode_states(

@@ -26,6 +26,8 @@ def score(
     space: FactorSpace,
     encoding: Encoding,
     bootstrap: Bootstrap,
+    chance: bool = False,
+    prefix: str = "",
 ) -> Evaluation:
     """All scores of one encoding, and of a method with posteriors the KL of each latent.
 
@@ -36,14 +38,50 @@ def score(
         space: The factors behind the images.
         encoding: Codes and factors.
         bootstrap: How intervals are found.
+        chance: Whether the level of chance of each score is found.
+        prefix: Stands before the name of every score and part, but for those of the KL.
     """
     bank = checked([encoding.codes], [encoding.factors], space, least=1)
-    found = score_bank(metrics, space, bank, bootstrap, optional=True)
+    found = score_bank(metrics, space, bank, bootstrap, optional=True, chance=chance)
+    found = _prefixed(found, prefix)
     if encoding.kl is None:
         return found
     active = {"active_units": float((encoding.kl > ACTIVE).sum())}
     parts = found.parts | {"kl_per_latent": encoding.kl.tolist()}
     return found._replace(values=found.values | active, parts=parts)
+
+
+def _prefixed(found: Evaluation, prefix: str) -> Evaluation:
+    """The same under other names."""
+    return found._replace(
+        values={f"{prefix}{name}": one for name, one in found.values.items()},
+        intervals={f"{prefix}{name}": one for name, one in found.intervals.items()},
+        parts={f"{prefix}{name}": one for name, one in found.parts.items()},
+        metrics={
+            f"{prefix}{name}": one | {"primary": f"{prefix}{one['primary']}"}
+            for name, one in found.metrics.items()
+        },
+        skipped={f"{prefix}{name}": one for name, one in found.skipped.items()},
+        chance={f"{prefix}{name}": one for name, one in found.chance.items()},
+    )
+
+
+def joined(one: Evaluation, other: Evaluation) -> Evaluation:
+    """Two evaluations of the same images in one, whose names differ but for those of the KL.
+
+    Args:
+        one: Its provenance is kept.
+        other: Its scores come after.
+    """
+    return Evaluation(
+        one.values | other.values,
+        one.intervals | other.intervals,
+        one.parts | other.parts,
+        one.metrics | other.metrics,
+        one.provenance,
+        one.skipped | other.skipped,
+        one.chance | other.chance,
+    )
 
 
 def without_factors(data: DataModule, states: Indices) -> str | None:

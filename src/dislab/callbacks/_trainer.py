@@ -99,7 +99,9 @@ def is_rehearsal(trainer: pl.Trainer) -> bool:
     return bool(trainer.sanity_checking or getattr(trainer, "fast_dev_run", False))
 
 
-Capability = Literal["encode", "decode", "reconstruct", "render", "generate", "code_values"]
+Capability = Literal[
+    "encode", "decode", "pixel_loss", "reconstruct", "render", "generate", "code_values"
+]
 """A method of an objective that a class may go without."""
 
 

@@ -1,8 +1,9 @@
 """Scores of a trained objective."""
 
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, Literal, final
 
 import lightning.pytorch as pl
 import torch
@@ -10,13 +11,19 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
-from dislab.callbacks._encoding import draw_states, encode_states, split_with_states
-from dislab.callbacks._scoring import inapplicable, score, spread, without_factors
-from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.callbacks._baselines import Baseline, baselines, untrained
+from dislab.callbacks._bounds import bounds, bounds_table
+from dislab.callbacks._encoding import (
+    draw_states,
+    encode_states,
+    sample_states,
+    split_with_states,
+)
+from dislab.callbacks._scoring import inapplicable, joined, score, spread, without_factors
+from dislab.callbacks._trainer import data_of, is_rehearsal, lacks, objective_of, run_folder
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
-from dislab.functional.draws import mix
 from dislab.functional.settings import checks_settings
 from dislab.metrics.evaluation import Bootstrap, Evaluation, built
 from dislab.metrics.score_table import score_table
@@ -24,6 +31,12 @@ from dislab.metrics.sheet import sheet
 
 CONFIDENCE: Final = 0.95
 """Share of the resampled scores that an interval holds."""
+
+Codes = Literal["mean", "sample", "both"]
+"""Which codes are scored: means of the posteriors, samples of them, or both."""
+
+SAMPLED: Final = "sampled/"
+"""Stands before the names of the scores of sampled codes."""
 
 
 @checks_settings
@@ -38,9 +51,15 @@ class Evaluate(pl.Callback):
     compares factors where there is one only, ends the command before training if it was asked for
     by name; one of the command's default scores is skipped, with its reason under `skipped`. Of a
     method with posteriors the KL of each latent in nats and the number of active units (KL above
-    0.01 nats, the mean over the points) are recorded as well. Of a method that makes no codes, and
-    of images without factors, only the losses are recorded. Several processes: the first one
+    0.01 nats, the mean over the points) are recorded as well. Several processes: the first one
     scores, the others wait.
+
+    Of a method with posteriors and a likelihood of pixels, `elbo_sample_<split>`,
+    `elbo_mean_<split>`, `reconstruction_sample_<split>`, `reconstruction_mean_<split>` and
+    `kl_<split>` are scores of each split, in nats per image: the evidence lower bound with a
+    decoded sample of the posterior, and the same with its decoded mean, which is no bound. Of a
+    method that makes no codes, and of images without factors, only these and the losses are
+    recorded.
 
     Args:
         metrics: The scores by the name you give each; without any, nothing is scored.
@@ -52,6 +71,15 @@ class Evaluate(pl.Callback):
             points. Their mean and standard deviation are the floor that training must beat.
         bootstrap: How many times the points are resampled, for 95 % intervals of the scores that
             fit no model; with 0 there are none.
+        codes: `mean` scores the codes of the method, the means of its posteriors; `sample` scores
+            samples of the posteriors, whose names begin with `sampled/`; `both` does both.
+        chance: Whether the level of chance stands beside each score: the same codes, each with the
+            factors of another image, and of DCI the most frequent value as every prediction.
+        baselines: Other codes whose scores stand beside: `pixels` are grey pixels averaged over a
+            grid of 8×8, `pca` the first principal components of the images, as many as there are
+            latents. Each takes as long as the scores themselves, or longer.
+        bound_points: On how many states of each split the evidence lower bound, the reconstruction
+            and the KL are measured, in nats per image; 0 for none.
         sheet: Whether a page with scores, importances, mutual information and KL is drawn into
             `images/scores.png` of the run folder.
 
@@ -69,11 +97,16 @@ class Evaluate(pl.Callback):
         untrained: int = 0,
         bootstrap: int = 0,
         sheet: bool = True,
+        codes: Codes = "mean",
+        chance: bool = True,
+        baselines: list[Baseline] | None = None,
+        bound_points: int = 1_000,
     ) -> None:
         check_count("points", points, 1)
         check_count("batch_size", batch_size, 1)
         check_count("untrained", untrained, 0, most=1000)
         check_count("bootstrap", bootstrap, 0, most=1_000_000)
+        check_count("bound_points", bound_points, 0)
         self.metrics = metrics or {}
         self.points = points
         self.split: Split = split
@@ -82,6 +115,10 @@ class Evaluate(pl.Callback):
         self.untrained = untrained
         self.bootstrap = bootstrap
         self.sheet = sheet
+        self.codes: Codes = codes
+        self.chance = chance
+        self.baselines: list[Baseline] = list(dict.fromkeys(baselines or ()))
+        self.bound_points = bound_points
         self.asked = True
         """Whether the scores were asked for by name, so that one that cannot be taken is an error;
         the command's default ones were not."""
@@ -98,6 +135,11 @@ class Evaluate(pl.Callback):
         module = objective_of(pl_module, "Evaluate")
         if not self.metrics or stage not in ("fit", "validate", "test"):
             return
+        if self.codes != "mean" and module.has_codes and lacks(module, "encode"):
+            raise InputError(
+                f"evaluate.codes is {self.codes}, and {type(module).__name__} has no posterior to "
+                "sample from; set it to mean"
+            )
         if not module.has_codes:
             rank_zero_info(f"Evaluate: nothing to score, as {type(module).__name__} has no codes")
         elif isinstance(data := getattr(trainer, "datamodule", None), DataModule):
@@ -136,22 +178,32 @@ class Evaluate(pl.Callback):
             states = draw_states(data, self.split, self.points, self.seed)
             # The trainer runs its loops in inference mode; a score may need to fit a model.
             with torch.inference_mode(False), torch.enable_grad():
-                scores = self._score(trainer, data, module, states, self.bootstrap)
-                seeds, copies = self._score_untrained(trainer, data, module, states)
-            floor = spread(copies)
-            record = self._record(trainer, data, module, scores, len(states))
+                scores = self._score(
+                    trainer, data, module, states, self.codes, self.bootstrap, self.chance
+                )
+                seeds, floor = self._score_untrained(trainer, data, module, states)
+                others = self._score_baselines(trainer, data, module, states)
+            nats = bounds(trainer, data, module, self.bound_points, self.batch_size, self.seed)
+            scored = scores._replace(values=scores.values | nats)
+            record = self._record(trainer, data, module, scored, len(states))
             measured = trainer.callback_metrics
             record["losses"] = {name: float(value) for name, value in measured.items()}
             record["untrained"] = {"seeds": seeds, "scores": floor}
+            record["baselines"] = others
             path = runs.write_scores(folder, stage, record)
             self._skipped = scores.skipped
-            self._log(trainer, module, scores)
+            self._log(trainer, module, scored)
             if self.sheet and scores.values:
                 self._draw(folder, split_with_states(data, self.split), scores)
             if scores.skipped and set(scores.skipped.values()) - self._noted:
                 print(f"\n{_listed(scores.skipped, 'was not taken')}")
             if scores.values:
-                print(f"\n{score_table(scores.values, scores.intervals, floor)}\n{path}")
+                given = scores.values, scores.intervals, floor, scores.chance, others
+                print(f"\n{score_table(*given)}")
+            if nats:
+                print(f"\n{bounds_table(nats)}")
+            if scored.values:
+                print(path)
         trainer.strategy.barrier("scores")
 
     def _score(
@@ -160,15 +212,23 @@ class Evaluate(pl.Callback):
         data: DataModule,
         module: Objective,
         states: Indices,
+        codes: Codes,
         bootstrap: int = 0,
+        chance: bool = False,
     ) -> Evaluation:
         reason = without_factors(data, states) if module.has_codes else None
         if reason or not module.has_codes:
             skipped = dict.fromkeys(self.metrics, reason) if reason else {}
-            return Evaluation({}, {}, {}, {}, {"versions": {}}, skipped)
-        encoding = encode_states(trainer, data, module, states, self.batch_size)
+            return Evaluation({}, {}, {}, {}, {"versions": {}}, skipped, {})
         resampling = Bootstrap(bootstrap, CONFIDENCE, self.seed)
-        return score(self.metrics, data.factors, encoding, resampling)
+        found = []
+        if codes != "sample":
+            means = encode_states(trainer, data, module, states, self.batch_size)
+            found.append(score(self.metrics, data.factors, means, resampling, chance))
+        if codes != "mean":
+            drawn = sample_states(trainer, data, module, states, self.batch_size, self.seed)
+            found.append(score(self.metrics, data.factors, drawn, resampling, chance, SAMPLED))
+        return reduce(joined, found)
 
     def _note(self, reasons: dict[str, str]) -> None:
         """Refuses scores that were asked for and cannot be taken; mentions others once."""
@@ -184,17 +244,24 @@ class Evaluate(pl.Callback):
 
     def _score_untrained(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
-    ) -> tuple[list[int], list[dict[str, float]]]:
-        untrained = self.untrained if module.has_codes else 0
-        seeds = [mix(self.seed, number) for number in range(untrained)]
-        copies = []
-        for seed in seeds:
-            # The weights are made on the CPU: only its generator is set, and put back after.
-            with torch.random.fork_rng(devices=[]):
-                torch.default_generator.manual_seed(seed)
-                copy = runs.rebuild(module)
-            copies.append(self._score(trainer, data, copy.to(module.device), states).values)
-        return seeds, copies
+    ) -> tuple[list[int], dict[str, dict[str, Any]]]:
+        """Seeds of untrained models, and the spread of their scores."""
+        count = self.untrained if module.has_codes else 0
+        seeds, copies = untrained(module, count, self.seed)
+        scores = [self._score(trainer, data, copy, states, self.codes).values for copy in copies]
+        return seeds, spread(scores)
+
+    def _score_baselines(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
+    ) -> dict[str, dict[str, float]]:
+        """Scores of other codes of the same images, by the name of the baseline."""
+        if not module.has_codes or without_factors(data, states):
+            return {}
+        made = baselines(self.baselines, trainer, data, module, states, self.batch_size)
+        return {
+            name: self._score(trainer, data, one, states, "mean").values
+            for name, one in made.items()
+        }
 
     def _record(
         self,
@@ -205,7 +272,7 @@ class Evaluate(pl.Callback):
         points: int,
     ) -> dict[str, Any]:
         split = split_with_states(data, self.split)
-        drawn = {"split": split, "points": points, "seed": self.seed}
+        drawn = {"split": split, "points": points, "seed": self.seed, "codes": self.codes}
         return {
             **scores.record(),
             "draw": drawn | {"available": len(data.indices(split))},

@@ -39,6 +39,16 @@ class VariationalObjective(Objective, ABC):
         """Means of the posteriors of single images."""
         return self.encode(image).mean
 
+    def pixel_loss(
+        self,
+        z: Float[Tensor, "batch latent"],
+        image: Float[Tensor, "batch channel height width"],
+    ) -> Float[Tensor, ""]:
+        """−log p(x|z) in nats per image, mean over the batch."""
+        rows = checked_rows(self, "z", z, self.latent_dim, "latent")
+        checked = checked_images(self, image, self.image_shape)
+        return self.pixels.forward(self.decoder(rows), checked)
+
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:

@@ -1,0 +1,130 @@
+"""Codes that nothing was trained for, to compare trained ones with."""
+
+from collections.abc import Sequence
+from typing import Final, Literal, NoReturn, final
+
+import lightning.pytorch as pl
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d
+
+from dislab import runs
+from dislab.base import DataModule, Draws, ImageBatch, Objective
+from dislab.callbacks._encoding import over_images
+from dislab.factors import Indices
+from dislab.functional.draws import mix
+
+Baseline = Literal["pixels", "pca"]
+"""Grey pixels averaged over a grid of 8×8; as many principal components as there are latents."""
+
+GRID: Final = 8
+"""Pixels that the codes of the baseline keep of each side, at most."""
+IMAGES: Final = 1000
+"""Images that the principal components are found on, at most."""
+
+
+class _Fixed(Objective):
+    """Codes without training."""
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """No random numbers."""
+        return {}
+
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> NoReturn:
+        """There is nothing to train."""
+        raise NotImplementedError
+
+
+@final
+class _Pixels(_Fixed):
+    """Pixels, averaged over channels and cells."""
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """One code a cell."""
+        height, width = (min(GRID, side) for side in image.shape[-2:])
+        return adaptive_avg_pool2d(image.float().mean(1, keepdim=True), (height, width)).flatten(1)
+
+
+@final
+class _Components(_Fixed):
+    """Principal components of pixels."""
+
+    def __init__(
+        self, centre: Float[Tensor, " pixel"], axes: Float[Tensor, "pixel latent"]
+    ) -> None:
+        super().__init__()
+        self.register_buffer("centre", centre)
+        self.register_buffer("axes", axes)
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Where the images lie along the components, in pixels of [0, 1]."""
+        rows = image.float().flatten(1)
+        return (rows - self.get_buffer("centre")) @ self.get_buffer("axes")
+
+
+def baselines(
+    chosen: Sequence[Baseline],
+    trainer: pl.Trainer,
+    data: DataModule,
+    module: Objective,
+    states: Indices,
+    batch_size: int,
+) -> dict[str, Objective]:
+    """The chosen ones by name, on the device of the method.
+
+    Args:
+        chosen: Their names.
+        trainer: The trainer at work.
+        data: Where images come from.
+        module: The method, whose number of latents the principal components take over.
+        states: States of which the first ones give the principal components.
+        batch_size: Images at a time.
+    """
+    made: dict[str, Objective] = {}
+    for name in chosen:
+        if name == "pixels":
+            made[name] = _Pixels()
+            continue
+        seen = states[:IMAGES]
+        latents = over_images(trainer, data, module, states[:1], 1, module.codes).shape[1]
+        rows = over_images(trainer, data, module, seen, batch_size, lambda image: image.flatten(1))
+        made[name] = _Components(*_principal(rows.double(), latents))
+    return {name: one.to(module.device) for name, one in made.items()}
+
+
+def untrained(module: Objective, count: int, seed: int) -> tuple[list[int], list[Objective]]:
+    """Seeds and copies of a method with fresh weights, on its device.
+
+    Args:
+        module: The method.
+        count: How many.
+        seed: Decides the weights.
+    """
+    seeds = [mix(seed, number) for number in range(count)]
+    copies = []
+    for one in seeds:
+        # The weights are made on the CPU: only its generator is set, and put back after.
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(one)
+            copies.append(runs.rebuild(module).to(module.device))
+    return seeds, copies
+
+
+def _principal(
+    rows: Float[Tensor, "image pixel"], count: int
+) -> tuple[Float[Tensor, " pixel"], Float[Tensor, "pixel latent"]]:
+    """Mean and first directions of the rows; directions beyond their rank are zeros."""
+    centre = rows.mean(0)
+    centred = rows - centre
+    variances, combinations = torch.linalg.eigh(centred @ centred.T)
+    kept = variances.argsort(descending=True)[:count]
+    kept = kept[variances[kept] > 1e-9 * variances.max()]
+    axes = centred.T @ combinations[:, kept] / variances[kept].sqrt()
+    padded = torch.zeros(rows.shape[1], count, dtype=rows.dtype)
+    padded[:, : len(kept)] = axes
+    return centre.float(), padded.float()

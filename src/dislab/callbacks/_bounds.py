@@ -1,0 +1,94 @@
+"""The evidence lower bound and its terms, on the states of each split."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import lightning.pytorch as pl
+import torch
+from torch import Tensor
+
+from dislab.base import DataModule, Objective, Split
+from dislab.callbacks._encoding import draw_states, over_images, standard_noise
+from dislab.callbacks._trainer import lacks
+from dislab.functional.gaussians import kl_per_latent, sample
+
+SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
+QUANTITIES: Final = (
+    "elbo_sample",
+    "elbo_mean",
+    "reconstruction_sample",
+    "reconstruction_mean",
+    "kl",
+)
+"""In nats per image. `sample` and `mean` say what of the posterior is decoded; the ELBO of means is
+no bound."""
+
+
+def bounds(
+    trainer: pl.Trainer,
+    data: DataModule,
+    module: Objective,
+    points: int,
+    batch_size: int,
+    seed: int,
+) -> dict[str, float]:
+    """Each quantity on each split that has states, by `<quantity>_<split>`.
+
+    Empty for a method without posterior or likelihood of pixels.
+
+    Args:
+        trainer: The trainer at work.
+        data: Where images come from.
+        module: The objective.
+        points: On how many states of each split at most; 0 for none.
+        batch_size: Images at a time.
+        seed: Decides which states, and the noise of the samples.
+    """
+    if not points or lacks(module, "encode") or lacks(module, "pixel_loss"):
+        return {}
+    found: dict[str, float] = {}
+    for split in SPLITS:
+        if len(data.indices(split)):
+            terms = _terms(trainer, data, module, split, points, batch_size, seed)
+            found |= {f"{name}_{split}": value for name, value in terms.items()}
+    return found
+
+
+def bounds_table(found: Mapping[str, float]) -> str:
+    """One line a split, in nats per image.
+
+    Args:
+        found: What `bounds` returned, not empty.
+    """
+    rows = [["nats per image", *QUANTITIES]]
+    for split in SPLITS:
+        if f"kl_{split}" in found:
+            rows.append([split, *(f"{found[f'{name}_{split}']:.2f}" for name in QUANTITIES)])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    )
+
+
+def _terms(
+    trainer: pl.Trainer,
+    data: DataModule,
+    module: Objective,
+    split: Split,
+    points: int,
+    batch_size: int,
+    seed: int,
+) -> dict[str, float]:
+    states = draw_states(data, split, points, seed)
+    noise = standard_noise(len(states), seed)
+
+    def measure(image: Tensor) -> Tensor:
+        mean, log_var = module.encode(image)
+        z = sample(mean, log_var, noise(mean))
+        decoded = [module.pixel_loss(one, image) for one in (z, mean)]
+        terms = torch.stack([*decoded, kl_per_latent(mean, log_var).sum(1).mean()]).double()
+        return terms.expand(len(image), -1)
+
+    sampled, mean, kl = over_images(trainer, data, module, states, batch_size, measure).mean(0)
+    values = (-sampled - kl, -mean - kl, sampled, mean, kl)
+    return dict(zip(QUANTITIES, map(float, values), strict=True))
