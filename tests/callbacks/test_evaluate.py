@@ -506,7 +506,7 @@ def test_samples_of_the_posteriors_are_scored_under_names_of_their_own(
 ) -> None:
     records = []
     for settings in ({"codes": "both"}, {"codes": "sample", "batch_size": 5}, {"seed": 1}):
-        chosen = Evaluate({"corr": correlation}, **({"codes": "both"} | settings))  # type: ignore[arg-type]
+        chosen = Evaluate({"corr": correlation}, **({"codes": "both"} | settings))
         trainer(callbacks=[chosen]).test(objective, datamodule=data, verbose=False)
         records.append(runs.read_scores(tmp_path / "run")["test"])
     both, sampled, other = (record["scores"] for record in records)

@@ -187,6 +187,36 @@ def test_a_method_without_decoder_gets_scores_and_no_picture(
     assert not (tmp_path / "run" / "images").exists()
 
 
+def test_chance_and_other_codes_stand_beside_the_errors(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    write: Write,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    callback = scored([write("near", INSIDE)], baselines=["untrained", "pixels", "pca"])
+    trainer(callbacks=[callback]).test(objective, datamodule=data, verbose=False)
+    record = runs.read_scores(tmp_path / "run")["test_transfer"]
+    names = ["r", "chance", "r_untrained", "r_pixels", "r_pca"]
+    assert list(record["parts"]["near"]) == names
+    errors = [record["scores"][f"near/{name}"] for name in names]
+    assert len(set(errors)) == 5
+    assert set(record["predictors"]) == {"r"}
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    printed = {row[0]: row[1] for row in rows if row and row[0].startswith("near/")}
+    assert printed == {
+        f"near/{name}": f"{one:.4f}" for name, one in zip(names, errors, strict=True)
+    }
+    states = np.arange(32)
+    pixels = data.images(torch.from_numpy(states)).flatten(1).numpy()
+    path = str(tmp_path / "near.yaml")
+    given = data.factors.positions(states), data.factors
+    expected = transfer_scores(pixels, *given, [path], {"r": Ridge}, labels=12, tested=8)
+    assert errors[3] == pytest.approx(expected.values["near/r"], rel=1e-3)
+    assert errors[1] == pytest.approx(expected.values["near/chance"])
+
+
 def test_a_method_without_codes_is_left_alone(
     tmp_path: Path, trainer: MakeTrainer, data: DataModule, without_codes: Objective, write: Write
 ) -> None:

@@ -93,7 +93,7 @@ def test_a_latent_that_hardly_departs_from_the_prior_names_no_factor(
     informed: Objective,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    informed.encoder.weight.data[1] *= share  # type: ignore[union-attr,operator]
+    informed.encoder.weight.data[1] *= share  # type: ignore[union-attr,operator,index]
     grid = Grid(monkeypatch)
     runner = trainer(callbacks=[Traversals(split="all")])
     runner.validate(informed, datamodule=data, verbose=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 import lightning.pytorch as pl
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dislab import plots, runs
 from dislab.base import DataModule, Objective, PredictorBuilder
+from dislab.callbacks._baselines import Baseline, baselines, untrained
 from dislab.callbacks._encoding import images_of
 from dislab.callbacks._shifts import other_data, planned, transfer_of
 from dislab.callbacks._trainer import (
@@ -31,6 +32,9 @@ from dislab.transfer.scenario_files import load_scenarios
 from dislab.transfer.transfer import Transfer
 from dislab.transfer.transfer_table import transfer_table
 
+TransferBaseline = Literal["untrained", "pixels", "pca"]
+"""Codes that nothing was trained for."""
+
 
 @checks_settings
 @final
@@ -40,9 +44,10 @@ class TransferScores(pl.Callback):
     Of each scenario some states are drawn; all images are encoded once. A predictor for each factor
     learns on labels of one distribution and is tested on held-back images of it and on the shifted
     ones. `scores.json` gets the mean absolute errors of factors scaled to [0, 1] under
-    `validate_transfer` or `test_transfer`, with those of each factor; the loggers get them as
-    `transfer/<scenario>/<predictor>`. Of a method with posterior and decoder some images of both
-    distributions are drawn above their reconstructions, as `images/transfer_<scenario>.png`. A
+    `validate_transfer` or `test_transfer`, with those of each factor, and beside them those of
+    `chance`, which predicts the median, or the most frequent kind, without codes; the loggers get
+    them as `transfer/<scenario>/<predictor>`. Of a method with posterior and decoder some images of
+    both distributions are drawn above their reconstructions, as `images/transfer_<scenario>.png`. A
     scenario that contradicts what the encoder was trained on ends the command before it trains, and
     so does a predictor that cannot be made. Several processes: the first one scores, the others
     wait.
@@ -60,6 +65,10 @@ class TransferScores(pl.Callback):
             which those in a configuration have.
         reconstructions: How many images of each distribution are drawn with their reconstructions;
             0 for none.
+        baselines: Other codes that the same predictors learn from and whose errors stand beside:
+            `untrained`, a copy of the method with fresh weights; `pixels`, grey pixels averaged
+            over a grid of 8×8; `pca`, the first principal components of the images, as many as
+            there are latents. Each takes as long as the scores themselves, or longer.
 
     Raises:
         InputError: A number is below what makes sense, or a scenario or predictor does not exist.
@@ -74,6 +83,7 @@ class TransferScores(pl.Callback):
         batch_size: int = 256,
         seed: int = 0,
         reconstructions: int = 8,
+        baselines: list[TransferBaseline] | None = None,
     ) -> None:
         self.sizes = Sizes(labels, tested, seed)
         check_sizes(self.sizes)
@@ -84,6 +94,7 @@ class TransferScores(pl.Callback):
         self.predictors = builders(predictors, seed) if scenarios else {}
         self.batch_size = batch_size
         self.reconstructions = reconstructions
+        self.baselines: list[TransferBaseline] = list(dict.fromkeys(baselines or ()))
         self.found: Transfer | None = None
         """What was scored last."""
 
@@ -128,21 +139,38 @@ class TransferScores(pl.Callback):
             plans = planned(data, others, self.scenarios, self.sizes)
             # the trainer runs its loops in inference mode; predictors fit models
             with torch.inference_mode(False), torch.enable_grad():
-                self.found = transfer_of(
-                    trainer,
-                    data,
-                    others,
-                    module,
-                    plans,
-                    self.predictors,
-                    self.sizes,
-                    self.batch_size,
-                )
+                scored = {
+                    name: transfer_of(
+                        trainer,
+                        data,
+                        others,
+                        one,
+                        plans,
+                        self.predictors,
+                        self.sizes,
+                        self.batch_size,
+                    )
+                    for name, one in self._compared(trainer, data, module, plans).items()
+                }
+            self.found = scored.pop("")
+            for name, other in scored.items():
+                self.found = self.found.beside(other, name)
             path = runs.write_scores(folder, stage, self._record(trainer, data, module, self.found))
             self._log(trainer, module, self.found)
             self._draw(trainer, folder, data, others, module, plans)
             print(f"\n{transfer_table({str(folder): self.found})}\n{path}")
         trainer.strategy.barrier("transfer")
+
+    def _compared(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, plans: Sequence[Plan]
+    ) -> dict[str, Objective]:
+        """The method, without a name, and what it is compared with."""
+        plain: list[Baseline] = [one for one in self.baselines if one != "untrained"]
+        learnt = plans[0].train
+        made = {"": module}
+        if "untrained" in self.baselines:
+            made["untrained"] = untrained(module, 1, self.sizes.seed)[1][0]
+        return made | baselines(plain, trainer, data, module, learnt, self.batch_size)
 
     def _others(self, data: DataModule, scenarios: Sequence[Scenario]) -> dict[str, DataModule]:
         others = {one.name: other_data(data, one) for one in scenarios if one.dataset}

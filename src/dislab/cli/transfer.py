@@ -23,7 +23,7 @@ are those of the factors. An array values_NAME holds the values of factor NAME, 
 conditions of scenarios refer to: numbers in its unit, or texts for a kind; without it they are the
 numbers 0, 1, 2, …."""
 
-_OF_RUNS: Final = {"batch_size": 256, "reconstructions": 8}
+_OF_RUNS: Final[dict[str, Any]] = {"batch_size": 256, "reconstructions": 8, "baselines": []}
 """What the options that go with runs are unless given; codes in a file need no encoding."""
 
 
@@ -107,6 +107,13 @@ def _parser() -> Parser:
         metavar="N",
         help="of runs only: images of each distribution that are drawn with their "
         f"reconstructions ({_OF_RUNS['reconstructions']}); 0 for none",
+    )
+    parser.add_argument(
+        "--baselines",
+        nargs="+",
+        choices=("untrained", "pixels", "pca"),
+        help="of runs only: other codes whose errors stand beside: a copy with fresh weights, grey "
+        "pixels averaged over a grid of 8×8, principal components; none unless given",
     )
     parser.add_argument(
         "--other",

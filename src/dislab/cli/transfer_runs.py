@@ -84,6 +84,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
         options.batch_size,
         options.seed,
         options.reconstructions,
+        options.baselines,
     )
     settings = config.get("trainer") or {}
     trainer = Trainer(

@@ -32,6 +32,23 @@ class Transfer(NamedTuple):
     provenance: dict[str, Any]
     notes: list[str]
 
+    def beside(self, other: "Transfer", name: str) -> "Transfer":
+        """The same with the numbers of other codes, whose predictors are called `<predictor>_NAME`.
+
+        Args:
+            other: What the same predictors make of other codes in the same scenarios.
+            name: What the other codes are called.
+        """
+        values, parts = dict(self.values), {key: dict(one) for key, one in self.parts.items()}
+        for scenario, own in other.parts.items():
+            for predictor in other.predictors:
+                old, new = f"{scenario}/{predictor}", f"{scenario}/{predictor}_{name}"
+                parts[scenario][f"{predictor}_{name}"] = own[predictor]
+                for key, value in other.values.items():
+                    if key == old or key.startswith(f"{old}/"):
+                        values[new + key.removeprefix(old)] = value
+        return self._replace(values=values, parts=parts)
+
     def record(self) -> dict[str, Any]:
         """All of it under the names that `scores.json` has, for JSON."""
         sample = {key: one for key, one in self.provenance.items() if key != "versions"}
