@@ -20,6 +20,7 @@ from tensorboard.backend.event_processing.event_accumulator import (  # type: ig
 from dislab import runs
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
+from dislab.callbacks._baselines import _principal
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.code_bank import CodeBank
@@ -97,7 +98,13 @@ def test_the_record_tells_how_it_came_about(
     }
     assert record["intervals"] == {}
     assert {"c/correlation", "sharp/correlation", "active_units"} == set(record["scores"])
-    assert record["draw"] == {"split": "test", "points": 12, "seed": 0, "available": 12}
+    assert record["draw"] == {
+        "split": "test",
+        "points": 12,
+        "seed": 0,
+        "codes": "mean",
+        "available": 12,
+    }
     assert record["data"]["provenance"] == {"source": "blocks", "version": "1"}
     assert record["data"]["factors"] == ["x", "y", "brightness"]
     assert record["checkpoint"] == {"path": None, "steps": 123}
@@ -124,7 +131,7 @@ def test_a_split_without_states_is_recorded_as_all_states(
     trainer(callbacks=[evaluate]).validate(objective, datamodule=data, verbose=False)
     count = len(data.indices("all"))
     drawn = runs.read_scores(tmp_path / "run")["validate"]["draw"]
-    assert drawn == {"split": "all", "points": count, "seed": 0, "available": count}
+    assert (drawn["split"], drawn["points"], drawn["available"]) == ("all", count, count)
 
 
 def test_kl_and_active_units_are_means_over_the_points(
@@ -230,7 +237,7 @@ def test_untrained_copies_are_scored_on_the_same_points_and_leave_the_random_sta
     assert np.std(expected) > 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     row = next(line for line in lines if line[:1] == ["correlation"])
-    assert row[2:] == [f"{np.mean(expected):.4f}", "±", f"{np.std(expected, ddof=1):.4f}"]
+    assert row[3:] == [f"{np.mean(expected):.4f}", "±", f"{np.std(expected, ddof=1):.4f}"]
 
 
 def test_scalars_reach_every_logger_and_runs_keep_apart(
@@ -584,17 +591,27 @@ def test_chance_and_other_codes_stand_beside_the_scores(
     trainer(callbacks=[chosen]).test(objective, datamodule=data, verbose=False)
     record = runs.read_scores(tmp_path / "run")["test"]
     assert 0 < record["chance"]["correlation"] < record["baselines"]["pixels"]["correlation"]
-    order = host_generator(0).choice(np.arange(32), 32, replace=False)
-    pixels = data.images(torch.from_numpy(order)).flatten(1).double().numpy()
-    _, _, axes = np.linalg.svd(pixels - pixels.mean(0), full_matrices=False)
-    expected = {"pixels": pixels, "pca": (pixels - pixels.mean(0)) @ axes[:3].T}
-    positions = data.factors.positions(order)
-    for name, codes in expected.items():
-        table = np.abs(np.corrcoef(np.c_[codes, positions].T))[: codes.shape[1], codes.shape[1] :]
-        found = record["baselines"][name]["correlation"]
-        assert found == pytest.approx(table.max(0).mean(), rel=1e-3), name
+    states = np.arange(32)
+    pixels = data.images(torch.from_numpy(states)).flatten(1).numpy()
+    both = np.c_[pixels, data.factors.positions(states)]
+    table = np.abs(np.corrcoef(both.T))[: pixels.shape[1], pixels.shape[1] :]
+    found = record["baselines"]
+    assert found["pixels"]["correlation"] == pytest.approx(table.max(0).mean(), rel=1e-3)
+    assert found["pca"]["correlation"] != pytest.approx(found["pixels"]["correlation"], rel=1e-3)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["score", "value", "chance", "pixels", "pca"] in lines
     silent = Evaluate({"corr": correlation}, chance=False)
     trainer(callbacks=[silent]).test(objective, datamodule=data, verbose=False)
     assert runs.read_scores(tmp_path / "run")["test"]["chance"] == {}
+
+
+def test_principal_components_are_those_of_the_singular_values() -> None:
+    rows = torch.randn(30, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    rows[:, 4:] = rows[:, :4] @ torch.ones(4, 8, dtype=torch.float64)  # of rank 4
+    centre, axes = _principal(rows, 6)
+    torch.testing.assert_close(centre.double(), rows.mean(0), atol=1e-6, rtol=0)
+    left, values, _ = torch.linalg.svd(rows - rows.mean(0), full_matrices=False)
+    found = (rows - rows.mean(0)) @ axes.double()
+    torch.testing.assert_close(found.norm(dim=0)[:4], values[:4], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(found[:, 0].abs(), (left * values)[:, 0].abs(), atol=1e-4, rtol=0)
+    assert not axes[:, 4:].any()

@@ -201,7 +201,8 @@ def test_chance_and_other_codes_stand_beside_the_errors(
     names = ["r", "chance", "r_untrained", "r_pixels", "r_pca"]
     assert list(record["parts"]["near"]) == names
     errors = [record["scores"][f"near/{name}"] for name in names]
-    assert len(set(errors)) == 5
+    own = [record["parts"]["near"][name]["error"]["x"] for name in names]
+    assert len(set(own)) == 5
     assert set(record["predictors"]) == {"r"}
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     printed = {row[0]: row[1] for row in rows if row and row[0].startswith("near/")}
