@@ -26,7 +26,7 @@ import torch
 from finger_codes import Bank, Numbers, domains, encode, mixed, space
 from finger_tables import DCI, correlations, noise_effects, tables
 from finger_training import FULL, LAPTOP, Cell, Sweep, cells, train
-from finger_transfer import transfer
+from finger_transfer import chance, transfer
 
 from dislab.metrics import evaluate
 from dislab.storage import atomic
@@ -137,13 +137,16 @@ def main() -> None:
             make = partial(measure_mixed, share, seed, sweep, domain)
             models[name] = recorded(args.runs / "records" / f"{name}.json", make)
     if not args.names:
-        found = summary(models, sweep)
+        positions = {name: one.positions() for name, one in domain.items()}
+        found = summary(models, sweep, chance(positions, sweep.labels, sweep.tested))
         name = "dittadi_finger_full" if args.full else "dittadi_finger"
         write(ROOT / "benchmarks" / "results" / f"{name}.json", found)
         draw(found, args.runs, domain, prefix)
 
 
-def summary(models: dict[str, dict[str, Any]], sweep: Sweep) -> dict[str, Any]:
+def summary(
+    models: dict[str, dict[str, Any]], sweep: Sweep, level: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
     """Everything that is known, as it is published."""
     return {
         "command": f"python benchmarks/reproduce/dittadi_finger.py{' --full' * (sweep is FULL)}",
@@ -152,9 +155,10 @@ def summary(models: dict[str, dict[str, Any]], sweep: Sweep) -> dict[str, Any]:
         "versions": {one: version(one) for one in ("dislab", "torch", "lightning", "scikit-learn")}
         | {"python": platform.python_version()},
         "models": models,
+        "chance": level,
         "correlations": correlations(models),
         "noise": noise_effects(models),
-        "tables": tables(models),
+        "tables": tables(models, level),
     }
 
 

@@ -57,6 +57,10 @@ def correlations(models: dict[str, Record]) -> dict[str, Any]:
             for scenario in (INSIDE, *SCENARIOS)
             if scenario == INSIDE or all(scenario in one["transfer"] for one in members)
         }
+        shifts = [name for name in found[group] if name != INSIDE]
+        tests = [one for name in shifts for one in found[group][name].values()]
+        for one, corrected in zip(tests, holm([one["p"] for one in tests]), strict=True):
+            one["holm"] = corrected
     return found
 
 
@@ -64,6 +68,16 @@ def _error(one: Record, scenario: str, predictor: str) -> float:
     if scenario == INSIDE:
         return float(one["transfer"][NEAREST][predictor]["in_distribution"])
     return float(one["transfer"][scenario][predictor]["error"])
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """The p values as Holm (1979) corrects them, so that all tests together err by one level."""
+    found, largest = [0.0] * len(p_values), 0.0
+    for rank, number in enumerate(np.argsort(p_values, kind="stable")):
+        corrected = min(1.0, (len(p_values) - rank) * p_values[number])
+        largest = max(largest, corrected)
+        found[number] = largest
+    return found
 
 
 def noise_effects(models: dict[str, Record]) -> dict[str, Any]:
@@ -103,19 +117,24 @@ def _effect(pairs: list[list[Record]]) -> dict[str, Any]:
     }
 
 
-def tables(models: dict[str, Record]) -> dict[str, Any]:
-    """What the page shows: the models, the correlations, and the effect of noise."""
+def tables(models: dict[str, Record], chance: dict[str, Record]) -> dict[str, Any]:
+    """What the page shows: the models, the correlations, and the effect of noise.
+
+    Below the errors of the models, and those of each factor, are those of `chance`.
+    """
     trained = {name: one for name, one in models.items() if one["kind"] != "mixed"}
     return {
-        "models": _models(trained),
+        "models": _models(trained, chance),
         "mixed": _mixed([one for one in models.values() if one["kind"] == "mixed"]),
         "correlations": _correlations(correlations(models)),
+        "holm": _holm(correlations(models)["trained"]),
+        "second_domain": _second_domain(trained, chance),
         "noise": _noise(noise_effects(models)),
-        "factors": _factors(list(trained.values())),
+        "factors": _factors(list(trained.values()), chance),
     }
 
 
-def _models(trained: dict[str, Record]) -> Record:
+def _models(trained: dict[str, Record], chance: dict[str, Record]) -> Record:
     rows = []
     for one in trained.values():
         scores = [one["scores"][name] for name in (DCI, "mig")]
@@ -124,6 +143,8 @@ def _models(trained: dict[str, Record]) -> Record:
         row += ["yes" if one["noise"] else "no", f"{one['losses']['reconstruction']:.0f}"]
         row += [f"{one['losses']['kl']:.1f}", *(f"{value:.3f}" for value in scores + errors)]
         rows.append(row)
+    errors = [chance[NEAREST]["in_distribution"], *(chance[name]["error"] for name in SCENARIOS)]
+    rows.append(["chance", *[""] * 6, *(f"{value:.3f}" for value in errors)])
     header = ["model", "β", "noise", "reconstruction, nats", "KL, nats", "DCI D", "MIG"]
     return {"header": [*header, INSIDE, *SCENARIOS], "rows": rows}
 
@@ -155,6 +176,37 @@ def _correlations(found: Record) -> Record:
     return {"header": ["codes", "predictor", *columns], "rows": rows}
 
 
+def _holm(found: Record) -> Record:
+    """The tests of the trained models, the smallest p value first."""
+    tests = [
+        (name, predictor, one)
+        for name, predictors in found.items()
+        if name != INSIDE
+        for predictor, one in predictors.items()
+    ]
+    rows = [
+        [name, predictor, f"{one['rho']:.2f}", _p(one["p"]), _p(one["holm"])]
+        for name, predictor, one in sorted(tests, key=lambda test: float(test[2]["p"]))
+    ]
+    return {"header": ["scenario", "predictor", "ρ", "p", "p after Holm"], "rows": rows}
+
+
+def _second_domain(trained: dict[str, Record], chance: dict[str, Record]) -> Record:
+    """Errors of every model and predictor in OOD2-B."""
+    found = chance["OOD2-B"]
+    rows = []
+    predictors = list(next(iter(trained.values()))["transfer"]["OOD2-B"])
+    for one in trained.values():
+        row = ["Ada-GVAE" if one["kind"] == "weak" else "β-VAE", f"{one['beta']:g}"]
+        row.append("yes" if one["noise"] else "no")
+        for predictor in predictors:
+            error = one["transfer"]["OOD2-B"][predictor]["error"]
+            row.append(f"{error:.3f}" + (" (chance)" if error >= found["error"] else ""))
+        rows.append(row)
+    rows.append(["chance", "", "", *[f"{found['error']:.3f}"] * len(predictors)])
+    return {"header": ["model", "β", "noise", *predictors], "rows": rows}
+
+
 def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
@@ -173,7 +225,7 @@ def _noise(found: Record) -> Record:
     return {"header": header, "rows": rows}
 
 
-def _factors(trained: list[Record]) -> Record:
+def _factors(trained: list[Record], chance: dict[str, Record]) -> Record:
     names = space().names
     rows = []
     for scenario, noise in product(("OOD2-A", "OOD2-B"), (False, True)):
@@ -185,4 +237,8 @@ def _factors(trained: list[Record]) -> Record:
         means = [[one[name] for one in of if one.get(name) is not None] for name in names]
         cells = [f"{np.mean(values):.3f}" if values else "" for values in means]
         rows.append([scenario, "yes" if noise else "no", *cells])
+        if noise:
+            own = chance[scenario]["factors"]
+            cells = [f"{own[name]:.3f}" if name in own else "" for name in names]
+            rows.append([scenario, "chance", *cells])
     return {"header": ["scenario", "noise", *names], "rows": rows}

@@ -64,5 +64,38 @@ def transfer(
     }
 
 
+def chance(
+    positions: Mapping[str, npt.NDArray[np.int64]], labels: int, tested: int
+) -> dict[str, dict[str, Any]]:
+    """Errors by scenario of the median of the labels, which knows nothing of the images."""
+    exact = RobotFingerPseudoReal().labels()
+    still = {name: np.zeros((len(rows), 1)) for name, rows in positions.items()}
+    others = {
+        shipped: Domain(still[where], positions[where], space(), exact if where == "look" else None)
+        for shipped, where in SHIPPED.values()
+        if where != "seen"
+    }
+    scenarios = [shipped for shipped, _ in SHIPPED.values()]
+    found = transfer_scores(
+        still["seen"],
+        positions["seen"],
+        space(),
+        scenarios,
+        "Ridge",
+        labels,
+        tested,
+        others=others,
+    )
+    return {
+        name: {
+            "error": found.values[f"{shipped}/chance"],
+            "in_distribution": found.values[f"{shipped}/chance/in_distribution"],
+            "factors": found.parts[shipped]["chance"]["error"],
+        }
+        | _without(found.values, f"{shipped}/chance/without_color")
+        for name, (shipped, _) in SHIPPED.items()
+    }
+
+
 def _without(values: Mapping[str, float], key: str) -> dict[str, float]:
     return {"without_color": values[key]} if key in values else {}

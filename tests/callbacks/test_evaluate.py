@@ -98,13 +98,8 @@ def test_the_record_tells_how_it_came_about(
     }
     assert record["intervals"] == {}
     assert {"c/correlation", "sharp/correlation", "active_units"} == set(record["scores"])
-    assert record["draw"] == {
-        "split": "test",
-        "points": 12,
-        "seed": 0,
-        "codes": "mean",
-        "available": 12,
-    }
+    draw = {"split": "test", "points": 12, "seed": 0, "codes": "mean", "available": 12}
+    assert record["draw"] == draw
     assert record["data"]["provenance"] == {"source": "blocks", "version": "1"}
     assert record["data"]["factors"] == ["x", "y", "brightness"]
     assert record["checkpoint"] == {"path": None, "steps": 123}
@@ -590,7 +585,7 @@ def test_chance_and_other_codes_stand_beside_the_scores(
     chosen = Evaluate({"corr": correlation}, baselines=["pixels", "pca"])
     trainer(callbacks=[chosen]).test(objective, datamodule=data, verbose=False)
     record = runs.read_scores(tmp_path / "run")["test"]
-    assert 0 < record["chance"]["correlation"] < record["baselines"]["pixels"]["correlation"]
+    assert 0 < record["chance"]["correlation"] < 0.5
     states = np.arange(32)
     pixels = data.images(torch.from_numpy(states)).flatten(1).numpy()
     both = np.c_[pixels, data.factors.positions(states)]

@@ -106,3 +106,17 @@ def test_the_sheet_of_an_evaluation_finds_its_parts_and_leaves_no_figure_open() 
         "mutual information",
     } <= titles
     assert plt.get_fignums() == opened
+
+
+@pytest.mark.parametrize(
+    ("prefix", "title"), [("", "information in the mean"), ("sampled/", "mutual information")]
+)
+def test_the_sheet_of_a_model_with_posteriors_says_whose_information_it_shows(
+    prefix: str, title: str
+) -> None:
+    generator = np.random.default_rng(0)
+    factors = generator.integers(3, size=(90, 2))
+    full = evaluate_fully(factors + 0.1 * generator.normal(size=(90, 2)), factors, ["MIG"])
+    parts = {f"{prefix}{name}": part for name, part in full.parts.items()}
+    figure = sheet(full._replace(parts=parts | {"kl_per_latent": [0.05, 2.0]}))
+    assert title in {axes.get_title(loc="left") for axes in figure.axes}

@@ -30,7 +30,14 @@ def sheet(found: Evaluation, title: str = "") -> Figure:
         _first(found.parts, "kl_per_latent"),
         title,
         found.chance,
+        "information in the mean" if _of_means(found.parts) else "mutual information",
     )
+
+
+def _of_means(parts: Mapping[str, Any]) -> bool:
+    """Whether the mutual information that is drawn is that of means of posteriors."""
+    first = next((name for name in parts if name.endswith("mutual_information")), "")
+    return "kl_per_latent" in parts and not first.startswith("sampled/")
 
 
 def _first(parts: Mapping[str, Any], ending: str) -> npt.NDArray[np.float64] | None:

@@ -35,6 +35,7 @@ def score_sheet(
     kl: Float[np.ndarray, " latent"] | None = None,
     title: str = "",
     chance: Mapping[str, float] = MappingProxyType({}),
+    about: str = "mutual information",
 ) -> Figure:
     """A figure with the scores at the left and what is known of latents and factors at the right.
 
@@ -47,6 +48,7 @@ def score_sheet(
         kl: KL of each latent's posterior from the prior, in nats.
         title: Stands above everything; empty for none.
         chance: The level of chance of some scores, drawn as a bar across the line.
+        about: Stands above the mutual information.
 
     Raises:
         InputError: There is no score, or a matrix does not fit the names.
@@ -71,7 +73,7 @@ def score_sheet(
     if importance is not None:
         draw_hinton(panels.pop(0), importance, names, "importance for predicting a factor")
     if information is not None:
-        draw_heat_map(panels.pop(0), information, names, "nats", "mutual information")
+        draw_heat_map(panels.pop(0), information, names, "nats", about)
     if kl is not None:
         _draw_kl(panels.pop(0), kl)
     return figure
