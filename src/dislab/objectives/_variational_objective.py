@@ -47,7 +47,8 @@ class VariationalObjective(Objective, ABC):
         """−log p(x|z) in nats per image, mean over the batch."""
         rows = checked_rows(self, "z", z, self.latent_dim, "latent")
         checked = checked_images(self, image, self.image_shape)
-        return self.pixels.forward(self.decoder(rows), checked)
+        loss: Tensor = self.pixels(self.decoder(rows), checked)
+        return loss
 
     def decode(
         self, z: Float[Tensor, "batch latent"]
