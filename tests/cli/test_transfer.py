@@ -65,9 +65,10 @@ def test_runs_are_scored_side_by_side(
     scores = [record["test_transfer"]["scores"] for record in records]
     keys = ("", "/in_distribution")
     cells = [f"{one[f'dsprites_hearts/Ridge{key}']:.4f}" for one in scores for key in keys]
-    last = printed.splitlines()
-    assert last[-1].split() == ["dsprites_hearts/Ridge", *cells]
-    assert last[-3].split() == [run, second]
+    lines = [line.split() for line in printed.splitlines()]
+    place = lines.index([run, second])
+    assert lines[place + 2] == ["dsprites_hearts/Ridge", *cells]
+    assert lines[place + 3][0] == "dsprites_hearts/chance"
     assert scores[0] != scores[1]
     assert (tmp_path / run / "images" / "transfer_dsprites_hearts.png").is_file()
 
