@@ -131,7 +131,7 @@ class DCI(Metric):
         return self._results(bank, varied, self._fit(bank, varied))
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The same with the most frequent value as every prediction.
+        """The same with the most frequent value, or the mean of numbers, as every prediction.
 
         Args:
             shuffled: The codes that were scored, each with the factors of another image.
