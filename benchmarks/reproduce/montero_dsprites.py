@@ -205,7 +205,11 @@ def measure(cell: Cell, run: Path) -> dict[str, Any]:
     scores = read_scores(run)
     compared = scores["test_generalisation"]
     record = {**cell._asdict(), "full": cell.full, "steps": compared["steps"]}
-    record |= compared["scores"]
+    scored = compared["scores"]
+    record |= {name: scored[f"sample_{name}"] for name in ("train", "test", "ratio", "excess")}
+    record["decoded_means"] = {
+        name: scored[f"mean_{name}"] for name in ("train", "test", "ratio", "excess")
+    }
     record["examples"] = compared["draw"]
     if cell.method == TRUE_FACTORS:
         record["disentanglement"] = 1.0

@@ -2,7 +2,7 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import lightning.pytorch as pl
 import pytest
@@ -20,9 +20,10 @@ BRIGHT: Selection = {"brightness": 1.0}
 
 
 class Light(Objective):
-    """Its reconstruction is how much light an image, or a target, holds."""
+    """Its reconstruction is how much light an image, or a target, holds, plus the code's noise."""
 
     batch_types = (ImageBatch, CompositionBatch)
+    code_noise: ClassVar[tuple[str, ...] | None] = ("noise",)
 
     def __init__(self, name: str = "reconstruction") -> None:
         super().__init__()
@@ -32,17 +33,34 @@ class Light(Objective):
         self.modes: list[bool] = []
 
     def draw(self, count: int, generator: torch.Generator) -> Draws:
-        return {"noise": torch.rand(count, generator=generator)}
+        return {name: torch.rand(count, generator=generator) for name in ("noise", "order")}
 
     def losses(self, batch: Any, draws: Draws, step: Tensor) -> Terms:
         image = batch.target if isinstance(batch, CompositionBatch) else batch.image
         light = image.sum() / len(image)
         self.seen.append(batch.factors)
         self.modes.append(self.training)
-        return Terms(light + self.weight, {self.name: light, "noise": draws["noise"].mean()})
+        noise = draws["noise"].mean()
+        log = {self.name: light + noise, "noise": noise, "order": draws["order"].mean()}
+        return Terms(light + self.weight, log)
 
     def codes(self, image: Tensor) -> Tensor:
         return image.flatten(1)
+
+
+class Silent(Light):
+    """It does not say which draws are the noise of codes."""
+
+    code_noise = None
+
+
+class Noiseless(Light):
+    """It has no noise of codes."""
+
+    code_noise = ()
+
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        return {name: torch.zeros(count) for name in ("noise", "order")}
 
 
 def record_of(folder: Path) -> dict[str, Any]:
@@ -63,21 +81,52 @@ def test_both_splits_are_compared(
     runner.test(module.train(), datamodule=held, verbose=False)
     record = record_of(tmp_path)
     dark = 4 * 128 / 255
-    assert record["scores"] == pytest.approx(
-        {"train": dark, "test": 4.0, "ratio": 4 / dark, "excess": 4 - dark}
-    )
-    assert record["losses"]["test"]["reconstruction"] == pytest.approx(4.0)
-    assert 0 < record["losses"]["train"]["noise"] < 1
+    scores, losses = record["scores"], record["losses"]
+    means = {"mean_train": dark, "mean_test": 4.0, "mean_ratio": 4 / dark, "mean_excess": 4 - dark}
+    assert {name: scores[name] for name in means} == pytest.approx(means)
+    noise = {split: losses["sample"][split]["noise"] for split in ("train", "test")}
+    assert all(0 < one < 1 for one in noise.values())
+    train, test = dark + noise["train"], 4 + noise["test"]
+    samples = {"train": train, "test": test, "ratio": test / train, "excess": test - train}
+    assert {name: scores[f"sample_{name}"] for name in samples} == pytest.approx(samples)
+    assert len(scores) == 8
+    assert losses["mean"]["test"]["reconstruction"] == pytest.approx(4.0)
+    assert losses["mean"]["train"]["noise"] == 0
+    assert losses["mean"]["train"]["order"] == losses["sample"]["train"]["order"] > 0
     assert record["draw"] == {
         "examples": 10,
         "seed": 0,
         "available": {"train": 16, "test": 16},
     }
-    compared = torch.cat(module.seen)[-20:]
-    assert (compared[:10, 2] == 0).all()
-    assert (compared[10:, 2] == 1).all()
+    compared = torch.cat(module.seen)[-40:]
+    assert (compared[:20, 2] == 0).all()
+    assert (compared[20:, 2] == 1).all()
     assert len(torch.unique(compared, dim=0)) == 20
     assert not any(module.modes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"), [(Silent, {"sample"}), (Noiseless, {"sample", "mean"}), (Light, None)]
+)
+def test_means_are_decoded_where_a_method_says_how(
+    kind: type[Light],
+    found: set[str] | None,
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    held = SingleData(data.dataset, batch_size=8, hold_out=BRIGHT, validation=0.0)
+    runner = trainer(callbacks=[Generalisation(examples=10)])
+    runner.test(kind(), datamodule=held, verbose=False)
+    record, printed = record_of(tmp_path), capsys.readouterr().out
+    shown = found or {"sample", "mean"}
+    assert set(record["losses"]) == shown
+    assert {name.split("_")[0] for name in record["scores"]} == shown
+    assert ("decoded posterior mean: 2.01 nats" in printed) == ("mean" in shown)
+    assert "decoded posterior sample: " in printed
+    if kind is Noiseless:
+        assert record["losses"]["mean"] == record["losses"]["sample"]
 
 
 def test_the_same_examples_every_time(
@@ -90,7 +139,7 @@ def test_the_same_examples_every_time(
         runner = trainer(callbacks=[Generalisation(examples=10, seed=seed)])
         runner.test(module, datamodule=held, verbose=False)
         seen.append(module.seen[-1].tolist())
-        noise.append(record_of(tmp_path)["losses"]["test"]["noise"])
+        noise.append(record_of(tmp_path)["losses"]["sample"]["test"]["noise"])
     assert seen[0] == seen[1] != seen[2]
     assert noise[0] == noise[1] != noise[2]
 
@@ -105,7 +154,7 @@ def test_held_out_targets_are_composed(
     runner = trainer(callbacks=[Generalisation()])
     runner.test(module, datamodule=held, verbose=False)
     scores = record_of(tmp_path)["scores"]
-    assert (scores["train"], scores["test"]) == pytest.approx((4 * 128 / 255, 4.0))
+    assert (scores["mean_train"], scores["mean_test"]) == pytest.approx((4 * 128 / 255, 4.0))
 
 
 @pytest.mark.parametrize(

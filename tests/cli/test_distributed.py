@@ -172,7 +172,7 @@ def measured(run: Path) -> dict[str, list[float]]:
         for name, value in records.get(stage, {}).get("losses", {}).items()
         if not name.startswith("train/")
     }
-    for name, value in records["test_generalisation"]["losses"]["test"].items():
+    for name, value in records["test_generalisation"]["losses"]["sample"]["test"].items():
         found[f"generalisation {name}"] = [value]
     with (run / "metrics.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -70,6 +70,9 @@ class Objective(pl.LightningModule, Representation):
 
     batch_types: ClassVar[tuple[type, ...]] = (ImageBatch,)
     """The batches that the method learns from."""
+    code_noise: ClassVar[tuple[str, ...] | None] = None
+    """Draws that turn means of posteriors into samples, none for a method without noise; with zeros
+    in their place `losses` decodes the means. None means that a method does not say."""
     steps: Tensor
     draw_seed: Tensor
 

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Final, final
 
 import lightning.pytorch as pl
+import torch
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from dislab import runs
-from dislab.base import DataModule, Objective, Split
+from dislab.base import DataModule, Draws, Objective, Split
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
 from dislab.functional.checks import check_count
 from dislab.functional.collectives import alone
@@ -19,6 +20,9 @@ from dislab.functional.settings import checks_settings
 SPLITS: Final[tuple[Split, ...]] = ("train", "test")
 NAME: Final = "reconstruction"
 """The term of the loss that is compared: −log p(image | code) in nats per image."""
+MEAN: Final = "mean"
+SAMPLE: Final = "sample"
+"""Of the posterior, and decoded."""
 
 
 @checks_settings
@@ -28,13 +32,17 @@ class Generalisation(pl.Callback):
 
     Where the data module has a `hold_out`, some examples of the training and of the test split are
     drawn, the same in every run on these splits, and every term of the loss is averaged over them,
-    in evaluation mode. `scores.json` gets the terms of both splits under `test_generalisation`,
-    with the negative log likelihoods `train` and `test` of the images in nats, their `ratio`, and
-    `excess`, the test split's less that of training; the loggers get these four. Without
-    `hold_out`, for a data module without `sample_loader`, and for a method whose loss has no term
-    `reconstruction`, nothing is compared.
+    in evaluation mode: once with the decoded means of the posteriors, once with decoded samples.
+    `scores.json` gets the terms of both splits under `test_generalisation`, with the negative log
+    likelihoods `mean_train` and `mean_test` of the images in nats, their `mean_ratio`, and
+    `mean_excess`, the test split's less that of training, and the same four of samples as
+    `sample_train` and so on; the loggers get these eight. The mean is left out for a method that
+    does not say which draws are its noise (`code_noise`). Without `hold_out`, for a data module
+    without `sample_loader`, and for a method whose loss has no term `reconstruction`, nothing is
+    compared.
 
-    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, figure 3.
+    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, figure 3. The authors' code
+    decodes the mean; the sample gives the term of the evidence lower bound, which is larger.
 
     Args:
         examples: How many examples of either split; fewer if there are fewer.
@@ -68,16 +76,16 @@ class Generalisation(pl.Callback):
         if not _compares(data):
             return
         folder = run_folder(trainer)
-        terms = {split: self._losses(trainer, module, data, split) for split in SPLITS}
+        losses = {split: self._losses(trainer, module, data, split) for split in SPLITS}
         if trainer.is_global_zero:
-            self._write(trainer, module, data, folder, terms)
+            self._write(trainer, module, data, folder, losses)
         trainer.strategy.barrier("generalisation")
 
     def _losses(
         self, trainer: pl.Trainer, module: Objective, data: DataModule, split: Split
-    ) -> dict[str, float]:
-        """Means over the examples of every term of the loss."""
-        sums: dict[str, Tensor] = {}
+    ) -> dict[str, dict[str, float]]:
+        """Means over the examples of every term of the loss, for each thing that is decoded."""
+        sums: dict[str, dict[str, Tensor]] = {decoded: {} for decoded in _decoded(module)}
         count = 0
         loader = data.sample_loader(split, self.examples, self.seed)
         with evaluating(trainer, module), alone():
@@ -88,10 +96,15 @@ class Generalisation(pl.Callback):
                 size = len(batch[0])
                 generator = device_generator(module.device, self.seed, number)
                 draws = module.draw(size, generator)
-                for name, value in module.losses(batch, draws, module.steps).log.items():
-                    sums[name] = sums.get(name, 0) + value.double() * size
+                for decoded, means in sums.items():
+                    used = draws if decoded == SAMPLE else _without_noise(module, draws)
+                    for name, value in module.losses(batch, used, module.steps).log.items():
+                        means[name] = means.get(name, 0) + value.double() * size
                 count += size
-        return {name: float(total / count) for name, total in sums.items()}
+        return {
+            decoded: {name: float(total / count) for name, total in means.items()}
+            for decoded, means in sums.items()
+        }
 
     def _write(
         self,
@@ -99,14 +112,25 @@ class Generalisation(pl.Callback):
         module: Objective,
         data: DataModule,
         folder: Path,
-        terms: dict[Split, dict[str, float]],
+        losses: dict[Split, dict[str, dict[str, float]]],
     ) -> None:
-        train, test = terms["train"][NAME], terms["test"][NAME]
-        ratio = test / train if train else math.nan
-        scores = {"train": train, "test": test, "ratio": ratio, "excess": test - train}
+        scores: dict[str, float] = {}
+        lines = []
+        for decoded in losses["train"]:
+            train, test = (losses[split][decoded][NAME] for split in SPLITS)
+            ratio = test / train if train else math.nan
+            found = {"train": train, "test": test, "ratio": ratio, "excess": test - train}
+            scores |= {f"{decoded}_{name}": value for name, value in found.items()}
+            lines.append(
+                f"reconstruction, decoded posterior {decoded}: {train:.2f} nats on training "
+                f"states, {test:.2f} on test states (ratio {ratio:.2f})"
+            )
         record = {
             "scores": scores,
-            "losses": terms,
+            "losses": {
+                decoded: {split: losses[split][decoded] for split in SPLITS}
+                for decoded in losses["train"]
+            },
             "draw": {"examples": self.examples, "seed": self.seed}
             | {"available": {split: len(data.indices(split)) for split in SPLITS}},
             "objective": type(module).__name__,
@@ -118,10 +142,20 @@ class Generalisation(pl.Callback):
         for logger in trainer.loggers:
             logger.log_metrics(logged, step=int(module.steps))
             logger.save()
-        print(
-            f"\nreconstruction: {train:.2f} nats on training states, {test:.2f} on test states "
-            f"(ratio {ratio:.2f})\n{path}"
-        )
+        print("\n" + "\n".join([*lines, str(path)]))
+
+
+def _decoded(module: Objective) -> tuple[str, ...]:
+    """What of the posteriors can be decoded; a method that hides its noise samples only."""
+    return (SAMPLE,) if module.code_noise is None else (MEAN, SAMPLE)
+
+
+def _without_noise(module: Objective, draws: Draws) -> Draws:
+    """The draws with zeros for the noise of codes."""
+    silenced = module.code_noise or ()
+    return {
+        name: torch.zeros_like(rows) if name in silenced else rows for name, rows in draws.items()
+    }
 
 
 def _compares(data: DataModule) -> bool:

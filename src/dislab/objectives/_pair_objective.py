@@ -47,6 +47,7 @@ class PairObjective(VariationalObjective, ABC):
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (PairBatch, TransitionBatch)
+    code_noise: ClassVar[tuple[str, ...] | None] = tuple(f"{side}.noise" for side in SIDES)
     kl: PairDivergence
     labels: PairLabels
     input_noise: InputNoise

@@ -1,6 +1,7 @@
 """What the methods with a posterior over latents and a likelihood of pixels have in common."""
 
 from abc import ABC
+from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
@@ -23,6 +24,7 @@ class VariationalObjective(Objective, ABC):
         pixels: The likelihood.
     """
 
+    code_noise: ClassVar[tuple[str, ...] | None] = ("noise",)
     image_shape: ImageShape
     latent_dim: int
     encoder: Encoder

@@ -57,6 +57,7 @@ class BottleneckGenerator(Objective):
     """
 
     has_codes: ClassVar[bool] = False
+    code_noise: ClassVar[tuple[str, ...] | None] = ("noise",)
     last: Tensor
 
     def __init__(

@@ -69,6 +69,7 @@ class CompositionVAE(Objective):
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (CompositionBatch,)
+    code_noise: ClassVar[tuple[str, ...] | None] = ("reference", "transform")
 
     def __init__(
         self,

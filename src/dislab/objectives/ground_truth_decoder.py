@@ -47,6 +47,7 @@ class GroundTruthDecoder(Objective):
     """
 
     has_codes: ClassVar[bool] = False
+    code_noise: ClassVar[tuple[str, ...] | None] = ()
     last: Tensor
 
     def __init__(

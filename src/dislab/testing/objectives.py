@@ -85,6 +85,8 @@ def _drawn(model: Objective, count: int) -> Draws:
             len(rows) <= count,
             f"draw gives {name} at most one row an image, {count}, not {len(rows)}",
         )
+    unknown = set(model.code_noise or ()) - set(draws)
+    must(not unknown, f"code_noise names draws, but not {', '.join(sorted(unknown))}")
     return draws
 
 
