@@ -15,7 +15,7 @@ from dislab.functional.residual import GatedBlock
 
 @pytest.mark.parametrize(
     ("preset", "parameters"),
-    [("burgess", 249_953), ("locatello", 381_313), ("kim", 248_833)],
+    [("burgess", 249_953), ("locatello", 381_313), ("kim", 248_833), ("montero", 447_105)],
 )
 def test_presets_have_their_papers_sizes(preset: Preset64, parameters: int) -> None:
     decoder = ConvDecoder64(10, (1, 64, 64), preset=preset)

@@ -21,6 +21,7 @@ from dislab.regularizers import KL
         ("burgess", 1, 252_052),
         ("locatello", 1, 309_204),
         ("kim", 1, 249_172),
+        ("montero", 1, 448_724),
         ("burgess", 3, 252_052 + 2 * 16 * 32),
         ("kim", 3, 115_392 + 2 * 16 * 32 + 1024 * 256 + 256 + 256 * 20 + 20),
     ],
@@ -37,6 +38,7 @@ def test_presets_have_their_papers_sizes(preset: Preset64, channels: int, parame
         ("burgess", [4, 4, 4, 4], [32, 32, 32, 32]),
         ("locatello", [4, 4, 2, 2], [32, 32, 64, 64]),
         ("kim", [4, 4, 4, 4], [32, 32, 64, 64]),
+        ("montero", [4, 4, 4, 4], [32, 32, 64, 64]),
     ],
 )
 def test_presets_are_kept_apart(preset: Preset64, kernels: list[int], channels: list[int]) -> None:
@@ -56,6 +58,18 @@ def test_glorot_starts_with_bounded_weights_and_no_bias() -> None:
     bound = (6 / (256 + 20)) ** 0.5
     assert bound * 0.98 < last.weight.abs().max() <= bound
     assert not last.bias.any()
+
+
+def test_kaiming_starts_every_layer_with_weights_for_rectifiers() -> None:
+    encoder = ConvEncoder64((1, 64, 64), 20, preset="montero", initialization="kaiming")
+    layers = [one for one in encoder.modules() if isinstance(one, nn.Conv2d | nn.Linear)]
+    assert len(layers) == 4 + 3
+    for layer in layers:
+        inputs = layer.weight[0].numel()
+        bound = (6 / inputs) ** 0.5
+        assert bound * 0.98 < layer.weight.abs().max() <= bound
+        assert layer.bias is not None
+        assert 0 < layer.bias.abs().max() <= inputs**-0.5  # PyTorch's own
 
 
 def test_mlp_has_the_papers_layers() -> None:

@@ -74,6 +74,35 @@ def test_interpolation_goes_from_reference_to_transform() -> None:
     assert torch.equal(alike, reference)
 
 
+def test_the_linear_mixer_of_the_code_has_two_layers_with_biases() -> None:
+    model = make(mixing="linear_code")
+    reference, transform = torch.tensor([[1.0, 2, 3]] * 2), torch.tensor([[4.0, 5, 6]] * 2)
+    layers = [part for part in model.mixer.modules() if isinstance(part, nn.Linear)]
+    assert [(one.in_features, one.out_features) for one in layers] == [(5, 3), (5, 3)]
+    with torch.no_grad():
+        for layer, factor in zip(layers, (2.0, 10.0), strict=True):
+            # columns: 3 of the code, 2 of the action
+            layer.weight.copy_(factor * torch.eye(3, 5))
+            layer.weight[2, 4] = 100 * factor
+            layer.bias.fill_(factor / 20)
+    mixed = model.mix(reference, transform, torch.tensor([0, 1]))
+    torch.testing.assert_close(mixed, torch.tensor([[42.6, 54.6, 66.6], [42.6, 54.6, 1266.6]]))
+
+
+def test_the_interpolation_of_the_code_reads_both_codes() -> None:
+    model = make(mixing="interpolation_code")
+    weight = torch.zeros(3, 8)  # columns: 3 of z_reference, 3 of z_transform, 2 of the action
+    weight[0, 0], weight[1, 5], weight[2, 7] = 100.0, -100.0, 100.0
+    set_mixer(model, weight)
+    assert isinstance(model.mixer, nn.Linear)
+    with torch.no_grad():
+        model.mixer.bias.zero_()
+    reference, transform = torch.tensor([[1.0, 2, 3]] * 2), torch.tensor([[4.0, 5, 6]] * 2)
+    mixed = model.mix(reference, transform, torch.tensor([0, 1]))
+    torch.testing.assert_close(mixed, torch.tensor([[1.0, 5, 4.5], [1, 5, 3]]))
+    torch.testing.assert_close(model.mix(reference, reference, torch.tensor([0, 1])), reference)
+
+
 def test_the_mlp_has_three_layers_of_a_hundred() -> None:
     layers = [part for part in make(mixing="mlp").mixer.modules() if isinstance(part, nn.Linear)]
     sizes = [(layer.in_features, layer.out_features) for layer in layers]

@@ -142,6 +142,62 @@ def test_it_refuses_what_has_no_meaning() -> None:
         TotalCorrelation(4, 100, gamma=-3.0)
     with pytest.raises(InputError, match=r"betas is \(0.5, nan\)"):
         TotalCorrelation(4, 100, betas=(0.5, float("nan")))
+    with pytest.raises(InputError, match=r"slope is -0.1"):
+        TotalCorrelation(4, 100, slope=-0.1)
+
+
+def test_the_slope_is_that_of_every_layer(posterior: Posterior) -> None:
+    """Montero et al. (2021) leave PyTorch's 0.01."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        regularizer = TotalCorrelation(4, 100, gamma=1.0, width=16, depth=2, slope=0.01)
+    penalty, _, _ = regularizer(posterior, posterior.mean, drawn(regularizer), STEP)
+    first, _, second, _, last = regularizer.discriminator
+    values = posterior.mean
+    for layer in (first, second):
+        values = layer(values)
+        values = torch.where(values > 0, values, 0.01 * values)
+    logits = last(values)
+    expected = (logits[:, 0] - logits[:, 1]).mean()
+    torch.testing.assert_close(penalty, expected)
+    given, wanted = (torch.autograd.grad(one, posterior.mean)[0] for one in (penalty, expected))
+    torch.testing.assert_close(given, wanted)
+
+
+def test_updates_in_turns_are_updates_at_once_where_the_codes_are_kept() -> None:
+    """The code of Montero et al. (2021) updates the model, then the discriminator on old codes."""
+
+    def train(in_turns: bool) -> Tensor:
+        regularizer = small()
+        codes = torch.nn.Parameter(torch.linspace(-1, 1, 32).view(8, 4))
+        parameters = list(regularizer.parameters())
+        models, critics = torch.optim.Adam([codes]), torch.optim.Adam(parameters, lr=1e-3)
+        for step in range(20):
+            draws = regularizer.draw(8, torch.Generator().manual_seed(step))
+            if in_turns:
+                kept = codes.detach().clone()
+                posterior = Posterior(codes, torch.zeros_like(codes))
+                (codes.grad,) = torch.autograd.grad(
+                    regularizer(posterior, codes, draws, STEP).penalty, codes
+                )
+                models.step()
+                auxiliary = regularizer(Posterior(kept, kept), kept, draws, STEP).auxiliary
+                for parameter, gradient in zip(
+                    parameters, torch.autograd.grad(auxiliary, parameters), strict=True
+                ):
+                    parameter.grad = gradient
+                critics.step()
+            else:
+                posterior = Posterior(codes, torch.zeros_like(codes))
+                penalty, auxiliary, _ = regularizer(posterior, codes, draws, STEP)
+                for optimizer in (models, critics):
+                    optimizer.zero_grad()
+                (penalty + auxiliary).backward()
+                models.step()
+                critics.step()
+        return torch.cat([codes.flatten(), *(one.flatten() for one in parameters)]).detach()
+
+    torch.testing.assert_close(train(in_turns=True), train(in_turns=False), rtol=0, atol=1e-6)
 
 
 def test_the_paper_design() -> None:

@@ -11,7 +11,7 @@ from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.functional.initialization import Initialization, initialize
 
-Preset64 = Literal["burgess", "locatello", "kim"]
+Preset64 = Literal["burgess", "locatello", "kim", "montero"]
 
 
 class _Design(NamedTuple):
@@ -23,6 +23,7 @@ _DESIGNS: Final[dict[Preset64, _Design]] = {
     "burgess": _Design((256, 256), (32, 32, 32, 32)),
     "locatello": _Design((256,), (64, 64, 32, 32)),
     "kim": _Design((128,), (64, 64, 32, 32)),
+    "montero": _Design((256, 256), (64, 64, 32, 32)),
 }
 
 
@@ -32,9 +33,10 @@ class ConvDecoder64(Decoder):
 
     The presets are different networks: `burgess` (Burgess et al. 2018,
     https://arxiv.org/abs/1804.03599, appendix A), `locatello` (Locatello et al. 2019,
-    https://arxiv.org/abs/1811.12359, appendix) and `kim` (Kim & Mnih 2018,
+    https://arxiv.org/abs/1811.12359, appendix), `kim` (Kim & Mnih 2018,
     https://arxiv.org/abs/1802.05983, table 1: a layer of 128 for one-channel images and of 256
-    otherwise).
+    otherwise) and `montero` (the published code of Montero et al. 2021,
+    https://openreview.net/forum?id=qbH974jKUVy, named burgess_v2 there: two layers of 256).
 
     Args:
         latent_dim: Number of latents.

@@ -10,7 +10,7 @@ from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.functional.initialization import Initialization, initialize
 
-Preset64 = Literal["burgess", "locatello", "kim"]
+Preset64 = Literal["burgess", "locatello", "kim", "montero"]
 
 
 class _Design(NamedTuple):
@@ -23,6 +23,7 @@ _DESIGNS: Final[dict[Preset64, _Design]] = {
     "burgess": _Design((32, 32, 32, 32), (4, 4, 4, 4), (256, 256)),
     "locatello": _Design((32, 32, 64, 64), (4, 4, 2, 2), (256,)),
     "kim": _Design((32, 32, 64, 64), (4, 4, 4, 4), (128,)),
+    "montero": _Design((32, 32, 64, 64), (4, 4, 4, 4), (256, 256)),
 }
 
 
@@ -33,9 +34,11 @@ class ConvEncoder64(Encoder):
     The presets are different networks: `burgess` (Burgess et al. 2018,
     https://arxiv.org/abs/1804.03599, appendix A: 4×32 channels, two layers of 256), `locatello`
     (Locatello et al. 2019, https://arxiv.org/abs/1811.12359, appendix: 32, 32, 64, 64 channels
-    with 2×2 kernels in the last two, one layer of 256) and `kim` (Kim & Mnih 2018,
+    with 2×2 kernels in the last two, one layer of 256), `kim` (Kim & Mnih 2018,
     https://arxiv.org/abs/1802.05983, table 1: 32, 32, 64, 64 channels, one layer of 128 for
-    one-channel images and of 256 otherwise).
+    one-channel images and of 256 otherwise) and `montero` (the published code of Montero et al.
+    2021, https://openreview.net/forum?id=qbH974jKUVy, named burgess_v2 there: 32, 32, 64, 64
+    channels, two layers of 256).
 
     Args:
         image_shape: Channels, height and width; the last two must be 64.

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dislab.functional.precision import widen
 
 SLOPE = 0.2
-"""Of the leaky rectifiers between the layers."""
+"""Of the leaky rectifiers between the layers, in the paper."""
 
 
 class Judgement(NamedTuple):
@@ -35,6 +35,7 @@ def judge(
     codes: Float[Tensor, "batch latent"],
     permuted: Float[Tensor, "batch latent"],
     parameters: Sequence[Tensor],
+    slope: float = SLOPE,
 ) -> Judgement:
     """Total correlation and the discriminator's loss, for the price of the loss alone.
 
@@ -48,7 +49,8 @@ def judge(
         codes: Samples of the aggregate posterior.
         permuted: Samples of the product of its marginals; they get no gradient.
         parameters: Weight and bias of each linear layer in turn, the last of two units; between
-            them are leaky rectifiers of slope 0.2.
+            them are leaky rectifiers.
+        slope: Of these for negative values.
     """
     rows = torch.cat([codes, permuted.detach()])
     device = rows.device.type
@@ -56,7 +58,7 @@ def judge(
         dtype = torch.get_autocast_dtype(device)
         rows, parameters = rows.to(dtype), [parameter.to(dtype) for parameter in parameters]
     apply: Any = _Judge.apply  # without types of its own
-    tc, loss, log_ratio, *_ = apply(rows, len(codes), *parameters)
+    tc, loss, log_ratio, *_ = apply(rows, len(codes), slope, *parameters)
     return Judgement(tc, loss, log_ratio)
 
 
@@ -66,13 +68,13 @@ class _Judge(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(rows: Tensor, count: int, *parameters: Tensor) -> tuple[Tensor, ...]:
+    def forward(rows: Tensor, count: int, slope: float, *parameters: Tensor) -> tuple[Tensor, ...]:
         """Both means, the log ratios, and the results of the rectifiers."""
         inner, (weight, bias) = parameters[:-2], parameters[-2:]
         hidden: list[Tensor] = []
         values = rows
         for inner_weight, inner_bias in zip(inner[::2], inner[1::2], strict=True):
-            values = F.leaky_relu(F.linear(values, inner_weight, inner_bias), SLOPE)
+            values = F.leaky_relu(F.linear(values, inner_weight, inner_bias), slope)
             hidden.append(values)
         logits = widen(F.linear(values, weight, bias))
         log_ratio = logits[:, 0] - logits[:, 1]
@@ -82,12 +84,13 @@ class _Judge(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         """Keeps what the gradients need."""
-        rows, count, *parameters = inputs
+        rows, count, slope, *parameters = inputs
         _, _, log_ratio, *hidden = output
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(log_ratio, *hidden)
         ctx.save_for_backward(log_ratio, rows, *hidden, *parameters)
         ctx.count = count
+        ctx.slope = slope
         ctx.layers = len(hidden) + 1
 
     @staticmethod
@@ -112,12 +115,12 @@ class _Judge(torch.autograd.Function):
                 of_parameters[2 * layer + 1] = own.sum(0)
             flow = (flow if layer else flow[:count]) @ parameters[2 * layer]
             if layer:
-                flow = torch.where(inputs[layer] > 0, flow, SLOPE * flow)
+                flow = torch.where(inputs[layer] > 0, flow, ctx.slope * flow)
         of_rows = None
         if of_tc is not None:
             of_codes = flow * (of_tc / count)
             of_rows = F.pad(of_codes, (0, 0, 0, size - count)).to(inputs[0].dtype)
-        return of_rows, None, *of_parameters
+        return of_rows, None, None, *of_parameters
 
 
 def _signs(log_ratio: Tensor, count: int) -> Tensor:

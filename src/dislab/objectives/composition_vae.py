@@ -28,7 +28,7 @@ from dislab.objectives._inputs import check_as_many, check_numbers, checked_imag
 from dislab.objectives._perceptron import perceptron
 from dislab.objectives._variational import Pixels, posterior_of
 
-Mixing = Literal["linear", "interpolation", "mlp"]
+Mixing = Literal["linear", "linear_code", "interpolation", "interpolation_code", "mlp"]
 """How the codes of reference and transform become the code of the result."""
 
 _HIDDEN = 100
@@ -44,11 +44,16 @@ class CompositionVAE(Objective):
 
     The mixers: `linear` adds a linear map of (z_reference, action) and one of (z_transform,
     action), without biases; `interpolation` moves each latent from reference to transform by a
-    fraction that the action decides; `mlp` has three hidden layers of 100.
+    fraction that the action decides; `mlp` has three hidden layers of 100. These are of the
+    paper's text. Of the authors' code are `linear_code`, whose two maps have biases, and
+    `interpolation_code`, whose fractions are the sigmoid of a linear map of (z_reference,
+    z_transform, action), so that they depend on the images, too.
 
-    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, §2.3 and appendix; their
-    best is `linear`. The paper does not say how the fractions are made, or the activation of the
-    `mlp`: a sigmoid of one number for each action and latent, and ReLU.
+    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, §2.3 and appendix, and
+    https://github.com/mmrl/disent-and-gen; their best is linear. The text does not say how the
+    fractions are made, or the activation of the `mlp`: a sigmoid of one number for each action and
+    latent, and ReLU. The code's own MLP is left out: it normalises over the batch, so that a result
+    would depend on the images beside it.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -144,6 +149,9 @@ class CompositionVAE(Objective):
         if self.mixing == "interpolation":
             fraction: Tensor = self.mixer(chosen).sigmoid()
             return reference + fraction * (transform - reference)
+        if self.mixing == "interpolation_code":
+            kept: Tensor = self.mixer(torch.cat((reference, transform, chosen), dim=1)).sigmoid()
+            return transform + kept * (reference - transform)
         mixed: Tensor = self.mixer(torch.cat((reference, chosen, transform, chosen), dim=1))
         return mixed
 
@@ -203,8 +211,26 @@ def _mixer(mixing: Mixing, latents: int, actions: int) -> nn.Module:
     both = 2 * (latents + actions)
     if mixing == "linear":
         return nn.Linear(both, latents, bias=False)
+    if mixing == "linear_code":
+        return _SumOfMaps(latents + actions, latents)
     if mixing == "interpolation":
         return nn.Linear(actions, latents, bias=False)
+    if mixing == "interpolation_code":
+        return nn.Linear(2 * latents + actions, latents)
     if mixing == "mlp":
         return perceptron(both, 3 * (_HIDDEN,), latents)
     assert_never(mixing)
+
+
+class _SumOfMaps(nn.Module):
+    """A linear map of the first half of a vector plus one of the second half."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.reference = nn.Linear(inputs, outputs)
+        self.transform = nn.Linear(inputs, outputs)
+
+    def forward(self, both: Float[Tensor, "batch input"]) -> Float[Tensor, "batch latent"]:
+        first, second = both.chunk(2, dim=1)
+        mixed: Tensor = self.reference(first) + self.transform(second)
+        return mixed

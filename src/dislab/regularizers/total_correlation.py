@@ -38,6 +38,7 @@ class TotalCorrelation(Regularizer):
         batches: `one` permutes the batch itself; `two` takes the even rows of a batch as codes
             and permutes the odd ones, so that the two are independent; a last single row is
             left out.
+        slope: Of its leaky rectifiers for negative values.
 
     Raises:
         InputError: A setting is out of range, or there is a single latent.
@@ -53,6 +54,7 @@ class TotalCorrelation(Regularizer):
         lr: float = 1e-4,
         betas: tuple[float, float] = (0.5, 0.9),
         batches: Literal["one", "two"] = "one",
+        slope: float = SLOPE,
     ) -> None:
         super().__init__()
         check_at_least("gamma", gamma, 0)
@@ -60,6 +62,7 @@ class TotalCorrelation(Regularizer):
         check_count("depth", depth, 1, most=1000)
         check_at_least("lr", lr, 0)
         check_betas(betas)
+        check_at_least("slope", slope, 0)
         if latent_dim < 2:
             raise InputError("one latent has no total correlation; latent_dim must be at least 2")
         self.latent_dim = latent_dim
@@ -67,10 +70,11 @@ class TotalCorrelation(Regularizer):
         self.lr = lr
         self.betas = betas
         self.batches = batches
+        self.slope = slope
         layers: list[nn.Module] = []
         features = latent_dim
         for _ in range(depth):
-            layers += [nn.Linear(features, width), nn.LeakyReLU(SLOPE)]
+            layers += [nn.Linear(features, width), nn.LeakyReLU(slope)]
             features = width
         self.discriminator = nn.Sequential(*layers, nn.Linear(features, 2))
 
@@ -100,7 +104,7 @@ class TotalCorrelation(Regularizer):
         codes, others = (z, z) if self.batches == "one" else (z[0:even:2], z[1:even:2])
         permuted = permute_latents(gather_rows(others.detach()), draws["permutation"])
         parameters = list(self.discriminator.parameters())
-        tc, auxiliary, log_ratio = judge(codes, permuted, parameters)
+        tc, auxiliary, log_ratio = judge(codes, permuted, parameters, self.slope)
         right = torch.cat([log_ratio[: len(codes)] >= 0, log_ratio[len(codes) :] < 0])
         accuracy = right.to(tc.dtype).mean()
         terms = {"tc": tc, "discriminator_loss": auxiliary, "discriminator_accuracy": accuracy}
