@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from dislab.base import ImageBatch
 from dislab.decoders import ResidualDecoder128
-from dislab.encoders import ConvEncoder64, MLPEncoder, ResidualEncoder128, TimmEncoder
+from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder, ResidualEncoder128, TimmEncoder
 from dislab.encoders.conv_encoder64 import Preset64
 from dislab.errors import InputError
 from dislab.functional.residual import GatedBlock
@@ -72,6 +72,24 @@ def test_kaiming_starts_every_layer_with_weights_for_rectifiers() -> None:
         assert 0 < layer.bias.abs().max() <= inputs**-0.5  # PyTorch's own
 
 
+def test_the_critic_of_mnist_reads_codes_through_a_layer_of_their_own() -> None:
+    """Chen et al. (2016), appendix C.1: FC 1024, then one output, or FC 128 and the codes."""
+    critic = ConvCritic((1, 28, 28), 13, recognition_hidden=128)
+    shapes = [tuple(one.weight.shape) for one in critic.modules() if isinstance(one, nn.Linear)]
+    assert shapes == [(1024, 128 * 7 * 7), (1, 1024), (128, 1024), (12, 128)]
+    image = torch.rand(3, 1, 28, 28)
+    outputs = critic(image)
+    assert outputs.shape == (3, 13)
+    outputs[:, 0].sum().backward()
+    idle = {name for name, one in critic.named_parameters() if one.grad is None}
+    assert idle == {name for name, _ in critic.named_parameters() if name.startswith("recognition")}
+
+
+def test_the_critic_without_such_a_layer_keeps_its_parameters() -> None:
+    names = [name for name, _ in ConvCritic((1, 8, 8), 5, (4,), 8, False).named_parameters()]
+    assert {name.split(".")[0] for name in names} == {"network"}
+
+
 def test_mlp_has_the_papers_layers() -> None:
     encoder = MLPEncoder((1, 64, 64), 20)
     shapes = [tuple(p.shape) for p in encoder.parameters() if p.ndim == 2]
@@ -86,6 +104,10 @@ def test_sizes_that_cannot_be() -> None:
         ConvEncoder64((1, 64, 64), 20, hidden=0)
     with pytest.raises(InputError, match="hidden is 0"):
         MLPEncoder((1, 8, 8), 20, hidden=(4, 0))
+    with pytest.raises(InputError, match="recognition_hidden is 0"):
+        ConvCritic((1, 8, 8), 5, recognition_hidden=0)
+    with pytest.raises(InputError, match="recognition_hidden needs a second output"):
+        ConvCritic((1, 8, 8), 1, recognition_hidden=4)
 
 
 def test_the_residual_encoder_has_the_papers_size() -> None:

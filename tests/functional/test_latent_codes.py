@@ -1,5 +1,6 @@
 import math
 
+import pytest
 import torch
 from torch.distributions import Normal
 
@@ -71,3 +72,12 @@ def test_continuous_codes_have_gaussian_densities() -> None:
 def test_read_codes_are_value_numbers_and_means() -> None:
     outputs = torch.tensor([[0.0, 3.0, 1.0, 0.7, -9.0]])
     assert torch.equal(read_codes(outputs, (3,), 1), torch.tensor([[1.0, 0.7]]))
+
+
+@pytest.mark.parametrize(("reader", "bound"), [(1.0, -0.2258), (0.0, -0.3925)])
+def test_bounds_of_a_continuous_code_with_a_fixed_deviation(reader: float, bound: float) -> None:
+    """Perfect reading gives log 2 − ½ log 2π, none a sixth less, for each code."""
+    codes = torch.linspace(-1, 1, 20_001, dtype=torch.float64)[:, None].repeat(1, 2)
+    category = torch.zeros(len(codes), 0, dtype=torch.int64)
+    found = recovered(reader * codes, category, codes, ())
+    assert found.continuous.item() == pytest.approx(2 * bound, abs=2e-4)

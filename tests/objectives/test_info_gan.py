@@ -85,6 +85,16 @@ def test_learned_deviations_have_outputs_of_their_own() -> None:
     assert make().critic(batch().image).shape == (6, 1 + 4 + 2)
 
 
+@pytest.mark.parametrize(
+    ("noise", "low", "high", "deviation"), [("normal", -9, 9, 1.0), ("uniform", -1, 1, 3**-0.5)]
+)
+def test_noise_is_normal_or_uniform(noise: str, low: float, high: float, deviation: float) -> None:
+    drawn = make(noise=noise).draw(4000, torch.Generator().manual_seed(2))["noise"]
+    assert drawn.shape == (4000, 3)
+    assert low < drawn.min() < -0.9 < 0.9 < drawn.max() < high
+    assert drawn.std().item() == pytest.approx(deviation, rel=0.05)
+
+
 def test_players_have_learning_rates_of_their_own() -> None:
     gan = make(generator_lr=0.5, critic_lr=0.25, betas=(0.1, 0.2))
     optimizer = gan.configure_optimizers()

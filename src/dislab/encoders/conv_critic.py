@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import final
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
+from dislab.errors import InputError
 from dislab.functional.checks import check_count, check_halvings
 
 
@@ -25,9 +27,12 @@ class ConvCritic(Encoder):
         channels: Of each 4×4 convolution of stride 2.
         hidden: Units of the fully connected layer.
         normalize: Whether all layers but the first are normalised.
+        recognition_hidden: Units of a layer before all outputs but the first, those that read
+            codes, which the paper has for MNIST, with 128; None has no such layer.
 
     Raises:
-        InputError: The images cannot be halved that often, or a size is not positive.
+        InputError: The images cannot be halved that often, a size is not positive, or there is one
+            output, so that no code is read.
     """
 
     def __init__(
@@ -37,6 +42,7 @@ class ConvCritic(Encoder):
         channels: Sequence[int] = (64, 128),
         hidden: int = 1024,
         normalize: bool = True,
+        recognition_hidden: int | None = None,
     ) -> None:
         super().__init__()
         features, height, width = image_shape
@@ -54,8 +60,14 @@ class ConvCritic(Encoder):
         layers += [nn.Flatten(), nn.Linear(features * pixels, hidden)]
         if normalize:
             layers.append(nn.LayerNorm(hidden))
-        layers += [nn.LeakyReLU(0.1), nn.Linear(hidden, outputs)]
+        layers.append(nn.LeakyReLU(0.1))
+        if recognition_hidden is None:
+            layers.append(nn.Linear(hidden, outputs))
         self.network = nn.Sequential(*layers)
+        self.recognition: nn.Sequential | None = None
+        if recognition_hidden is not None:
+            self.judgement = nn.Linear(hidden, 1)
+            self.recognition = _recognition(hidden, recognition_hidden, outputs - 1, normalize)
 
     def forward(
         self, image: Float[Tensor, "batch channel height width"]
@@ -66,4 +78,19 @@ class ConvCritic(Encoder):
             image: Pixels in [0, 1].
         """
         vectors: Tensor = self.network(image)
-        return vectors
+        if self.recognition is None:
+            return vectors
+        return torch.cat([self.judgement(vectors), self.recognition(vectors)], dim=1)
+
+
+def _recognition(inputs: int, hidden: int, outputs: int, normalize: bool) -> nn.Sequential:
+    """The layers that read codes from the features that also judge."""
+    check_count("recognition_hidden", hidden, 1)
+    if outputs < 1:
+        raise InputError(
+            "recognition_hidden needs a second output: the first one judges images, and the others "
+            "read codes; leave it out"
+        )
+    normalization = [nn.LayerNorm(hidden)] if normalize else []
+    first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
+    return nn.Sequential(first, *normalization, nn.LeakyReLU(0.1), last)

@@ -18,7 +18,8 @@ class Recovered(NamedTuple):
     Attributes:
         categorical: Sum over the categorical codes; at most the sum of the logarithms of their
             numbers of values.
-        continuous: Sum over the continuous codes.
+        continuous: Sum over the continuous codes. A deviation fixed at 1 bounds each code's part
+            from above by log 2 − ½ log 2π = −0.226; a Q that answers 0 gets 1/6 less, −0.393.
     """
 
     categorical: Tensor
