@@ -10,14 +10,27 @@ from dislab.cli import main
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 OVERLAYS = ("quick",)
+DATA_OVERLAYS = {
+    "montero_shapes3d": "montero_vae",
+    "montero_shapes3d_code": "montero_vae_code",
+    "montero_mpi3d_code": "montero_factorvae20_code",
+}
+"""Files for another data set, with a configuration to put them on."""
 NEEDED = {
     "betavae_dae": "dae",
     "scan": "scan_vision",
     "scan_u": "scan_vision_u",
     "scan_recombinator": "scan",
+    "scan_shapes3d": "scan_vision_shapes3d",
 }
 """Configurations that start from a run of another one."""
-METHODS = sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in OVERLAYS)
+METHODS = sorted(
+    path.stem
+    for path in CONFIGS.glob("*.yaml")
+    if path.stem not in OVERLAYS and path.stem not in DATA_OVERLAYS
+)
+PAPERS = ("burgess_", "chen_", "higgins_", "infogan_", "kim_", "kulkarni_", "montero_")
+"""Settings of papers for methods that other configurations train: slow to train one by one."""
 
 
 STAND_INS: dict[str, dict[str, Any]] = {
@@ -26,6 +39,8 @@ STAND_INS: dict[str, dict[str, Any]] = {
         "class_path": "ParametricHeads",
         "init_args": {"identities": 12, "azimuths": 6, "elevations": 4, "lights": 4},
     },
+    "CelebA": {"class_path": "ColorDSprites"},
+    "ParametricChairs": {"class_path": "DSprites"},  # takes minutes to render
     "RobotFinger": {
         "class_path": "RobotFinger",
         "init_args": {"states": 256, "side": 128, "partners": 1},
@@ -35,7 +50,12 @@ STAND_INS: dict[str, dict[str, Any]] = {
 
 
 OPTIONS = {
+    "chen_dsprites": ["--data.batch_size=64"],
+    "chen_heads": ["--data.batch_size=64"],
     "dcign_heads": ["--data.validation=0.3", "--data.test=0.3"],  # enough states for each group
+    "kulkarni_chairs": [  # the stand-in is dSprites
+        "--data.groups={azimuth: [posX], elevation: [posY], intrinsic: [shape, scale, orientation]}"
+    ],
     "dittadi_unsupervised": ["--data.batch_size=2", "--data.eval_batch_size=2"],
     "dittadi_weak": [
         "--data.batch_size=2",
@@ -88,7 +108,12 @@ def make_run(name: str) -> None:
 )
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one, marks=pytest.mark.slow) if one in NEEDED else one for one in METHODS],
+    [
+        pytest.param(one, marks=pytest.mark.slow)
+        if one in NEEDED or one.startswith(PAPERS)
+        else one
+        for one in METHODS
+    ],
 )
 def test_configuration_runs(
     name: str, overlays: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -102,6 +127,41 @@ def test_configuration_runs(
     before |= set(tmp_path.glob("stand_in.yaml"))
     assert main(["fit", *files, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]) == 0
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def printed(files: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """The whole configuration that the files give on top of each other, checked by the parser."""
+    with pytest.raises(SystemExit) as end:
+        main(["fit", *(f"--config={CONFIGS / name}.yaml" for name in files), "--print_config"])
+    assert end.value.code in (0, None)
+    content: dict[str, Any] = yaml.safe_load(capsys.readouterr().out)
+    return content
+
+
+@pytest.mark.parametrize("name", [one for one in METHODS if one.startswith(PAPERS)])
+def test_settings_of_papers_take_the_small_budget(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = printed([name, *OVERLAYS], capsys)
+    assert config["trainer"]["max_steps"] == 4000
+    assert config["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 1e-3
+
+
+@pytest.mark.parametrize(("name", "below"), DATA_OVERLAYS.items())
+def test_another_data_set_lies_on_top(
+    name: str, below: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = printed([below, name], capsys)
+    dataset = {"shapes3d": "Shapes3D", "mpi3d": "MPI3D"}[name.split("_")[1]]
+    assert config["data"]["init_args"]["dataset"]["class_path"].endswith(f".{dataset}")
+    network = config["model"]["init_args"]["encoder"]["init_args"]
+    if name.endswith("_code"):
+        assert (network["preset"], network["hidden"]) == ("kim", 256)
+        assert network["initialization"] == "kaiming"
+    else:
+        assert network["preset"] == "burgess"
+        assert config["trainer"]["max_epochs"] == 65
+    assert f"--config configs/{name}.yaml" in (CONFIGS / f"{name}.yaml").read_text()
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -147,8 +207,11 @@ def test_recipe_of_dittadi(name: str) -> None:
     assert config["trainer"] == {"max_steps": 400_000, "gradient_clip_val": 1.0}
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name.startswith("montero_")])
-def test_recipe_of_montero(name: str) -> None:
+MONTERO = [name for name in METHODS if name.startswith("montero_") and "_code" not in name]
+
+
+@pytest.mark.parametrize("name", MONTERO)
+def test_recipe_of_montero_in_the_text(name: str) -> None:
     config = load(name)
     model = config["model"]["init_args"]
     assert model["optimizer"]["init_args"] == {"lr": 1e-4, "betas": [0.9, 0.999]}
@@ -157,10 +220,43 @@ def test_recipe_of_montero(name: str) -> None:
     if name == "montero_gtdecoder":
         assert model["decoder"]["init_args"] == {"hidden": [1200, 1200, 1200]}
         return
-    preset = "kim" if name == "montero_composition" else "burgess"
     assert model["latent_dim"] == 10
-    assert {model[part]["init_args"]["preset"] for part in ("encoder", "decoder")} == {preset}
+    assert {model[part]["init_args"]["preset"] for part in ("encoder", "decoder")} == {"burgess"}
     assert config["evaluate"]["metrics"]["dci"]["init_args"] == {"learner": "lassocv"}
+
+
+@pytest.mark.parametrize("name", MONTERO)
+def test_recipe_of_montero_in_the_code(name: str) -> None:
+    """What the published code has otherwise; compare its configs, losses and run scripts."""
+    config, text = load(f"{name}_code"), load(name)
+    model, data = config["model"]["init_args"], config["data"]["init_args"]
+    method = name.removeprefix("montero_").rstrip("0123456789")
+    factor = method == "factorvae"
+    assert model["optimizer"]["init_args"]["lr"] == (1e-3 if method == "gtdecoder" else 1e-4)
+    assert data["batch_size"] == (128 if factor else 64)
+    steps = {"gtdecoder": 5000, "composition": 30 * (10_000 // 64)}
+    budget = {"max_steps": steps[method]} if method in steps else {"max_epochs": 30}
+    assert config["trainer"] == budget
+    if method == "gtdecoder":
+        assert model["decoder"] == text["model"]["init_args"]["decoder"]
+        return
+    network = {"preset": "kim", "hidden": 256} if factor else {"preset": "montero"}
+    for part in ("encoder", "decoder"):
+        assert model[part]["init_args"] == {**network, "initialization": "kaiming"}
+    if method == "composition":
+        assert (model["mixing"], model["beta"]) == ("linear_code", 1)
+        return
+    regularizers, of_text = (one["model"]["init_args"]["regularizers"] for one in (config, text))
+    assert regularizers["kl"] == of_text["kl"]
+    if factor:
+        critic = regularizers["tc"]["init_args"]
+        assert critic == {
+            "gamma": of_text["tc"]["init_args"]["gamma"],
+            "lr": 1e-5,
+            "betas": [0.5, 0.9],
+            "slope": 0.01,
+            "batches": "two",
+        }
 
 
 def test_weights_of_montero() -> None:
@@ -169,8 +265,7 @@ def test_weights_of_montero() -> None:
             key: value["init_args"].get("beta", value["init_args"].get("gamma"))
             for key, value in load(name)["model"]["init_args"].get("regularizers", {}).items()
         }
-        for name in METHODS
-        if name.startswith("montero_")
+        for name in MONTERO
     }
     assert weights == {
         "vae": {"kl": 1},
@@ -182,6 +277,79 @@ def test_weights_of_montero() -> None:
         "gtdecoder": {},
         "composition": {},
     }
+
+
+def test_recipe_of_kim() -> None:
+    found = {}
+    for name in ("dsprites", "shapes3d", "chairs"):
+        config = load(f"kim_{name}")
+        model = config["model"]["init_args"]
+        critic = model["regularizers"]["tc"]["init_args"]
+        assert (critic["batches"], config["data"]["init_args"]["batch_size"]) == ("two", 128)
+        assert model["encoder"]["init_args"] == {"preset": "kim"}
+        assert model["optimizer"]["init_args"] == {"lr": 1e-4, "betas": [0.9, 0.999]}
+        found[name] = (critic["gamma"], critic["lr"], config["trainer"]["max_steps"])
+    assert found == {
+        "dsprites": (35, 1e-4, 300_000),
+        "shapes3d": (7, 1e-5, 500_000),
+        "chairs": (3.2, 1e-5, 1_000_000),
+    }
+
+
+def test_recipe_of_chen() -> None:
+    """The defaults and the example of https://github.com/rtqichen/beta-tcvae, vae_quant.py."""
+    for name in ("chen_dsprites", "chen_heads"):
+        config = load(name)
+        model = config["model"]["init_args"]
+        weights = {"beta": 6, "form": "sampled", "estimator": "mws"}
+        assert model["regularizers"]["kl"]["init_args"] == weights
+        assert model["optimizer"]["init_args"]["lr"] == 1e-3
+        assert config["data"]["init_args"]["batch_size"] == 2048
+        assert config["trainer"] == {"max_epochs": 50}
+
+
+def test_recipe_of_higgins() -> None:
+    config = load("higgins_dsprites")["model"]["init_args"]
+    assert config["encoder"]["init_args"] == {"hidden": [1200, 1200]}
+    assert config["decoder"]["init_args"] == {"hidden": [1200, 1200, 1200]}
+    assert config["optimizer"]["class_path"] == "torch.optim.Adagrad"
+    assert config["optimizer"]["init_args"] == {"lr": 1e-2}
+    weights = {
+        name: load(f"higgins_{name}")["model"]["init_args"]["regularizers"]["kl"]["init_args"]
+        for name in ("dsprites", "chairs", "heads", "celeba")
+    }
+    assert {name: one["beta"] for name, one in weights.items()} == {
+        "dsprites": 4,
+        "chairs": 5,
+        "heads": 20,
+        "celeba": 250,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "noise", "categorical", "continuous", "inputs"),
+    [
+        ("mnist", 62, [10], 2, 74),
+        ("heads", 128, [], 5, 133),
+        ("chairs", 128, [20, 20, 20], 1, 189),
+    ],
+)
+def test_codes_of_chen_et_al(
+    name: str, noise: int, categorical: list[int], continuous: int, inputs: int
+) -> None:
+    """Chen et al. (2016), appendix C, with the length of the generator's input that it states."""
+    model = load(f"infogan_{name}")["model"]["init_args"]
+    assert (model["noise_dim"], model["noise"]) == (noise, "uniform")
+    assert (model["categorical"], model["continuous"]) == (categorical, continuous)
+    assert noise + sum(categorical) + continuous == inputs
+
+
+def test_recipe_of_infogan_on_mnist() -> None:
+    config = load("infogan_mnist")
+    critic = config["model"]["init_args"]["critic"]["init_args"]
+    assert (critic["hidden"], critic["recognition_hidden"]) == (1024, 128)
+    assert config["trainer"] == {"max_steps": 50 * 100}
+    assert config["data"]["init_args"]["batch_size"] == 128
 
 
 def test_recipe_of_kulkarni() -> None:
