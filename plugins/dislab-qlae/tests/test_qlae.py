@@ -181,7 +181,7 @@ def test_the_configuration_is_the_paper_s() -> None:
     config = yaml.safe_load(CONFIG.read_text())
     model = config["model"]["init_args"]
     assert (model["latent_dim"], model["values"]) == (10, 10)
-    assert (model["quantize"], model["commit"]) == (0.01, 0.01)
+    assert (model["quantize"], model["commit"]) == (0.001, 0.001)
     assert model["optimizer"]["class_path"] == "torch.optim.AdamW"
     assert model["optimizer"]["init_args"] == {"lr": 1e-3, "weight_decay": 0.1}
     assert config["data"]["init_args"]["batch_size"] == 128
