@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import torch
 from jaxtyping import Float, Int
@@ -58,6 +58,8 @@ class QLAE(Objective):
         InputError: There is no latent or a codebook of fewer than two values, a weight is negative,
             or a part refuses its settings.
     """
+
+    code_noise: ClassVar[tuple[str, ...] | None] = ()
 
     def __init__(
         self,
