@@ -129,6 +129,8 @@ def test_the_checks_notice_scores_that_do_not_conform(fault: str, message: str) 
 class Careless(Objective):
     """Breaks the rule that its setting names."""
 
+    code_noise = ("noise",)
+
     def __init__(self, fault: str) -> None:
         super().__init__()
         self.fault = fault
@@ -140,10 +142,12 @@ class Careless(Objective):
     def draw(self, count: int, generator: torch.Generator) -> Draws:
         rows = 2 * count if self.fault == "rows" else count
         used = None if self.fault == "draw" else generator
+        if self.fault == "noise":
+            return {"other": torch.zeros(rows, 2)}
         return {"noise": torch.randn(rows, 2, generator=used)}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Tensor) -> Terms:
-        codes = self.encoder(batch.image.flatten(1)) + draws["noise"]
+        codes = self.encoder(batch.image.flatten(1)) + sum(draws.values())
         if self.fault == "losses":
             codes = codes + torch.rand_like(codes)
         if self.fault == "reads":
@@ -164,6 +168,7 @@ class Careless(Objective):
         ("idle", r"the loss trains every parameter, but not idle\.weight"),
         ("rows", "draw gives noise at most one row an image, 3, not 6"),
         ("draw", "draw is a function of its generator alone"),
+        ("noise", "code_noise names draws, but not noise"),
         ("losses", "losses is deterministic"),
         ("reads", "draw and losses leave the global random state alone"),
         ("hidden", "a method whose codes refuses says has_codes = False"),
