@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 from dislab.cli import main
+from dislab.datamodules._attributes import Attributes
+from dislab.datasets import Shapes3D
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 OVERLAYS = ("quick",)
@@ -350,6 +352,16 @@ def test_recipe_of_infogan_on_mnist() -> None:
     assert (critic["hidden"], critic["recognition_hidden"]) == (1024, 128)
     assert config["trainer"] == {"max_steps": 50 * 100}
     assert config["data"]["init_args"]["batch_size"] == 128
+
+
+def test_rooms_of_scan_have_a_symbol_for_every_colour_and_shape() -> None:
+    settings = load("scan_shapes3d")["data"]["init_args"]
+    space = Shapes3D().factors
+    found = Attributes(space, settings["attributes"], 3)
+    described = ["floor_hue", "wall_hue", "object_hue", "shape"]
+    assert found.columns == [space.column(name) for name in described]
+    assert len(found.names) == sum(len(space[name]) for name in described) == 34
+    assert {"floor_hue=red", "wall_hue=azure", "object_hue=pink", "shape=capsule"} < {*found.names}
 
 
 def test_recipe_of_kulkarni() -> None:
