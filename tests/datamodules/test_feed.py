@@ -271,7 +271,7 @@ def test_a_band_that_misses_all_states_is_refused(tiny: Dataset) -> None:
         test=0.0,
         correlation={"factors": ["place", "angle"], "strength": 0.01},
     )
-    with pytest.raises(InputError, match="none of the 15 training states lies near the band"):
+    with pytest.raises(InputError, match="none of the 15 states to draw from lies near the band"):
         data.plan("train")
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import lightning.pytorch as pl
+import numpy as np
+import numpy.typing as npt
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -207,6 +209,16 @@ class DataModule(pl.LightningDataModule, ABC):
         Args:
             index: State numbers.
         """
+
+    def likelihoods(self, states: Indices) -> npt.NDArray[np.float64] | None:
+        """How likely training draws each of some states, up to a common factor.
+
+        It is None where all are alike, which they are in a data module without correlations.
+
+        Args:
+            states: State numbers, of any split.
+        """
+        return None
 
     def eval_batches(self, split: Split) -> int | None:
         """Number of the batches that evaluate a split, over all processes; None if all count.

@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._trainer import evaluating, lacks
+from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.draws import device_generator, host_generator
 from dislab.functional.gaussians import kl_per_latent, sample
@@ -68,6 +69,29 @@ def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indic
     """
     states = drawable(data, split)
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)
+
+
+def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> Indices:
+    """State numbers of a split, drawn as often as training draws them, with replacement.
+
+    Args:
+        data: The data module.
+        split: Where to draw from.
+        points: How many to draw; fewer if the split has fewer states.
+        seed: Decides the draw.
+
+    Raises:
+        InputError: The data module has no correlation.
+    """
+    states = drawable(data, split)
+    weights = data.likelihoods(states)
+    if weights is None:
+        raise InputError(
+            "evaluate.distribution is correlated, but the data are not; set data.correlation, or "
+            "distribution to uniform"
+        )
+    share = weights / weights.sum()
+    return host_generator(seed).choice(states, size=min(points, len(states)), p=share)
 
 
 def images_of(trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices) -> Tensor:

@@ -14,6 +14,7 @@ from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.callbacks._baselines import Baseline, baselines, untrained
 from dislab.callbacks._bounds import bounds, bounds_table
 from dislab.callbacks._encoding import (
+    draw_correlated,
     draw_states,
     encode_states,
     sample_states,
@@ -82,6 +83,8 @@ class Evaluate(pl.Callback):
             and the KL are measured, in nats per image; 0 for none.
         sheet: Whether a page with scores, importances, mutual information and KL is drawn into
             `images/scores.png` of the run folder.
+        distribution: `uniform` draws every state of the split alike; `correlated` as often as the
+            data module's `correlation` makes training draw it, with replacement.
 
     Raises:
         InputError: A number is below what makes sense.
@@ -101,6 +104,7 @@ class Evaluate(pl.Callback):
         chance: bool = True,
         baselines: list[Baseline] | None = None,
         bound_points: int = 1_000,
+        distribution: Literal["uniform", "correlated"] = "uniform",
     ) -> None:
         check_count("points", points, 1)
         check_count("batch_size", batch_size, 1)
@@ -119,6 +123,7 @@ class Evaluate(pl.Callback):
         self.chance = chance
         self.baselines: list[Baseline] = list(dict.fromkeys(baselines or ()))
         self.bound_points = bound_points
+        self.distribution: Literal["uniform", "correlated"] = distribution
         self.asked = True
         """Whether the scores were asked for by name, so that one that cannot be taken is an error;
         the command's default ones were not."""
@@ -143,6 +148,8 @@ class Evaluate(pl.Callback):
         if not module.has_codes:
             rank_zero_info(f"Evaluate: nothing to score, as {type(module).__name__} has no codes")
         elif isinstance(data := getattr(trainer, "datamodule", None), DataModule):
+            if self.distribution == "correlated":
+                self._states(data)  # refuses, before training, data without a correlation
             metrics = {name: built(name, one, data.factors) for name, one in self.metrics.items()}
             self._note(inapplicable(trainer, module, data, metrics, self.split, self.points))
 
@@ -175,7 +182,7 @@ class Evaluate(pl.Callback):
         module, data = objective_of(pl_module, "Evaluate"), data_of(trainer, "Evaluate")
         folder = run_folder(trainer)
         if trainer.is_global_zero:
-            states = draw_states(data, self.split, self.points, self.seed)
+            states = self._states(data)
             # The trainer runs its loops in inference mode; a score may need to fit a model.
             with torch.inference_mode(False), torch.enable_grad():
                 scores = self._score(
@@ -205,6 +212,11 @@ class Evaluate(pl.Callback):
             if scored.values:
                 print(path)
         trainer.strategy.barrier("scores")
+
+    def _states(self, data: DataModule) -> Indices:
+        """The states to score."""
+        draw = draw_correlated if self.distribution == "correlated" else draw_states
+        return draw(data, self.split, self.points, self.seed)
 
     def _score(
         self,
@@ -272,7 +284,10 @@ class Evaluate(pl.Callback):
         points: int,
     ) -> dict[str, Any]:
         split = split_with_states(data, self.split)
-        drawn = {"split": split, "points": points, "seed": self.seed, "codes": self.codes}
+        drawn: dict[str, Any] = {"split": split, "points": points, "seed": self.seed}
+        drawn["codes"] = self.codes
+        if self.distribution != "uniform":
+            drawn["distribution"] = self.distribution
         return {
             **scores.record(),
             "draw": drawn | {"available": len(data.indices(split))},

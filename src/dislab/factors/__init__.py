@@ -7,13 +7,14 @@ the row of value numbers behind an image, one column a factor.
 from dislab.factors.factor import TOLERANCE, Factor, Kind
 from dislab.factors.factor_space import UNLABELLED, FactorSpace, Indices
 from dislab.factors.measured import ContinuousFactorWarning, are_measured, warn_of_measured
-from dislab.factors.requests import Correlation, Selection
+from dislab.factors.requests import Correlation, Correlations, Selection
 
 __all__ = [
     "TOLERANCE",
     "UNLABELLED",
     "ContinuousFactorWarning",
     "Correlation",
+    "Correlations",
     "Factor",
     "FactorSpace",
     "Indices",

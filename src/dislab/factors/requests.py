@@ -12,13 +12,17 @@ selection matches every state."""
 
 
 class Correlation(TypedDict):
-    """Two factors that are drawn together rather than independently.
+    """Factors that are drawn together rather than independently.
 
     Attributes:
-        factors: Names of the two.
-        strength: Standard deviation of the band around the diagonal, as a fraction of a factor's
-            range; the smaller, the stronger is the correlation.
+        factors: Names of two, or of more, of which the first is correlated with each of the others.
+        strength: Standard deviation of the band around the diagonal of each pair, as a fraction of
+            a factor's range; the smaller, the stronger is the correlation.
     """
 
     factors: list[str]
     strength: float
+
+
+Correlations = Correlation | Sequence[Correlation]
+"""One correlation, or several that hold at once."""

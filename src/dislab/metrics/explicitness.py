@@ -34,9 +34,9 @@ class Explicitness(Metric):
 
     Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312, take one regression a value and its
     logits: `one_vs_rest`. Locatello et al. (2019), https://arxiv.org/abs/1811.12359, take the
-    probabilities of one regression a factor, on codes that are not standardised: `multinomial`,
-    under a name of its own. A value in the middle of a latent has a peak of probability there but
-    no line that parts it from both sides: perfect codes of dSprites get 0.98 instead of 0.78.
+    probabilities of one regression a factor: `multinomial`, under a name of its own. A value in the
+    middle of a latent has a peak of probability there but no line that parts it from both sides:
+    perfect codes of dSprites get 0.98 instead of 0.78.
 
     Values that no image, or each,
     shows in either part are left out, and factors without any other. The squared weights are

@@ -1,30 +1,110 @@
 """Correlated factors: how often a state is drawn."""
 
+from collections.abc import Mapping
+from itertools import combinations
+
 import numpy as np
 import numpy.typing as npt
 
 from dislab.errors import InputError
-from dislab.factors import TOLERANCE, Correlation, FactorSpace, Indices
+from dislab.factors import TOLERANCE, Correlation, Correlations, FactorSpace, Indices
 
 
-def check_correlation(space: FactorSpace, correlation: Correlation) -> None:
-    """Looks whether a correlation can be drawn.
+def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
+    """Looks whether correlations can be drawn.
 
     Args:
         space: The factors.
-        correlation: Which two, and how strongly.
+        correlations: Which factors, and how strongly.
 
     Raises:
-        InputError: It does not name two different factors that vary, or the strength is no
-            positive number.
+        InputError: There is none, or one does not name different factors that vary, a strength is
+            no positive number, or two correlations name the same pair.
     """
+    several = as_list(correlations)
+    if not several:
+        raise InputError("correlation is an empty list; give correlations, or null for none")
+    for one in several:
+        _check(space, one)
+    pairs = [frozenset(pair) for one in several for pair in pairs_of(one)]
+    for first, second in combinations(pairs, 2):
+        if first == second:
+            raise InputError(
+                f"{' and '.join(sorted(first))} are correlated twice; give each pair of factors "
+                "one correlation"
+            )
+
+
+def likelihoods(
+    space: FactorSpace, states: Indices, correlations: Correlations | None
+) -> npt.NDArray[np.float64] | None:
+    """How likely each state is drawn, up to a common factor; None where all are alike.
+
+    The product over all correlated pairs of exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0,
+    or the numbers of a continuous factor above its smallest one, α = c₁max / c₂max, and σ the strength times c₁max. Träuble et al. (2021),
+    https://arxiv.org/abs/2006.07886, section 3; several pairs, and a factor with all others, as in
+    Roth et al. (2023), https://arxiv.org/abs/2210.07347.
+
+    Args:
+        space: The factors.
+        states: State numbers.
+        correlations: Which factors, and how strongly.
+
+    Raises:
+        InputError: No state is anywhere near the band of all pairs.
+    """
+    if correlations is None:
+        return None
+    several = as_list(correlations)
+    places = space.places(space.positions(states))
+    exponents = np.zeros(len(states))
+    for one in several:
+        for pair in pairs_of(one):
+            columns = [space.column(name) for name in pair]
+            first, second = places[:, columns].T
+            exponents = exponents - (first - second) ** 2 / (2 * one["strength"] ** 2)
+    weights: npt.NDArray[np.float64] = np.exp(exponents)
+    if not weights.any():
+        listed = "; ".join(
+            f"{' and '.join(one['factors'])} with strength {one['strength']}" for one in several
+        )
+        raise InputError(
+            f"none of the {len(states)} states to draw from lies near the band of a correlation of "
+            f"{listed}; raise the strength, or include other states"
+        )
+    return weights
+
+
+def as_list(correlations: Correlations) -> list[Correlation]:
+    """The correlations as a list, of one or several.
+
+    Args:
+        correlations: One of them, or several.
+    """
+    if isinstance(correlations, Mapping):
+        return [correlations]
+    return list(correlations)
+
+
+def pairs_of(correlation: Correlation) -> list[tuple[str, str]]:
+    """The first factor with each of the others.
+
+    Args:
+        correlation: Names of two factors or more.
+    """
+    first, *others = correlation["factors"]
+    return [(first, other) for other in others]
+
+
+def _check(space: FactorSpace, correlation: Correlation) -> None:
+    """Refuses a correlation that cannot be drawn."""
     if set(correlation) != {"factors", "strength"}:
         raise InputError(f"a correlation has factors and a strength, not {dict(correlation)!r}")
     names, strength = correlation["factors"], correlation["strength"]
-    if len(names) != 2 or names[0] == names[1]:
+    if len(names) < 2 or len(set(names)) < len(names):
         raise InputError(
-            f"a correlation is one of two different factors, not of {names}; give two of "
-            f"{', '.join(space.names)}"
+            f"a correlation is one of two different factors, not of {names}; name two of "
+            f"{', '.join(space.names)}, or one and several others"
         )
     for name in names:
         if len(space[name]) < 2:
@@ -34,36 +114,3 @@ def check_correlation(space: FactorSpace, correlation: Correlation) -> None:
             f"the strength of a correlation is the width of its band, as a fraction of the "
             f"factor's range, and must be at least {TOLERANCE:g}, not {strength!r}"
         )
-
-
-def likelihoods(
-    space: FactorSpace, states: Indices, correlation: Correlation | None
-) -> npt.NDArray[np.float64] | None:
-    """How likely each state is drawn, up to a common factor; None where all are alike.
-
-    p ∝ exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0, or the numbers of a continuous factor
-    above its smallest one, α = c₁max / c₂max, and σ the strength times c₁max. Träuble et al.
-    (2021), https://arxiv.org/abs/2006.07886, section 3.
-
-    Args:
-        space: The factors.
-        states: State numbers.
-        correlation: Which two factors, and how strongly.
-
-    Raises:
-        InputError: No state is anywhere near the band.
-    """
-    if correlation is None:
-        return None
-    columns = [space.column(name) for name in correlation["factors"]]
-    first, second = space.places(space.positions(states))[:, columns].T
-    weights: npt.NDArray[np.float64] = np.exp(
-        -((first - second) ** 2) / (2 * correlation["strength"] ** 2)
-    )
-    if not weights.any():
-        raise InputError(
-            f"none of the {len(states)} training states lies near the band of a correlation of "
-            f"{' and '.join(correlation['factors'])} with strength {correlation['strength']}; "
-            "raise the strength, or include other states"
-        )
-    return weights

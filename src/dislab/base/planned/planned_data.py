@@ -14,7 +14,7 @@ from torch import Tensor
 from dislab.base.datamodule import DataModule, ImageBatch, Split
 from dislab.base.dataset import Dataset
 from dislab.base.parts import ImageShape
-from dislab.base.planned.correlation import check_correlation, likelihoods
+from dislab.base.planned.correlation import check_correlations, likelihoods
 from dislab.base.planned.gathering import Gathering
 from dislab.base.planned.loaders import EvalLoader, Numbers, Source, TrainLoader
 from dislab.base.planned.plans import (
@@ -27,7 +27,7 @@ from dislab.base.planned.plans import (
 )
 from dislab.base.planned.splits import split_states
 from dislab.errors import InputError
-from dislab.factors import UNLABELLED, Correlation, Indices, Selection
+from dislab.factors import UNLABELLED, Correlations, Indices, Selection
 from dislab.functional.checks import check_count
 from dislab.functional.collectives import world
 from dislab.functional.draws import host_generator
@@ -62,8 +62,8 @@ class PlannedData(DataModule):
         num_workers: Processes that gather images ahead; for small images none is fastest.
         residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
             device whenever the tables fill at most a quarter of its free memory.
-        correlation: Two factors that training draws together, and how strongly; independent
-            unless given.
+        correlation: Factors that training draws together, and how strongly; a list of several
+            correlations holds at once. Factors are independent unless given.
         resize: Height and width in pixels that images are brought to; unless given, their own.
         colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
 
@@ -84,7 +84,7 @@ class PlannedData(DataModule):
         eval_batch_size: int = 256,
         num_workers: int = 0,
         residency: Literal["auto", "host", "device"] = "auto",
-        correlation: Correlation | None = None,
+        correlation: Correlations | None = None,
         resize: int | None = None,
         colour: Literal["keep", "grey", "rgb"] = "keep",
     ) -> None:
@@ -291,9 +291,18 @@ class PlannedData(DataModule):
         Args:
             split: Which part of the selected states; only training follows a correlation.
         """
-        if split != "train":
-            return None
-        return likelihoods(self.factors, self.indices(split), self.correlation)
+        return self.likelihoods(self.indices(split)) if split == "train" else None
+
+    def likelihoods(self, states: Indices) -> npt.NDArray[np.float64] | None:
+        """How likely training draws each of some states, up to a common factor.
+
+        Args:
+            states: State numbers, of any split.
+
+        Raises:
+            InputError: No state is anywhere near the band of a correlation.
+        """
+        return likelihoods(self.factors, states, self.correlation)
 
     def eval_batches(self, split: Split) -> int:
         """Number of the batches that evaluate a split, over all processes.
@@ -360,7 +369,7 @@ class PlannedData(DataModule):
                 "SingleData, or give their factors"
             )
         if self.correlation is not None:
-            check_correlation(self.factors, self.correlation)
+            check_correlations(self.factors, self.correlation)
         if self.batch_size > self.train_size:
             raise InputError(
                 f"batch_size {self.batch_size} is larger than the training split of "

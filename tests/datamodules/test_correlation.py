@@ -1,0 +1,93 @@
+"""Correlations of several pairs, and of one factor with others."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dislab.base import Dataset
+from dislab.base.planned.correlation import likelihoods
+from dislab.datamodules import PairedData, SingleData
+from dislab.errors import InputError
+
+ONE = {"factors": ["place", "angle"], "strength": 0.2}
+OTHER = {"factors": ["shape", "place"], "strength": 0.5}
+
+
+def band(first: np.ndarray, second: np.ndarray, strength: float) -> Any:
+    """The density of two factors as fractions of their ranges."""
+    return np.exp(-((first - second) ** 2) / (2 * strength**2))
+
+
+CASES: list[tuple[Any, Any]] = [
+    (ONE, lambda s, a, p: band(p, a, 0.2)),
+    ([ONE], lambda s, a, p: band(p, a, 0.2)),
+    ([ONE, OTHER], lambda s, a, p: band(p, a, 0.2) * band(s, p, 0.5)),
+    (
+        {"factors": ["place", "angle", "shape"], "strength": 0.3},
+        lambda s, a, p: band(p, a, 0.3) * band(p, s, 0.3),
+    ),
+    (
+        [{"factors": ["shape", "angle", "place"], "strength": 0.4}, ONE],
+        lambda s, a, p: band(s, a, 0.4) * band(s, p, 0.4) * band(p, a, 0.2),
+    ),
+]
+
+
+@pytest.mark.parametrize(("correlation", "density"), CASES)
+def test_draws_follow_the_product_of_the_pairs(
+    correlation: Any, density: Any, tiny: Dataset
+) -> None:
+    """Every cell of three factors is drawn as often as the formula says."""
+    data = SingleData(tiny, validation=0.0, test=0.0, correlation=correlation)
+    count = 200_000
+    drawn = data.plan("train").draw(np.random.default_rng(0), count, 0).states
+    counts = np.bincount(drawn, minlength=300)
+    positions = tiny.factors.positions(np.arange(300))
+    weights = density(*(positions / [2, 4, 19]).T)
+    wanted = count * weights / weights.sum()
+    often = wanted > 5
+    chi = ((counts - wanted)[often] ** 2 / wanted[often]).sum()
+    assert chi == pytest.approx(often.sum(), abs=5 * np.sqrt(2 * often.sum()))
+    assert counts[wanted < 1e-6].sum() == 0
+
+
+RECORDED = [197, 77, 5, 1, 247, 273, 178, 223, 169, 275, 247, 0]
+
+
+def test_one_pair_draws_the_same_as_before_there_were_several(tiny: Dataset) -> None:
+    for correlation in (ONE, [ONE]):
+        data = SingleData(tiny, batch_size=4, correlation=correlation)  # type: ignore[arg-type]
+        drawn = data.plan("train").draw(np.random.default_rng(0), 12, 0).states
+        assert drawn.tolist() == RECORDED
+
+
+def test_pairs_of_images_follow_several_correlations(tiny: Dataset) -> None:
+    data = PairedData(tiny, correlation=[ONE, OTHER])
+    drawn = data.plan("train").draw(np.random.default_rng(0), 4000, 0).states
+    shape, angle, place = (tiny.factors.positions(drawn[0]) / [2, 4, 19]).T
+    assert np.corrcoef(place, angle)[0, 1] > 0.6
+    assert np.corrcoef(place, shape)[0, 1] > 0.3
+
+
+@pytest.mark.parametrize(
+    ("correlation", "message"),
+    [
+        ([], "correlation is an empty list"),
+        ([ONE, {"factors": ["angle", "place"], "strength": 0.1}], "angle and place are corr.* tw"),
+        ([ONE, {"factors": ["place", "size"], "strength": 0.1}], "no factor 'size'"),
+        ([ONE, {"factors": ["shape", "place"], "strength": 0.0}], "at least 1e-06, not 0.0"),
+        ({"factors": ["place", "angle", "place"], "strength": 0.1}, "or one and several others"),
+        ([ONE, "place"], "correlation is .* a mapping with factors, strength or a list, each a"),
+    ],
+)
+def test_lists_that_cannot_be(correlation: Any, message: str, tiny: Dataset) -> None:
+    with pytest.raises(InputError, match=message):
+        SingleData(tiny, correlation=correlation)
+
+
+def test_bands_that_no_state_meets_are_named(tiny: Dataset) -> None:
+    states = tiny.factors.where({"shape": "dot", "place": {"min": 15}})
+    narrow: Any = [{"factors": ["shape", "place"], "strength": 0.01}, ONE]
+    with pytest.raises(InputError, match=r"shape and place with strength 0\.01; place and"):
+        likelihoods(tiny.factors, states, narrow)
