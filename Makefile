@@ -11,7 +11,7 @@ SPREAD := -n $(JOBS) --dist worksteal
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
-.PHONY: fit test slow gpu timm plugins lowest lint docs bench faults clean
+.PHONY: fit test slow gpu timm plugins lowest lint docs bench laws faults clean
 .DEFAULT_GOAL := test
 
 # The overlay raises the model's learning rate; the discriminator has to keep up with it.
@@ -56,11 +56,18 @@ bench: .venv/.package
 	$(BIN)/python benchmarks/default_set.py
 	$(BIN)/python benchmarks/dci_agreement.py kinds
 	$(BIN)/python benchmarks/dci_agreement.py graded
+	$(BIN)/python benchmarks/dci_agreement.py draws
+	$(BIN)/python benchmarks/dci_agreement.py coarse
+	$(BIN)/python benchmarks/published_scores.py
 	$(BIN)/python benchmarks/score_table.py
 	$(BIN)/python benchmarks/render.py
 	$(BIN)/python benchmarks/data_feed.py
 	$(BIN)/python benchmarks/cpu_step.py
 	$(BIN)/python benchmarks/train_throughput.py
+
+# The page of laws, whole: some twenty minutes. Tests compare it with the scores in short form.
+laws: .venv/.dev
+	$(BIN)/python benchmarks/laws.py
 
 # Kills, malformed inputs and damaged checkpoints, whole: some hours. CI runs them in a short form.
 faults: .venv/.dev
