@@ -9,7 +9,6 @@ import torch
 
 import dislab
 from dislab.factors import Factor, FactorSpace
-from hardware import processor
 
 
 def space_of(sizes: tuple[int, ...]) -> FactorSpace:
@@ -66,7 +65,7 @@ def provenance() -> dict[str, object]:
             "python": platform.python_version(),
         },
         "hardware": {
-            "processor": processor(),
+            "processor": f"{os.cpu_count()} CPU cores",
             "threads": os.environ.get("OMP_NUM_THREADS", ""),
         },
     }
