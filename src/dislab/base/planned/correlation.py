@@ -41,9 +41,10 @@ def likelihoods(
     """How likely each state is drawn, up to a common factor; None where all are alike.
 
     The product over all correlated pairs of exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0,
-    or the numbers of a continuous factor above its smallest one, α = c₁max / c₂max, and σ the strength times c₁max. Träuble et al. (2021),
-    https://arxiv.org/abs/2006.07886, section 3; several pairs, and a factor with all others, as in
-    Roth et al. (2023), https://arxiv.org/abs/2210.07347.
+    or the numbers of a continuous factor above its smallest one, α = c₁max / c₂max, and σ the
+    strength times c₁max. Träuble et al. (2021), https://arxiv.org/abs/2006.07886, section 3;
+    several pairs, and a factor with all others, as in Roth et al. (2023),
+    https://arxiv.org/abs/2210.07347.
 
     Args:
         space: The factors.
