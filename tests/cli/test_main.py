@@ -62,6 +62,7 @@ def test_plugins_are_listed_without_torch() -> None:
         "datasets",
         "metrics",
         "predictors",
+        "callbacks",
     ]
     assert f"dislab {version('dislab')}" in table
     assert "Total correlation estimated by a discriminator's density ratio (FactorVAE)." in table

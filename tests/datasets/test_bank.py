@@ -60,6 +60,7 @@ def test_a_finished_bank_needs_no_permission_to_write(
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path))
     prepare_bank(plan(tmp_path, Maker()))
     monkeypatch.setattr("dislab.storage.FileLock.acquire", refused)
     monkeypatch.setattr(os, "replace", refused)

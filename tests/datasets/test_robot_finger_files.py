@@ -115,7 +115,9 @@ def test_unpacked_images_and_pickling(cache: Path, tmp_path: Path) -> None:
     write(tmp_path)
     folder = tmp_path / "finger"
     with tarfile.open(folder / "finger_images.tar") as archive:
-        archive.extractall(folder, filter="data")
+        # a keyword of `extractall` from Python 3.11.4 on
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     (folder / "finger_images.tar").unlink()
     dataset = RobotFingerFiles(path=str(folder))
     dataset.prepare()
