@@ -282,6 +282,7 @@ DATA_OF: Final = {
 MODEL_OF: Final = {
     "ClampedData": "DCIGN",
     "CompositionData": "CompositionVAE",
+    "ConceptScores": "JMVAE",
     "PairedData": "AdaGVAE",
     "SingleData": "VAE",
     "SymbolData": "JMVAE",
@@ -373,6 +374,8 @@ def configuration(case: Case) -> Settings:
         model["regularizers"]["own"] = spec(part, wrong)
     elif group == "metrics":
         config["evaluate"]["metrics"] = {"own": spec(part, METRICS[part] | wrong)}
+    elif group == "callbacks":
+        config["trainer"]["callbacks"] = [spec(part, wrong)]
     elif group == "predictors" or group == "transfer":
         config["transfer"] = {
             "scenarios": ["{earlier}/hearts.yaml"],

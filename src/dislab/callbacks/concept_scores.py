@@ -28,6 +28,10 @@ class _Described(NamedTuple):
     symbol: Tensor
 
 
+_MOST: Final = 100_000
+"""Concepts, images of each and references; far more would not fit into the memory."""
+
+
 @checks_settings
 @final
 class ConceptScores(pl.Callback):
@@ -62,7 +66,7 @@ class ConceptScores(pl.Callback):
     ) -> None:
         numbers = (("concepts", concepts), ("images", images), ("references", references))
         for name, value in numbers:
-            check_count(name, value, 1)
+            check_count(name, value, 1, most=_MOST)
         self.concepts = concepts
         self.images = images
         self.references = references
