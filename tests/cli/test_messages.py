@@ -36,6 +36,12 @@ NESTED = """Parser key "model":
             "it has gamma, width, depth, lr, betas, batches",
         ),
         (
+            "Parser key \"data\":\n  Option 'batch_sze' is not accepted. Got value: "
+            "Namespace(class_path='dislab.datamodules.PairedData', init_args=1)",
+            "data: PairedData has no setting 'batch_sze' (did you mean batch_size?); it has "
+            "dataset, scheme, k, change, batch_size, include",
+        ),
+        (
             NESTED.format(reason="Importing 'KLL' is not allowed, denied by the '*' entry"),
             "model.regularizers.kl: KLL may not be named; parts are classes of dislab, torch, "
             "lightning and installed plug-ins; available regularizers: CapacityKL, DIP",

@@ -187,14 +187,23 @@ def _denied(name: str, place: str) -> str:
 def _unknown_option(name: str, class_path: str, place: str) -> str:
     module, _, attribute = class_path.rpartition(".")
     try:
-        parameters = inspect.signature(getattr(import_module(module), attribute)).parameters
+        parameters = _parameters(getattr(import_module(module), attribute))
     except (ImportError, AttributeError, ValueError):
         return f"there is no setting {name!r}"
     given = _GIVEN.get(_group_of(place) or "", 0)  # leading arguments that the owner fills in
-    names = [one for one in list(parameters)[given:] if one not in ("image_shape", "train_size")]
+    names = [one for one in parameters[given:] if one not in ("image_shape", "train_size")]
     return (
         f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
     )
+
+
+def _parameters(cls: Any) -> list[str]:
+    """Names of the arguments of a class, with those that it hands on to its bases."""
+    own = inspect.signature(cls).parameters.values()
+    names = [one.name for one in own if one.kind is not one.VAR_KEYWORD]
+    if len(names) < len(own) and isinstance(cls, type):
+        names += [one for one in _parameters(cls.__base__) if one not in names]
+    return names
 
 
 def _unknown_key(written: str, top_level: Sequence[str]) -> str:
