@@ -51,3 +51,5 @@ def test_refuses_what_cannot_be_learnt_from() -> None:
         HistogramRegression().predict(torch.zeros(3, 2))
     with pytest.raises(InputError, match="at least two kinds"):
         HistogramRegression().fit(torch.randn(5, 2), torch.ones(5))
+    with pytest.raises(InputError, match="the depth of trees is 9; it must be from 1 to 8"):
+        HistogramRegression(depth=9)

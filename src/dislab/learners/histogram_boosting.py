@@ -1,22 +1,20 @@
 """Boosted trees on histograms, with importances."""
 
-from typing import Final, final
+from typing import final
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.errors import InputError
-from dislab.learners.boosted_logits import BoostedLogits, boost
+from dislab.learners.boosted_logits import boost
+from dislab.learners.boosted_trees import BoostedTrees
 from dislab.learners.code_bins import bin_codes
 from dislab.learners.tree_sums import tree_sums
 
-DEEPEST: Final = 8
-"""Trees are complete, and the numbers of their leaves are bytes."""
-
 
 @final
-class HistogramBoosting:
+class HistogramBoosting(BoostedTrees):
     """A classifier of codes made of boosted trees that split at histogram bins.
 
     The algorithm of scikit-learn's histogram gradient boosting, with the depth, rounds, rate and
@@ -34,13 +32,8 @@ class HistogramBoosting:
     """
 
     def __init__(self, rounds: int = 100, depth: int = 3, rate: float = 0.1) -> None:
-        if not 1 <= depth <= DEEPEST:
-            raise InputError(f"the depth of trees is {depth}; it must be from 1 to {DEEPEST}")
-        self.rounds = rounds
-        self.depth = depth
-        self.rate = rate
+        super().__init__(rounds, depth, rate)
         self._kinds = torch.empty(0, dtype=torch.int64)
-        self._learnt: BoostedLogits | None = None
 
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
@@ -107,23 +100,3 @@ class HistogramBoosting:
         learnt = self._fitted()
         sums = tree_sums(learnt.trees, codes.cpu().numpy(), len(learnt.start))
         return torch.from_numpy(sums) + learnt.start
-
-    def importances(self) -> Float[Tensor, " latent"]:
-        """Each latent's share of what all splits explain; zeros where no tree has a split.
-
-        As in `GradientBoostingClassifier.feature_importances_`, the squared residuals that the
-        splits explain, Friedman (2001), https://doi.org/10.1214/aos/1013203451, section 8.1, are
-        added up over all trees before they are normalised, so that late trees, which fit noise,
-        count little.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
-        gains = self._fitted().gain
-        total = gains.sum()
-        return torch.from_numpy(gains / (total if total > 0 else 1.0))
-
-    def _fitted(self) -> BoostedLogits:
-        if self._learnt is None:
-            raise InputError("call fit(codes, labels) first")
-        return self._learnt

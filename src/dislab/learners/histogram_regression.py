@@ -7,13 +7,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.errors import InputError
-from dislab.learners.boosted_logits import BoostedLogits, boost
+from dislab.learners.boosted_logits import boost
+from dislab.learners.boosted_trees import BoostedTrees
 from dislab.learners.code_bins import bin_codes
 from dislab.learners.tree_sums import tree_sums
 
 
 @final
-class HistogramRegression:
+class HistogramRegression(BoostedTrees):
     """A regression on codes made of boosted trees that split at histogram bins.
 
     The trees of `HistogramBoosting` with squared errors: the algorithm of scikit-learn's
@@ -24,13 +25,13 @@ class HistogramRegression:
         rounds: Number of boosting rounds, each with one tree.
         depth: Largest depth of a tree, up to 8.
         rate: Shrinkage of each tree.
+
+    Raises:
+        InputError: The depth is not from 1 to 8.
     """
 
     def __init__(self, rounds: int = 100, depth: int = 3, rate: float = 0.1) -> None:
-        self.rounds = rounds
-        self.depth = depth
-        self.rate = rate
-        self._learnt: BoostedLogits | None = None
+        super().__init__(rounds, depth, rate)
         self._middle = self._spread = torch.empty(0)
 
     def fit(
@@ -88,18 +89,3 @@ class HistogramRegression:
         learnt = self._fitted()
         sums = torch.from_numpy(tree_sums(learnt.trees, codes.cpu().numpy(), 1))[:, 0]
         return (sums + learnt.start) * self._spread + self._middle
-
-    def importances(self) -> Float[Tensor, " latent"]:
-        """Each latent's share of the squared errors that all splits explain; zeros without splits.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
-        gains = self._fitted().gain
-        total = gains.sum()
-        return torch.from_numpy(gains / (total if total > 0 else 1.0))
-
-    def _fitted(self) -> BoostedLogits:
-        if self._learnt is None:
-            raise InputError("call fit(codes, numbers) first")
-        return self._learnt
