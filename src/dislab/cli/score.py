@@ -142,7 +142,6 @@ def _kinds(words: list[str]) -> "dict[str, Kind]":
         name, equals, kind = word.rpartition("=")
         if not equals or not name:
             raise InputError(f"--kinds has {word!r}; write NAME=KIND, such as x=continuous")
-        # a circular one would need its period, which changes no score
         check_choice(f"the kind of {name}", kind, allowed)
         kinds[name] = cast("Kind", kind)
     return kinds
