@@ -31,14 +31,14 @@ from dislab.datasets import (
     RobotFinger,
     RobotFingerPseudoReal,
     Shapes3D,
-    robot_finger,
 )
-from dislab.datasets import _dsprites_render as dsprites
-from dislab.datasets import _finger_render as finger
-from dislab.datasets import _finger_sensor as sensor
-from dislab.datasets import _finger_states as states
-from dislab.datasets import _shapes3d_render as shapes3d
-from dislab.datasets.parametric_chairs import draw
+from dislab.datasets.chairs.parametric_chairs import draw
+from dislab.datasets.dsprites import _render as dsprites
+from dislab.datasets.robot_finger import _render as finger
+from dislab.datasets.robot_finger import _sensor as sensor
+from dislab.datasets.robot_finger import _states as states
+from dislab.datasets.robot_finger import robot_finger
+from dislab.datasets.shapes3d import _render as shapes3d
 from hardware import processor
 
 Draw = Callable[[], int]

@@ -95,6 +95,26 @@ def test_a_summary_that_cannot_be_read_is_empty(
     assert Plugin("encoders", "Blur", value, "d", "1").summary == ""
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["fake_whole:Blur", "fake_whole.small:Blur"],
+    ids=["the package re-exports it", "a module defines it"],
+)
+def test_a_summary_is_found_where_the_class_is_defined(site: Path, value: str) -> None:
+    (site / "fake_whole").mkdir()
+    (site / "fake_whole/__init__.py").write_text("from fake_whole.small import Blur\n")
+    (site / "fake_whole/small.py").write_text("class Blur:\n    'Blurs.'\n")
+    assert Plugin("datasets", "Blur", value, "d", "1").summary == "Blurs."
+
+
+@pytest.mark.parametrize("module", ["color_dsprites", "dsprites", "chairs3d", "celeb_a"])
+def test_data_sets_that_are_declared_by_old_names_have_summaries(module: str) -> None:
+    """An installation in place keeps the entry points of before a move until it is repeated."""
+    cls = module.title().replace("_", "").replace("Dspr", "DSpr")
+    plugin = Plugin("datasets", cls, f"dislab.datasets.{module}:{cls}", "dislab", "1")
+    assert plugin.summary.endswith(".")
+
+
 def test_own_scores_have_summaries() -> None:
     assert all(plugin.summary.endswith(".") for plugin in plugins.available("metrics"))
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dislab.errors import InputError, suggestion
+from dislab.moved import MOVED
 
 PARTS: Final = (
     "encoders",
@@ -42,6 +43,9 @@ _BROKEN: Final = (Exception, SystemExit)
 
 _WITHOUT_VALUE: Final = re.compile(r"\s*[^\s#\[=][^=]*")
 """A line of entry_points.txt that declares a name and no class."""
+
+
+_Definition = ast.ClassDef | ast.FunctionDef
 
 
 class PluginWarning(UserWarning):
@@ -86,18 +90,14 @@ class Plugin:
                 constants[node.target.id] = node.value.value
         return constants
 
-    def _definition(self) -> ast.ClassDef | ast.FunctionDef | None:
+    def _definition(self) -> _Definition | None:
         module, _, attribute = self.value.partition(":")
-        source = _source(module)
-        if source is None:
-            return None
-        try:
-            tree = ast.parse(source.read_text(encoding="utf-8"))
-        except (OSError, SyntaxError, ValueError):
-            return None
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == attribute:
-                return node
+        statements = _statements(MOVED.get(module, module))
+        if found := _defined(statements, attribute):
+            return found
+        for node in statements:  # the class of a package, defined in a module of it
+            if isinstance(node, ast.ImportFrom) and attribute in {one.name for one in node.names}:
+                return _defined(_statements(node.module or ""), attribute)
         return None
 
 
@@ -296,6 +296,22 @@ def _plugin(group: str, entry: EntryPoint) -> Plugin:
     distribution = entry.dist.name if entry.dist else "unknown"
     version = entry.dist.version if entry.dist else "unknown"
     return Plugin(group, entry.name, entry.value, distribution, version)
+
+
+def _defined(statements: list[ast.stmt], name: str) -> _Definition | None:
+    for node in statements:
+        if isinstance(node, _Definition) and node.name == name:
+            return node
+    return None
+
+
+def _statements(module: str) -> list[ast.stmt]:
+    """The statements of a module's source; none where the source is missing or cannot be read."""
+    source = _source(module)
+    try:
+        return ast.parse(source.read_text(encoding="utf-8")).body if source else []
+    except (OSError, SyntaxError, ValueError):
+        return []
 
 
 def _source(module: str) -> Path | None:

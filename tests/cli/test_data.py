@@ -23,7 +23,7 @@ from dislab.datasets import (
     ParametricChairs,
     Shapes3D,
 )
-from dislab.datasets import _heads_render as renderer
+from dislab.datasets.heads import _render as renderer
 from dislab.plugins import available
 
 SMALL = ("ParametricHeads", "--identities=2", "--azimuths=2", "--elevations=2", "--lights=3")

@@ -16,10 +16,10 @@ from torch import Tensor
 from dislab.base import Dataset
 from dislab.datamodules import SingleData
 from dislab.datasets import ArrayDataset
-from dislab.datasets import _chairs_render as chairs
-from dislab.datasets import _finger_render as finger
-from dislab.datasets import _heads_render as heads
-from dislab.datasets import _shapes3d_render as shapes3d
+from dislab.datasets.chairs import _render as chairs
+from dislab.datasets.heads import _render as heads
+from dislab.datasets.robot_finger import _render as finger
+from dislab.datasets.shapes3d import _render as shapes3d
 
 HOST = torch.device("cpu")
 

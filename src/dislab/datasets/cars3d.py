@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.base import ImageShape
-from dislab.datasets._bank import Rows
-from dislab.datasets._banked import BankedDataset, Pictures
-from dislab.datasets._decode import check_side, shrink
-from dislab.datasets._published import Published, find, reading, refusal
-from dislab.datasets._tree import open_tree
+from dislab.datasets.bank.bank import Rows
+from dislab.datasets.bank.banked import BankedDataset, Pictures
+from dislab.datasets.files.decode import check_side, shrink
+from dislab.datasets.files.published import Published, find, reading, refusal
+from dislab.datasets.files.tree import open_tree
 from dislab.factors import Factor, FactorSpace
 
 _PAGE: Final = "http://www.scottreed.info"

@@ -7,10 +7,10 @@ from typing import ClassVar, Final, Literal, final
 import numpy as np
 
 from dislab.base import ImageShape
-from dislab.datasets._bank import Rows
-from dislab.datasets._banked import BankedDataset, Pictures
-from dislab.datasets._npz import array_blocks, open_array
-from dislab.datasets._published import Published, find, reading, refusal
+from dislab.datasets.bank.bank import Rows
+from dislab.datasets.bank.banked import BankedDataset, Pictures
+from dislab.datasets.files.npz import array_blocks, open_array
+from dislab.datasets.files.published import Published, find, reading, refusal
 from dislab.factors import Factor, FactorSpace
 
 _PAGE: Final = "https://github.com/rr-learning/disentanglement_dataset"

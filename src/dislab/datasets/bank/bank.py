@@ -1,0 +1,243 @@
+"""Banks: one large array on disk, written once, checked when opened, mapped into memory.
+
+A bank is a `.npy` file with a record beside it (JSON): where its rows come from, and a checksum.
+"""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple, cast
+
+import numpy as np
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+from tqdm import tqdm
+
+from dislab.datasets.bank.blocks import Blocks, Rows, journal, write_blocks
+from dislab.errors import InputError
+from dislab.storage import atomic, locked, remove_leftovers, sha256
+
+__all__ = [
+    "Blocks",
+    "Plan",
+    "Rows",
+    "bank_record",
+    "bank_rows",
+    "host_rows",
+    "open_bank",
+    "prepare_bank",
+]
+
+_FORMAT: Final = 1
+_CHUNK: Final = 1 << 20
+
+
+class Plan(NamedTuple):
+    """What a bank must be.
+
+    Attributes:
+        path: The `.npy` file.
+        shape: Number of rows and of bytes in a row.
+        origin: Where the rows come from: plain strings, which the record must repeat.
+        blocks: Makes the rows: all in their order, some at a time; or in numbered blocks, by
+            several threads, so that a run that was killed is continued by the next one.
+        white: Number of set bits that the rows must have, where it is known.
+        packed: Whether each bit is a pixel; set bits are then counted as white pixels.
+    """
+
+    path: Path
+    shape: tuple[int, int]
+    origin: dict[str, str]
+    blocks: Callable[[], Iterable[Rows]] | Blocks
+    white: int | None = None
+    packed: bool = True
+
+
+def prepare_bank(plan: Plan) -> None:
+    """Writes a bank, unless a sound one is there; processes that come meanwhile wait.
+
+    A bank that was cut or altered is written anew.
+
+    Args:
+        plan: What the bank must be.
+
+    Raises:
+        InputError: The bank cannot be written, or its rows are not what they must be.
+    """
+    if not _fault(plan, thorough=True):
+        return
+    with locked(plan.path):
+        if _fault(plan, thorough=True):
+            remove_leftovers(plan.path)
+            _write(plan)
+
+
+def open_bank(plan: Plan) -> UInt8[Tensor, "row byte"]:
+    """The rows of a bank, mapped from disk; what is written to them never reaches the file.
+
+    Args:
+        plan: What the bank must be.
+
+    Raises:
+        InputError: The bank is missing or damaged.
+    """
+    if fault := _fault(plan, thorough=False):
+        raise InputError(f"{plan.path} {fault}; prepare the data set first")
+    try:
+        # private pages are shared by all processes until somebody writes; torch wants writable ones
+        rows = np.load(plan.path, mmap_mode="c", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{plan.path} cannot be mapped: {error}; remove it") from error
+    if rows.shape != plan.shape or rows.dtype != np.uint8:
+        raise InputError(f"{plan.path} holds {rows.dtype} of shape {rows.shape}; remove it")
+    return torch.from_numpy(rows)
+
+
+def bank_rows(
+    bank: UInt8[Tensor, "row byte"], index: Int[Tensor, " batch"]
+) -> UInt8[Tensor, "batch byte"]:
+    """Copies of rows, on the device of bank and index.
+
+    Args:
+        bank: What `open_bank` returned, or a copy of it on another device.
+        index: Numbers of the rows.
+    """
+    return torch.from_numpy(host_rows(bank, index)) if index.device.type == "cpu" else bank[index]
+
+
+def host_rows(bank: UInt8[Tensor, "row byte"], index: Int[Tensor, " batch"]) -> Rows:
+    """Copies of rows on the host, several times as fast as torch makes them.
+
+    Args:
+        bank: What `open_bank` returned.
+        index: Numbers of the rows.
+    """
+    return bank.numpy().take(index.numpy(), axis=0)
+
+
+def bank_record(plan: Plan) -> dict[str, str]:
+    """Where the rows of a bank come from, the checksum of its file, and its white pixels.
+
+    Args:
+        plan: What the bank must be.
+
+    Raises:
+        InputError: The bank is missing or damaged.
+    """
+    if fault := _fault(plan, thorough=False):
+        raise InputError(f"{plan.path} {fault}; prepare the data set first")
+    record = _record(plan)
+    white = {"white_pixels": str(record["white"])} if plan.packed else {}
+    return {**plan.origin, "sha256": record["sha256"], **white}
+
+
+def _fault(plan: Plan, thorough: bool) -> str:
+    """What is wrong with a bank; empty when it is sound.
+
+    The bytes are compared with the checksum if the file was touched since it was written.
+    """
+    if not plan.path.is_file():
+        return "does not exist"
+    record = _record(plan)
+    status = plan.path.stat()
+    expected = {"format": _FORMAT, "shape": list(plan.shape), "origin": plan.origin}
+    if any(record.get(key) != value for key, value in expected.items()):
+        return "is no bank of this data set"
+    if record.get("size") != status.st_size:
+        return f"was cut: it has {status.st_size} bytes instead of {record.get('size')}"
+    touched = record.get("modified") != status.st_mtime_ns
+    if thorough and touched and record.get("sha256") != sha256(plan.path):
+        return "was altered after it was written"
+    return ""
+
+
+def _record(plan: Plan) -> dict[str, Any]:
+    try:
+        record = json.loads(_beside(plan.path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
+
+
+def _write(plan: Plan) -> None:
+    with atomic(plan.path) as temporary:
+        if isinstance(plan.blocks, Blocks):
+            digest, white = _write_blocks(plan, plan.blocks, temporary)
+        else:
+            with temporary.open("wb") as stream:
+                digest, white = _write_rows(plan, plan.blocks(), stream)
+        status = temporary.stat()
+    record = {
+        "format": _FORMAT,
+        "shape": plan.shape,
+        "origin": plan.origin,
+        "white": white,
+        "size": status.st_size,
+        "modified": status.st_mtime_ns,
+        "sha256": digest,
+    }
+    with atomic(_beside(plan.path)) as temporary:
+        temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def _write_blocks(plan: Plan, blocks: Blocks, temporary: Path) -> tuple[str, int]:
+    """Makes what is missing, and returns the checksum of the file and the number of set bits."""
+    part = plan.path.with_name(f".{plan.path.name}.part")
+    header = _header(plan.shape)
+    write_blocks(blocks, plan.shape, header, part, plan.origin)
+    digest, white = hashlib.sha256(header), 0
+    with part.open("rb") as stream:
+        stream.seek(len(header))
+        while data := stream.read(_CHUNK):
+            digest.update(data)
+            white += _set_bits(plan, np.frombuffer(data, dtype=np.uint8))
+    os.replace(part, temporary)
+    journal(part).unlink()
+    _check(plan, plan.shape[0], white)
+    return digest.hexdigest(), white
+
+
+def _write_rows(plan: Plan, blocks: Iterable[Rows], stream: BinaryIO) -> tuple[str, int]:
+    """Writes the array and returns the checksum of the file and the number of set bits."""
+    # written in order rather than through a map: a full disk then raises instead of killing
+    header = _header(plan.shape)
+    stream.write(header)
+    digest, white, rows = hashlib.sha256(header), 0, 0
+    bar = tqdm(desc=plan.path.stem, total=plan.shape[0], unit=" images", leave=False, disable=None)
+    with bar:
+        for block in blocks:
+            data = np.ascontiguousarray(block).tobytes()
+            stream.write(data)
+            digest.update(data)
+            white += _set_bits(plan, block)
+            rows += len(block)
+            bar.update(len(block))
+    _check(plan, rows, white)
+    return digest.hexdigest(), white
+
+
+def _check(plan: Plan, rows: int, white: int) -> None:
+    if rows != plan.shape[0] or plan.white not in (None, white):
+        raise InputError(
+            f"the images for {plan.path} are not the published ones: {rows} with {white} white "
+            f"pixels, instead of {plan.shape[0]} with {plan.white}; fetch their file again"
+        )
+
+
+def _set_bits(plan: Plan, rows: Rows) -> int:
+    return int(np.bitwise_count(rows).sum(dtype=np.int64)) if plan.packed else 0
+
+
+def _header(shape: tuple[int, int]) -> bytes:
+    stream = io.BytesIO()
+    fields = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, fields)
+    return stream.getvalue()
+
+
+def _beside(path: Path) -> Path:
+    return path.with_suffix(".json")

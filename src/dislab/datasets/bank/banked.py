@@ -1,0 +1,105 @@
+"""What all data sets share whose images are kept as they are, each a row of bytes of one bank."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset
+from dislab.datasets.bank.bank import (
+    Blocks,
+    Plan,
+    Rows,
+    bank_record,
+    bank_rows,
+    open_bank,
+    prepare_bank,
+)
+from dislab.storage import cache_folder
+
+_TABLE: Final = "pixels"
+
+
+class Pictures(NamedTuple):
+    """What the images of a bank are, and where they come from.
+
+    Attributes:
+        name: Name of the bank in the cache folder, folders included.
+        images: Number of images.
+        origin: Source and settings: plain strings.
+        blocks: Makes the images in the order of the states, rows of bytes, channels first: some at
+            a time, or in numbered blocks.
+    """
+
+    name: str
+    images: int
+    origin: dict[str, str]
+    blocks: Callable[[], Iterable[Rows]] | Blocks
+
+
+class BankedDataset(Dataset):
+    """A data set whose images lie in a bank, which is made once and opened once in each process.
+
+    A concrete class has a constructor, `factors`, `image_shape` and `_pictures`, which says
+    what the bank is.
+    """
+
+    def prepare(self) -> None:
+        """Makes sure that the images are in the cache folder.
+
+        Raises:
+            InputError: Files that the images are read from are missing, cannot be fetched or are
+                not what they must be, or the cache folder cannot be written to.
+        """
+        prepare_bank(self._plan())
+
+    def tables(self) -> dict[str, Tensor]:
+        """The images as `pixels`, a row of bytes a state.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        return {_TABLE: self._pixels}
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number, on the device of tables and index.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        return bank_rows(tables[_TABLE], index).view(len(index), *self.image_shape)
+
+    def provenance(self) -> dict[str, str]:
+        """Source, settings and checksum of the images.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        return bank_record(self._plan())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The settings: another process works out the rest, and maps the images, itself."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
+
+    @abstractmethod
+    def _pictures(self) -> Pictures: ...
+
+    @cached_property
+    def _pixels(self) -> UInt8[Tensor, "row byte"]:
+        return open_bank(self._plan())
+
+    def _plan(self) -> Plan:
+        name, images, origin, blocks = self._pictures()
+        path = cache_folder() / f"{name}.npy"
+        return Plan(path, (images, math.prod(self.image_shape)), origin, blocks, packed=False)

@@ -1,0 +1,102 @@
+"""Readers of the lists that are published with CelebA: attributes and parts."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.datasets.files.published import reading, refusal
+
+PAGE: Final = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
+IMAGES: Final = 202_599
+
+NAMES: Final = (
+    "5_o_Clock_Shadow",
+    "Arched_Eyebrows",
+    "Attractive",
+    "Bags_Under_Eyes",
+    "Bald",
+    "Bangs",
+    "Big_Lips",
+    "Big_Nose",
+    "Black_Hair",
+    "Blond_Hair",
+    "Blurry",
+    "Brown_Hair",
+    "Bushy_Eyebrows",
+    "Chubby",
+    "Double_Chin",
+    "Eyeglasses",
+    "Goatee",
+    "Gray_Hair",
+    "Heavy_Makeup",
+    "High_Cheekbones",
+    "Male",
+    "Mouth_Slightly_Open",
+    "Mustache",
+    "Narrow_Eyes",
+    "No_Beard",
+    "Oval_Face",
+    "Pale_Skin",
+    "Pointy_Nose",
+    "Receding_Hairline",
+    "Rosy_Cheeks",
+    "Sideburns",
+    "Smiling",
+    "Straight_Hair",
+    "Wavy_Hair",
+    "Wearing_Earrings",
+    "Wearing_Hat",
+    "Wearing_Lipstick",
+    "Wearing_Necklace",
+    "Wearing_Necktie",
+    "Young",
+)
+
+
+def read_lists(attributes: Path, partition: Path) -> npt.NDArray[np.uint8]:
+    """The 40 attributes of each image, 0 or 1, and its part: 0 training, 1 validation, 2 test.
+
+    Args:
+        attributes: The list of attributes.
+        partition: The list of parts.
+
+    Raises:
+        InputError: A list is broken or not the published one.
+    """
+    parts = _table(partition, 0, ("0", "1", "2"), 1)
+    return np.column_stack([_attributes(attributes), parts])
+
+
+def _attributes(path: Path) -> npt.NDArray[np.uint8]:
+    with reading(path, PAGE), path.open(encoding="utf-8", errors="replace") as stream:
+        count, names = stream.readline().strip(), stream.readline().split()
+    if count != str(IMAGES):
+        raise refusal(path, f"its first line is {count[:20]!r} instead of {IMAGES}", PAGE)
+    if tuple(names) != NAMES:
+        raise refusal(path, "its second line does not name the 40 attributes in order", PAGE)
+    return _table(path, 2, ("-1", "1"), len(NAMES))
+
+
+def _table(path: Path, skip: int, words: tuple[str, ...], columns: int) -> npt.NDArray[np.uint8]:
+    """Which of the words stands in each column behind the file name, one row an image."""
+    with reading(path, PAGE):
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[skip:]
+    if len(lines) != IMAGES:
+        raise refusal(path, f"it has lines for {len(lines)} images instead of {IMAGES}", PAGE)
+    known = "|".join(map(re.escape, words))
+    form = re.compile(rf"(\d+)\.jpg((?:\s+(?:{known})){{{columns}}})\s*")
+    number_of = {word: number for number, word in enumerate(words)}
+    rows = np.empty((IMAGES, columns), dtype=np.uint8)
+    for number, line in enumerate(lines):
+        found = form.fullmatch(line)
+        if found is None or int(found[1]) != number + 1:
+            what = (
+                f"line {number + skip + 1} is {line[:40]!r}, not image {number + 1:06d}.jpg with "
+            )
+            what += f"{columns} of {', '.join(words)}"
+            raise refusal(path, what, PAGE)
+        rows[number] = [number_of[word] for word in found[2].split()]
+    return rows

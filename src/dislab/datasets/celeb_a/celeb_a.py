@@ -1,0 +1,130 @@
+"""The CelebA data set."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import ClassVar, Final, final
+
+from dislab.base import ImageShape
+from dislab.datasets.bank.bank import Rows
+from dislab.datasets.bank.banked import BankedDataset, Pictures
+from dislab.datasets.bank.labels import Labels, keep_labels, kept_labels
+from dislab.datasets.celeb_a import _lists as lists
+from dislab.datasets.files.decode import Frame, check_side, pictures
+from dislab.datasets.files.instances import with_instances
+from dislab.datasets.files.published import Published, find, reading, refusal
+from dislab.datasets.files.tree import open_tree
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
+
+_WIDTH: Final = 178
+_HEIGHT: Final = 218
+_LABELS: Final = "celeba/labels"
+
+PICTURES: Final = Published(("img_align_celeba.zip", "img_align_celeba"), lists.PAGE, kind="part")
+ATTRIBUTES: Final = Published(("list_attr_celeba.txt",), lists.PAGE, kind="part")
+PARTITION: Final = Published(("list_eval_partition.txt",), lists.PAGE, kind="part")
+
+FACTORS: Final = (
+    *(Factor(name, (0.0, 1.0), "categorical") for name in lists.NAMES),
+    Factor("part", ("training", "validation", "test"), "categorical", nuisance=True),
+)
+
+
+@final
+class CelebA(BankedDataset):
+    """CelebA: 202,599 portraits in colour with 40 attributes, each present (1) or absent (0).
+
+    After the attributes come two factors that no score counts: `part`, the published partition, so
+    that `hold_out: {part: test}` makes its test part the test split, and `instance`, which numbers
+    the images that agree in all of this. The states are in the order of the files. The attributes
+    are labels given by people, far from independent, and no generative factors.
+
+    The square of `crop` pixels about the centre of each aligned image (178×218) is brought to
+    `side` by Pillow's bilinear filter. Which attributes an image has is read from the published
+    lists, so the states are known once these are there.
+
+    Liu, Luo, Wang and Tang (2015), https://arxiv.org/abs/1411.7766
+
+    Args:
+        crop: Height and width of the square that is kept, in pixels of the published images, at
+            most 178.
+        side: Height and width of the images in pixels, at most `crop`.
+        path: The folder of img_align_celeba (or its zip archive), list_attr_celeba.txt and
+            list_eval_partition.txt; also looked for in the cache folder. They cannot be fetched
+            from here: the publishers ask for consent to their terms.
+
+    Raises:
+        InputError: The crop or the side is not possible.
+    """
+
+    licence: ClassVar[str] = "non-commercial research only"
+    citation: ClassVar[str] = (
+        "Liu, Luo, Wang and Tang (2015), Deep Learning Face Attributes in the Wild, "
+        "https://arxiv.org/abs/1411.7766"
+    )
+    size: ClassVar[int | None] = 2_489_536_512
+    contents: ClassVar[str] = "202,599 images 64×64×3: 40 attributes"
+    cache: ClassVar[str] = "celeba"
+
+    def __init__(self, crop: int = 148, side: int = 64, path: str | None = None) -> None:
+        if not 8 <= crop <= _WIDTH:
+            raise InputError(
+                f"crop {crop} is not possible; the published images are {_WIDTH} pixels wide; "
+                f"choose 8 to {_WIDTH}"
+            )
+        check_side(side, crop)
+        self.crop = crop
+        self.side = side
+        self.path = path
+
+    @cached_property
+    def factors(self) -> FactorSpace:
+        """The attributes, part and instance; read from the lists when first asked for.
+
+        Raises:
+            InputError: The lists are not found, or are not the published ones.
+        """
+        labels = kept_labels(_LABELS) or self._read_labels()
+        return with_instances(FACTORS, labels["table"])
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, `side` rows and columns."""
+        return (3, self.side, self.side)
+
+    def prepare(self) -> None:
+        """Makes sure that the images and their labels are in the cache folder.
+
+        Raises:
+            InputError: The published files are not found or are not the published ones, or the
+                cache folder cannot be written to.
+        """
+        if kept_labels(_LABELS) is None:
+            keep_labels(_LABELS, self._read_labels())
+        super().prepare()
+
+    def _pictures(self) -> Pictures:
+        origin = {"source": "published", "file": PICTURES.names[0], "filter": "bilinear"}
+        name = f"celeba/{self.crop}-{self.side}"
+        return Pictures(name, lists.IMAGES, origin, self._rows)
+
+    def _rows(self) -> Iterator[Rows]:
+        path = find(PICTURES, self.path, fetch=False)
+        left, upper = (_WIDTH - self.crop) // 2, (_HEIGHT - self.crop) // 2
+        box = (left, upper, left + self.crop, upper + self.crop)
+        frame = Frame((_WIDTH, _HEIGHT), self.side, box=box)
+        with reading(path, lists.PAGE), open_tree(path) as tree:
+            by_name = {name.rpartition("/")[2]: name for name in tree.names}
+            wanted = [f"{number:06d}.jpg" for number in range(1, lists.IMAGES + 1)]
+            missing = [name for name in wanted if name not in by_name]
+            if missing:
+                what = (
+                    f"{len(missing)} of its {lists.IMAGES} images are missing, {missing[0]} first"
+                )
+                raise refusal(path, what, lists.PAGE)
+            yield from pictures(tree, [by_name[name] for name in wanted], frame)
+
+    def _read_labels(self) -> Labels:
+        attributes = find(ATTRIBUTES, self.path, fetch=False)
+        partition = find(PARTITION, self.path, fetch=False)
+        return {"table": lists.read_lists(attributes, partition)}

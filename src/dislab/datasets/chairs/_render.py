@@ -1,0 +1,109 @@
+"""Renderer of chairs out of boxes, on white."""
+
+from typing import Final
+
+import torch
+from jaxtyping import Float, UInt8
+from torch import Tensor
+
+from dislab.datasets.raycast import (
+    NOTHING,
+    Box,
+    Camera,
+    Frame,
+    Part,
+    Vector,
+    cast,
+    move,
+    normals,
+    shaded,
+    take,
+)
+
+VERSION: Final = 1
+"""Counts the changes of what is rendered; a cached rendering of another version is not used."""
+
+SIDE: Final = 64
+"""Height and width of an image in pixels."""
+
+COLOURS: Final = {
+    "brown": (0.72, 0.50, 0.30),
+    "grey": (0.55, 0.56, 0.58),
+    "red": (0.78, 0.22, 0.20),
+    "blue": (0.25, 0.42, 0.74),
+}
+"""What the chairs are painted with."""
+
+_CPU: Final = torch.device("cpu")
+_CAMERA: Final = Camera((0.0, -3.0, 0.0), (0.0, 0.0, 0.0), 26.0, SIDE, samples=2, tile=4)
+_LAMP: Final = (-3.0, -5.0, 6.0)
+_AMBIENT: Final = 0.45
+_KEY: Final = 0.65
+_OFF: Final = 1e-3
+_MIDDLE: Final = 0.45
+"""Height about which a chair turns."""
+_DEPTH: Final = 0.23
+_BOARD: Final = 0.025
+_REST: Final = (0.02, 0.22)
+"""Half the width of an armrest, and its height over the seat."""
+
+
+@torch.no_grad()
+def render(
+    shape: Float[Tensor, "state 5"],
+    view: Float[Tensor, "state 2"],
+    colour: Float[Tensor, "state 3"],
+    device: torch.device = _CPU,
+) -> UInt8[Tensor, "state 3 height width"]:
+    """Images of chairs.
+
+    Args:
+        shape: Width and height of the seat, height of the back and width of the legs in metres, and
+            1 for armrests or 0.
+        view: Azimuth and elevation of the camera in rad.
+        colour: Red, green and blue from 0 to 1.
+        device: Where to draw; the values are on the host.
+    """
+    rays, parts = _CAMERA.rays(device), [move(part, device) for part in _chair(shape, view)]
+    seen = cast(parts, rays, len(shape))
+    hit = seen.part != NOTHING
+    point = rays.apex + take(rays.direction, seen.tile) * seen.distance
+    normal = normals(parts, seen, point)
+    lamp, colour = Vector.of(*_LAMP, device=device), colour.to(device)
+    dark = shaded(parts, lamp, seen.state, point + normal * _OFF)
+    key = normal.dot((lamp - point).unit()).clamp_min(0)
+    light = _AMBIENT + _KEY * key.where(~dark, 0)
+    size = 3, len(shape), len(rays.spread), _CAMERA.tile**2
+    tiles = torch.full(size, 255, dtype=torch.uint8, device=device)
+    for channel in range(3):
+        tint = colour[seen.state, channel, None]
+        shown = _CAMERA.mean((light * tint).clamp(0, 1).where(hit, 1))
+        tiles[channel, seen.state, seen.tile] = (shown * 255 + 0.5).to(torch.uint8)
+    return _CAMERA.picture(tiles.transpose(0, 1))
+
+
+def _chair(shape: Float[Tensor, "state 5"], view: Float[Tensor, "state 2"]) -> list[Part]:
+    """Seat, back, four legs and, of no size where there are none, two armrests on posts."""
+    across, high, back, leg, arms = shape.mT[:, :, None]
+    azimuth, elevation = view.mT[:, :, None]
+    wide, leg = across / 2, leg / 2
+    # the camera stands still, and the chair turns the other way and leans towards it
+    floor = Frame.at().turned_x(elevation).turned_z(-azimuth).moved(z=-_MIDDLE)
+    parts = [
+        Part(Box(wide, _DEPTH, _BOARD), floor.moved(z=high - _BOARD)),
+        Part(Box(wide, _BOARD, back / 2), floor.moved(y=_DEPTH - _BOARD, z=high + back / 2)),
+    ]
+    under = high / 2 - _BOARD
+    thick, rest = _REST[0] * arms, _REST[1]
+    for side in (-1, 1):
+        x = side * (wide - leg)
+        parts += [
+            Part(Box(leg, leg, under), floor.moved(x, y, under))
+            for y in (leg - _DEPTH, _DEPTH - leg)
+        ]
+        # beside the seat, so that the back never hides them
+        x, foot = side * (wide + _REST[0]), high - 2 * _BOARD
+        post = floor.moved(x, -0.6 * _DEPTH, (foot + high + rest) / 2)
+        parts.append(Part(Box(thick, _DEPTH * arms, thick), floor.moved(x, z=high + rest)))
+        parts.append(Part(Box(thick, thick, (high + rest - foot) / 2 * arms), post))
+    return parts

@@ -1,0 +1,197 @@
+"""The packed dSprites images that `DSprites` and its variants share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.datasets.bank.bank import (
+    Blocks,
+    Plan,
+    Rows,
+    bank_record,
+    host_rows,
+    open_bank,
+    prepare_bank,
+)
+from dislab.datasets.dsprites import _render as renderer
+from dislab.datasets.dsprites._file import FILE_NAME, URL, official_rows
+from dislab.datasets.files.published import Source, check_source
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace, Indices
+from dislab.storage import cache_folder, download
+
+FACTORS: Final = FactorSpace(
+    (
+        Factor("shape", ("square", "ellipse", "heart"), "categorical"),
+        Factor("scale", (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
+        Factor(
+            "orientation",
+            tuple(np.linspace(0, 2 * np.pi, 40).tolist()),
+            "circular",
+            unit="rad",
+            period=2 * np.pi,
+        ),
+        Factor("posX", tuple(np.linspace(0, 1, 32).tolist())),
+        Factor("posY", tuple(np.linspace(0, 1, 32).tolist())),
+    )
+)
+
+SIDE: Final = renderer.SIDE
+
+WHITE_PIXELS: Final = 128_328_862
+"""White pixels of the published images, all together."""
+
+_ROW_BYTES: Final = SIDE**2 // 8
+_PLACES: Final = 32 * 32
+_TURNS: Final = 39
+
+Numbers = TypeVar("Numbers", Indices, Tensor)
+
+
+class SpriteBits:
+    """Where the packed images come from, and the file that they are in.
+
+    Args:
+        source: Whether they are drawn or read.
+        path: Where the published file lies.
+        download: Whether it may be fetched.
+
+    Raises:
+        InputError: `path` or `download` is given for images that are drawn.
+    """
+
+    def __init__(self, source: Source, path: str | None, download: bool) -> None:
+        check_source(source, path, download)
+        self.source = source
+        self.path = path
+        self.download = download
+        self._tables: dict[str, Tensor] = {}
+
+    def prepare(self) -> None:
+        """Makes sure that the packed images are in the cache folder.
+
+        Raises:
+            InputError: The published file is wanted and not found, or is not the published one,
+                or the cache folder cannot be written to.
+        """
+        if self._is_official() and self.download and self._archive() is None:
+            download(URL, cache_folder() / FILE_NAME)
+        prepare_bank(self._plan())
+
+    def tables(self) -> dict[str, Tensor]:
+        """The packed images as `bits`, 512 bytes a state.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        if not self._tables:
+            self._tables = {"bits": open_bank(self._plan())}
+        return self._tables
+
+    def record(self) -> dict[str, str]:
+        """Source, renderer version, checksum of the packed images and their white pixels.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return bank_record(self._plan())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the mapped images: another process maps them itself."""
+        return {**self.__dict__, "_tables": {}}
+
+    def _plan(self) -> Plan:
+        folder = cache_folder() / "dsprites"
+        shape = (len(FACTORS), _ROW_BYTES)
+        if self._is_official():
+            origin = {"source": "official", "file": FILE_NAME}
+            return Plan(folder / "official.npy", shape, origin, self._official, WHITE_PIXELS)
+        origin = {"source": "rendered", "renderer": str(renderer.VERSION)}
+        path = folder / f"rendered-{renderer.VERSION}.npy"
+        return Plan(path, shape, origin, Blocks(renderer.BLOCK, _rendered))
+
+    def _is_official(self) -> bool:
+        if self.source != "auto":
+            return self.source == "official"
+        return self._archive() is not None or (cache_folder() / "dsprites/official.npy").is_file()
+
+    def _archive(self) -> Path | None:
+        """The published file, where it is found.
+
+        Raises:
+            InputError: It is not at the path that was given.
+        """
+        if self.path is not None:
+            given = Path(self.path).expanduser()
+            if not given.is_file():
+                raise InputError(f"there is no file {given}; give the path of {FILE_NAME}")
+            return given
+        cached = cache_folder() / FILE_NAME
+        return cached if cached.is_file() else None
+
+    def _official(self) -> Iterator[Rows]:
+        archive = self._archive()
+        if archive is None:
+            raise InputError(
+                f"the published dSprites file is not at {cache_folder() / FILE_NAME}; put it "
+                f"there (it is published at {URL}), give its path, set download to true, or set "
+                "source to rendered"
+            )
+        return official_rows(archive, FACTORS)
+
+
+def masks(
+    tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+) -> UInt8[Tensor, "batch 1 64 64"]:
+    """Images by number, 255 inside the shape and 0 outside, on the device of tables and index.
+
+    Args:
+        tables: What `SpriteBits.tables` returned, moved to the device of `index`.
+        index: State numbers.
+    """
+    # the negative of 1 is 255
+    return bits(tables, index).neg_()
+
+
+def bits(tables: dict[str, Tensor], index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch 1 64 64"]:
+    """Images by number, 1 inside the shape and 0 outside, on the device of tables and index.
+
+    Args:
+        tables: What `SpriteBits.tables` returned, moved to the device of `index`.
+        index: State numbers.
+    """
+    shape = (index.shape[0], 1, SIDE, SIDE)  # len() of a tensor takes ten times as long
+    if index.device.type == "cpu":
+        # nothing has a name, and so a life, longer than needed: that would cost a quarter more
+        pixels = np.unpackbits(host_rows(tables["bits"], index))
+        return torch.from_numpy(pixels.reshape(shape))
+    return unpacked(tables["bits"][index]).view(shape)
+
+
+def first_turn(index: Numbers) -> Numbers:
+    """The same state at orientation 0 for one at orientation 2π, which shows the same shape.
+
+    Args:
+        index: State numbers, of a set whose last three factors are those of dSprites.
+    """
+    turns = (index // _PLACES) % (_TURNS + 1) // _TURNS
+    return index - turns * (_TURNS * _PLACES)
+
+
+def unpacked(rows: UInt8[Tensor, "batch byte"]) -> UInt8[Tensor, "batch byte 8"]:
+    """The bits of each byte, highest first, on any device.
+
+    Args:
+        rows: Packed images.
+    """
+    shifts = torch.arange(7, -1, -1, device=rows.device, dtype=torch.uint8)
+    return (rows.unsqueeze(-1) >> shifts) & 1
+
+
+def _rendered(start: int, stop: int) -> Rows:
+    return renderer.packed_block(renderer.form(start))

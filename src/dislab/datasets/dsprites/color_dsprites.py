@@ -1,0 +1,139 @@
+"""dSprites in colour."""
+
+import colorsys
+from functools import cached_property
+from typing import ClassVar, Final, Literal, final
+
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.checks import check_count
+from dislab.functional.counter_hash import random_bytes
+
+_MOST_HUES: Final = 6 * 255
+"""Saturated, bright colours that pixels of 8 bits tell apart."""
+
+
+@final
+class ColorDSprites(Dataset):
+    """dSprites in colour: a random one that is no factor, or the hue as a factor.
+
+    Without `hues` each channel of a shape's colour is uniform over 128, 129, … 255, a function of
+    the seed and the state. With `hues` the first factor is the hue of a fully saturated, bright
+    colour; there are so many times 737,280 images. The orientations 0 and 2π show the same image.
+    The bits of `DSprites` are in the cache folder; colours are added when a batch is gathered.
+
+    Random colours after Locatello et al. (2019), https://arxiv.org/abs/1811.12359, where every
+    reading of an image draws another colour.
+
+    Args:
+        hues: How many hues, equally spaced around the circle from red on; unless given, colours
+            are random.
+        seed: Decides the random colours; not used with hues.
+        source: As of `DSprites`: `rendered`, `official` or `auto`.
+        path: Where the published dSprites file (npz) lies.
+        download: Whether `official` may fetch the published file when it is not found.
+
+    Raises:
+        InputError: There is no hue, or more than pixels show, or `path` or `download` is given
+            for images that are drawn.
+    """
+
+    licence: ClassVar[str] = "Apache-2.0"
+    citation: ClassVar[str] = "Locatello et al. (2019), https://arxiv.org/abs/1811.12359"
+    size: ClassVar[int | None] = 377_487_488
+    contents: ClassVar[str] = (
+        "737,280 images 64×64×3: shape 3, scale 6, orientation 40, posX 32, posY 32"
+    )
+    drawn: ClassVar[str] = "the published shapes, by their exact rule"
+    cache: ClassVar[str] = "dsprites"
+
+    def __init__(
+        self,
+        hues: int | None = None,
+        seed: int = 0,
+        source: Literal["rendered", "official", "auto"] = "rendered",
+        path: str | None = None,
+        download: bool = False,
+    ) -> None:
+        if hues is not None:
+            check_count("hues", hues, 1)
+            if hues > _MOST_HUES:
+                raise InputError(f"hues is {hues}; pixels of 8 bits show {_MOST_HUES} hues")
+        self.hues = hues
+        self.seed = seed
+        self._bits = SpriteBits(source, path, download)
+
+    @cached_property
+    def factors(self) -> FactorSpace:
+        """The hue in degrees, where it is a factor, then those of dSprites."""
+        if self.hues is None:
+            return FACTORS
+        degrees = tuple(360 * number / self.hues for number in range(self.hues))
+        hue = Factor("hue", degrees, "circular", unit="deg", period=360.0)
+        return FactorSpace((hue, *FACTORS.factors))
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, 64 rows, 64 columns."""
+        return (3, SIDE, SIDE)
+
+    def prepare(self) -> None:
+        """Makes sure that the packed dSprites images are in the cache folder.
+
+        Raises:
+            InputError: The published file is wanted and not found, or is not the published one,
+                or the cache folder cannot be written to.
+        """
+        self._bits.prepare()
+
+    def tables(self) -> dict[str, Tensor]:
+        """The packed images as `bits`, and the colours of the hues as `palette`.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        return {**self._bits.tables(), "palette": _palette(self.hues or 0)}
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number: a shape of one colour on black.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        if self.hues is None:
+            colour = 128 + (random_bytes(self.seed, first_turn(index))[:, :3] & 127)
+        else:
+            colour = tables["palette"][index // len(FACTORS)]
+        return masks(tables, index % len(FACTORS)) & colour[:, :, None, None]
+
+    def provenance(self) -> dict[str, str]:
+        """Where the shapes come from, and what decides their colours.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        if self.hues is not None:
+            return {**self._bits.record(), "hues": str(self.hues)}
+        return {**self._bits.record(), "colour_seed": str(self.seed)}
+
+    def canonical(self, index: Indices) -> Indices:
+        """The same state at orientation 0 for one at orientation 2π.
+
+        Args:
+            index: State numbers.
+        """
+        return first_turn(index)
+
+
+def _palette(hues: int) -> UInt8[Tensor, "hue 3"]:
+    colours = [colorsys.hsv_to_rgb(number / hues, 1, 1) for number in range(hues)]
+    return (torch.tensor(colours).view(-1, 3) * 255).round().to(torch.uint8)

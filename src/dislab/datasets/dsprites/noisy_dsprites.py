@@ -1,0 +1,113 @@
+"""dSprites before noise."""
+
+from typing import ClassVar, Literal, final
+
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
+from dislab.factors import FactorSpace, Indices
+from dislab.functional.counter_hash import BYTES, random_bytes
+
+_CHANNELS = 3
+
+
+@final
+class NoisyDSprites(Dataset):
+    """dSprites before noise: white shapes, and a random value in every other pixel and channel.
+
+    The noise is uniform over 0, 1, … 255, a function of the seed and the state; the orientations
+    0 and 2π show the same image. The bits of `DSprites` are in the cache folder; the noise is added
+    when a batch is gathered.
+
+    After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, where every reading of an
+    image draws other noise.
+
+    Args:
+        seed: Decides the noise.
+        source: As of `DSprites`: `rendered`, `official` or `auto`.
+        path: Where the published dSprites file (npz) lies.
+        download: Whether `official` may fetch the published file when it is not found.
+
+    Raises:
+        InputError: `path` or `download` is given for images that are drawn.
+    """
+
+    licence: ClassVar[str] = "Apache-2.0"
+    citation: ClassVar[str] = "Locatello et al. (2019), https://arxiv.org/abs/1811.12359"
+    size: ClassVar[int | None] = 377_487_488
+    contents: ClassVar[str] = (
+        "737,280 images 64×64×3: shape 3, scale 6, orientation 40, posX 32, posY 32"
+    )
+    drawn: ClassVar[str] = "the published shapes, by their exact rule"
+    cache: ClassVar[str] = "dsprites"
+
+    def __init__(
+        self,
+        seed: int = 0,
+        source: Literal["rendered", "official", "auto"] = "rendered",
+        path: str | None = None,
+        download: bool = False,
+    ) -> None:
+        self.seed = seed
+        self._bits = SpriteBits(source, path, download)
+
+    @property
+    def factors(self) -> FactorSpace:
+        """Those of dSprites: shape, scale, orientation, posX and posY."""
+        return FACTORS
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, 64 rows, 64 columns."""
+        return (_CHANNELS, SIDE, SIDE)
+
+    def prepare(self) -> None:
+        """Makes sure that the packed dSprites images are in the cache folder.
+
+        Raises:
+            InputError: The published file is wanted and not found, or is not the published one,
+                or the cache folder cannot be written to.
+        """
+        self._bits.prepare()
+
+    def tables(self) -> dict[str, Tensor]:
+        """The packed images as `bits`, 512 bytes a state.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        return self._bits.tables()
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number: a white shape before noise.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        shape = (len(index), *self.image_shape)
+        groups = _CHANNELS * SIDE**2 // BYTES
+        counters = first_turn(index)[:, None] * groups + torch.arange(groups, device=index.device)
+        noise = random_bytes(self.seed, counters.view(-1)).view(shape)
+        return noise | masks(tables, index)
+
+    def provenance(self) -> dict[str, str]:
+        """Where the shapes come from, and the seed of the noise.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return {**self._bits.record(), "noise_seed": str(self.seed)}
+
+    def canonical(self, index: Indices) -> Indices:
+        """The same state at orientation 0 for one at orientation 2π.
+
+        Args:
+            index: State numbers.
+        """
+        return first_turn(index)

@@ -1,0 +1,1 @@
+"""Readers of files: published ones, pictures, archives and arrays."""

@@ -1,0 +1,105 @@
+"""Pixels out of picture files and arrays, brought to one size."""
+
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from dislab.datasets.bank.bank import Rows
+from dislab.datasets.files.tree import Tree
+from dislab.errors import InputError
+
+_IMAGES_AT_A_TIME: Final = 256
+
+
+class Frame(NamedTuple):
+    """What pictures must be, and what becomes of them.
+
+    Attributes:
+        size: Width and height that every picture has.
+        side: Height and width that it is brought to.
+        mode: Colour or grey, as Pillow names them.
+        box: Left, upper, right and lower edge of the part that is kept; None keeps all.
+    """
+
+    size: tuple[int, int]
+    side: int
+    mode: Literal["RGB", "L"] = "RGB"
+    box: tuple[int, int, int, int] | None = None
+
+
+def shrink(pixels: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
+    """One picture at another size, channels first.
+
+    Pillow's bilinear filter, which widens when it shrinks: a triangle over twice the area that a
+    pixel of the result covers. A picture that has the size already is not touched.
+
+    Args:
+        pixels: A picture, shape (height, width) or (height, width, channel).
+        side: Height and width of the result.
+    """
+    if pixels.shape[:2] != (side, side):
+        resized = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR)
+        pixels = np.asarray(resized)
+    return np.ascontiguousarray(np.moveaxis(np.atleast_3d(pixels), -1, 0))
+
+
+def check_side(side: int, most: int) -> None:
+    """Refuses a size that a set cannot be brought to.
+
+    Args:
+        side: Height and width that the user asks for.
+        most: Height and width of the images before they are shrunk.
+
+    Raises:
+        InputError: The size is not between 8 and the published one.
+    """
+    if not 8 <= side <= most:
+        raise InputError(
+            f"side {side} is not possible; images are shrunk from {most} pixels a side and never "
+            f"enlarged; choose 8 to {most}"
+        )
+
+
+def pictures(tree: Tree, names: Sequence[str], frame: Frame) -> Iterator[Rows]:
+    """Pictures of a tree in the order of names, as rows of bytes, some at a time.
+
+    Args:
+        tree: The files.
+        names: Which of them.
+        frame: What they must be, and what becomes of them.
+
+    Raises:
+        InputError: A picture cannot be decoded, or has another size.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for start in range(0, len(names), _IMAGES_AT_A_TIME):
+            some = names[start : start + _IMAGES_AT_A_TIME]
+            # archives are read by one thread; decoding lets go of the interpreter's lock
+            contents = [tree.read(name) for name in some]
+            yield np.stack(list(pool.map(_decoder(tree, frame), contents, some)))
+
+
+def _decoder(tree: Tree, frame: Frame) -> Callable[[bytes, str], npt.NDArray[Any]]:
+    def decode(content: bytes, name: str) -> npt.NDArray[Any]:
+        try:
+            with Image.open(io.BytesIO(content)) as opened:
+                size = opened.size
+                picture = opened.convert(frame.mode).crop(frame.box)
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise InputError(
+                f"{name} in {tree.path} cannot be decoded: {error}; it may be cut or altered"
+            ) from error
+        if size != frame.size:
+            raise InputError(
+                f"{name} in {tree.path} has {size[0]}×{size[1]} pixels instead of "
+                f"{frame.size[0]}×{frame.size[1]}"
+            )
+        return shrink(np.asarray(picture), frame.side).reshape(-1)
+
+    return decode

@@ -1,0 +1,140 @@
+"""Image files of the user: found, named when something is wrong, and read into rows."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, UnidentifiedImageError
+
+from dislab.base import ImageShape
+from dislab.datasets.bank.bank import Rows
+from dislab.errors import InputError
+
+Colour = Literal["keep", "grey", "rgb"]
+
+SUFFIXES: Final = frozenset(
+    (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+)
+"""What names of image files end in."""
+
+UNREADABLE: Final = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+"""What Pillow raises for a file that is no image, cut, or larger than any picture."""
+
+_KEPT: Final = {"1": "L", "L": "L", "RGB": "RGB"}
+_CONVERTED: Final = frozenset(("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "HSV"))
+_AT_A_TIME: Final = 256
+
+
+def files_below(folder: Path) -> tuple[list[str], list[str]]:
+    """Image files and other files of a folder and its subfolders, sorted; hidden ones left out.
+
+    Args:
+        folder: The folder; names are relative to it, with `/` between their parts.
+    """
+    found = sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    images = [name for name in found if Path(name).suffix.lower() in SUFFIXES]
+    return images, sorted(set(found) - set(images))
+
+
+def fingerprint(folder: Path, names: Sequence[str]) -> str:
+    """SHA-256 of the names, sizes and times of files.
+
+    Args:
+        folder: Where they lie.
+        names: Their names, relative to the folder.
+
+    Raises:
+        InputError: One of them is gone.
+    """
+    digest = hashlib.sha256()
+    for name in names:
+        try:
+            status = (folder / name).stat()
+        except OSError as error:
+            raise InputError(f"{folder / name} is gone: {error}") from error
+        digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def read_image(path: Path, side: int | None, colour: Colour) -> npt.NDArray[np.uint8]:
+    """Pixels of one image, shape (channel, height, width).
+
+    Args:
+        path: The file.
+        side: Height and width that it is resized to, by averaging areas; None keeps its own.
+        colour: Whether it is kept as it is, or made grey or coloured; transparency is dropped.
+
+    Raises:
+        InputError: It is no image that can be read, or has a mode that is not taken.
+    """
+    try:
+        with Image.open(path) as image:
+            mode = _mode(path, image.mode, colour)
+            converted = image if image.mode == mode else image.convert(mode)
+            if side is not None and converted.size != (side, side):
+                converted = converted.resize((side, side), Image.Resampling.BOX)
+            pixels = np.asarray(converted, dtype=np.uint8)
+    except UnidentifiedImageError as error:
+        raise InputError(f"{path} is no image that can be read; remove it from the set") from error
+    except UNREADABLE as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} cannot be read as an image: {error}; it may be cut") from error
+    return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
+
+
+def read_rows(
+    folder: Path, names: Sequence[str], shape: ImageShape, side: int | None, colour: Colour
+) -> Iterator[Rows]:
+    """The images as rows, some at a time.
+
+    Args:
+        folder: Where they lie.
+        names: Their names, relative to the folder.
+        shape: Channels, height and width that each one must have.
+        side: As of `read_image`.
+        colour: As of `read_image`.
+
+    Raises:
+        InputError: An image cannot be read or differs from the first one.
+    """
+    for start in range(0, len(names), _AT_A_TIME):
+        block = []
+        for name in names[start : start + _AT_A_TIME]:
+            pixels = read_image(folder / name, side, colour)
+            if pixels.shape != shape:
+                raise InputError(
+                    f"{folder / name} has {_said(pixels.shape)}, but {names[0]} has "
+                    f"{_said(shape)}; set side to resize all of them, and colour to grey or rgb "
+                    "to make them alike"
+                )
+            block.append(pixels.reshape(-1))
+        yield np.stack(block)
+
+
+def _mode(path: Path, mode: str, colour: Colour) -> str:
+    if colour == "keep":
+        if mode not in _KEPT:
+            raise InputError(
+                f"{path} has the mode {mode}; grey and RGB images of 8 bits are kept as they are, "
+                "set colour to grey or rgb for others"
+            )
+        return _KEPT[mode]
+    if mode not in _CONVERTED:
+        raise InputError(
+            f"{path} has the mode {mode}, more than 8 bits a channel; save it with 8 bits"
+        )
+    return "L" if colour == "grey" else "RGB"
+
+
+def _said(shape: tuple[int, ...]) -> str:
+    channels, height, width = shape
+    return f"{width}×{height} pixels and {channels} channel{'s' if channels > 1 else ''}"

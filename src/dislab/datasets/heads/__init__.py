@@ -1,0 +1,5 @@
+"""Drawn heads."""
+
+from dislab.datasets.heads.parametric_heads import ParametricHeads
+
+__all__ = ["ParametricHeads"]

@@ -1,0 +1,5 @@
+"""MNIST: handwritten digits."""
+
+from dislab.datasets.mnist.mnist import MNIST
+
+__all__ = ["MNIST"]

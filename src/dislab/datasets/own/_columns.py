@@ -1,0 +1,131 @@
+"""Factors out of columns of values, whatever combinations of them occur."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.datasets.files.instances import INSTANCE, instance_factor, occurrences
+from dislab.errors import InputError, suggestion
+from dislab.factors import (
+    UNLABELLED,
+    Factor,
+    FactorSpace,
+    Indices,
+    Kind,
+    are_measured,
+    warn_of_measured,
+)
+
+Column = Sequence[float] | Sequence[str]
+
+
+class Labels(NamedTuple):
+    """The factors of some images.
+
+    Attributes:
+        space: The factors; a table of those combinations that exist, unless all do.
+        order: Which of the given images belongs to each state.
+    """
+
+    space: FactorSpace
+    order: Indices
+
+
+class Traits(NamedTuple):
+    """What is known of factors beyond their values, by name; each may be left out.
+
+    Attributes:
+        kinds: How values relate.
+        units: What numbers count.
+        periods: After how much circular factors return to themselves.
+    """
+
+    kinds: Mapping[str, Kind]
+    units: Mapping[str, str]
+    periods: Mapping[str, float]
+
+
+def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
+    """The factors behind images, and the images in the order of their states.
+
+    Numbers are ordinal, or circular where they have a period, or continuous where nearly as many
+    are different as there are images; names are categorical. States are sorted, the last factor
+    fastest. Where several images have equal values, the trailing factor `instance` counts them in
+    their order.
+
+    Args:
+        columns: Values by the name of the factor, one an image.
+        traits: What is known of them beyond that.
+
+    Raises:
+        InputError: The traits name no factor or contradict its values, a number is not finite, or
+            the images repeat values and there is a column `instance` already.
+
+    Warns:
+        ContinuousFactorWarning: A factor is taken as continuous that no kind was given for.
+    """
+    for setting, names in traits._asdict().items():
+        for name in names:
+            _check_known(name, setting, columns)
+    factors, positions, measured = [], [], {}
+    for name, column in columns.items():
+        values, numbers = np.unique(np.asarray(column), return_inverse=True)
+        kind = traits.kinds.get(name)
+        if kind is None and _measured(values, numbers.size):
+            measured[name], kind = len(values), "continuous"
+        factors.append(_factor(name, values, traits, kind))
+        positions.append(numbers.reshape(-1))
+    first = next(iter(measured), None)
+    warn_of_measured(measured, len(positions[0]), _usual(traits.periods.get(first or "")))
+    table = np.stack(positions, axis=1).astype(np.int64)
+    order = np.lexsort(table.T[::-1])
+    table = table[order]
+    instance = occurrences(table)
+    if instance.any():
+        if INSTANCE in columns:
+            raise InputError(
+                f"images share the values of all factors, and {INSTANCE} is a factor already; "
+                "number the images in it, or leave it out"
+            )
+        factors.append(instance_factor(instance))
+        table = np.column_stack((table, instance))
+    complete = len(table) == np.prod([len(factor) for factor in factors], dtype=np.float64)
+    return Labels(FactorSpace(tuple(factors), None if complete else table), order)
+
+
+def unlabelled(count: int) -> FactorSpace:
+    """The one factor of images without factors: their number.
+
+    Args:
+        count: Number of images.
+    """
+    return FactorSpace((Factor(UNLABELLED, tuple(map(float, range(count))), "categorical"),))
+
+
+def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None:
+    if name not in columns:
+        hint = suggestion(name, columns)
+        raise InputError(
+            f"{setting} names {name!r}{hint}, which is no factor; they are {', '.join(columns)}"
+        )
+
+
+def _measured(values: npt.NDArray[Any], images: int) -> bool:
+    """Whether values are finite numbers and so many that they were measured."""
+    numeric = values.dtype.kind != "U" and bool(np.isfinite(values).all())
+    return numeric and are_measured(len(values), images)
+
+
+def _usual(period: float | None) -> Kind:
+    """The kind of a column of numbers that nobody named."""
+    return "ordinal" if period is None else "circular"
+
+
+def _factor(name: str, values: npt.NDArray[Any], traits: Traits, kind: Kind | None) -> Factor:
+    unit, period = traits.units.get(name, ""), traits.periods.get(name)
+    if values.dtype.kind == "U":
+        return Factor(name, tuple(values.tolist()), kind or "categorical", unit, period)
+    numbers = tuple(values.astype(np.float64).tolist())
+    return Factor(name, numbers, kind or _usual(period), unit, period)

@@ -1,0 +1,171 @@
+"""Images of your own, in a folder."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple, final
+
+from dislab.base import ImageShape
+from dislab.datasets.bank.banked import BankedDataset, Pictures
+from dislab.datasets.files.image_files import files_below, fingerprint, read_image, read_rows
+from dislab.datasets.own import _factor_table as table_files
+from dislab.datasets.own._columns import Traits, labelled, unlabelled
+from dislab.errors import InputError
+from dislab.factors import FactorSpace, Kind
+from dislab.functional.checks import check_count
+
+
+@final
+class FolderDataset(BankedDataset):
+    """Images of your own: a folder of them, and a table of factor values if you have one.
+
+    The table has one row an image. The column `file` names it, relative to the folder; the others
+    are factors. Any combination of values may occur. Columns of numbers are ordinal, or circular
+    with a period; columns of names are categorical. A column of more than 20 different numbers, and
+    more than half as many as rows, holds measurements: its factor is continuous, and a line says
+    so. Images with equal values are told apart by a last factor, `instance`. Without a table there
+    is one factor, the image's number; such images are trained on and drawn, and not scored.
+
+    The images are converted once and kept in the cache folder; when the name, the size or the time
+    of one of them changes, they are converted again.
+
+    Args:
+        folder: Where the images lie, in subfolders or not.
+        table: A CSV or Parquet file (with `pip install 'dislab[parquet]'`), relative to the folder;
+            null for images without factors.
+        factors: The columns that are factors; all but `file` unless given.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not as
+            above.
+        units: What numbers count, by factor.
+        periods: After how much a circular factor, or a continuous one, returns to itself, by
+            factor, in its unit.
+        gaps: Whether rows that lack a value or an image, images that lack a row, and, without a
+            table, files that are no images are refused or dropped.
+        side: Height and width in pixels that all images are resized to, by averaging areas; their
+            own unless given.
+        colour: `keep` takes grey and RGB images of 8 bits; `grey` and `rgb` convert others too.
+
+    Raises:
+        InputError: The side is below 1.
+    """
+
+    licence: ClassVar[str] = "yours"
+    citation: ClassVar[str] = ""
+    size: ClassVar[int | None] = None
+    contents: ClassVar[str] = "your images, and the factors of your table"
+    cache: ClassVar[str] = "folder_dataset"
+
+    def __init__(
+        self,
+        folder: str,
+        table: str | None = "factors.csv",
+        factors: list[str] | None = None,
+        kinds: dict[str, Kind] | None = None,
+        units: dict[str, str] | None = None,
+        periods: dict[str, float] | None = None,
+        gaps: Literal["refuse", "drop"] = "refuse",
+        side: int | None = None,
+        colour: Literal["keep", "grey", "rgb"] = "keep",
+    ) -> None:
+        if side is not None:
+            check_count("side", side, 1, most=4096)
+        self.folder = folder
+        self.table = table
+        self.columns = factors
+        self.traits = Traits(kinds or {}, units or {}, periods or {})
+        self.gaps = gaps
+        self.side = side
+        self.colour: Literal["keep", "grey", "rgb"] = colour
+
+    @property
+    def factors(self) -> FactorSpace:
+        """The factors of the table in the order of its columns.
+
+        Raises:
+            InputError: The table cannot be used, or does not fit the folder.
+        """
+        return self._layout.space
+
+    @cached_property
+    def image_shape(self) -> ImageShape:
+        """Channels, height and width of the first image.
+
+        Raises:
+            InputError: It cannot be read, or the table cannot be used.
+        """
+        first = Path(self.folder).expanduser() / self._layout.files[0]
+        channels, height, width = read_image(first, self.side, self.colour).shape
+        return (channels, height, width)
+
+    def provenance(self) -> dict[str, str]:
+        """Folder and table, fingerprint of the files, checksum of the images.
+
+        Raises:
+            InputError: The images have not been prepared, or changed since.
+        """
+        return {**super().provenance(), "folder": self.folder, "table": self.table or "none"}
+
+    @cached_property
+    def _layout(self) -> "_Layout":
+        folder = Path(self.folder).expanduser()
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {folder}; give the folder of the images")
+        images, others = files_below(folder)
+        if self.table is None:
+            complaint = "is no image" if len(others) == 1 else "are no images"
+            self._refuse(others, f"{table_files.listing(others)} in {folder} {complaint}")
+            if not images:
+                raise InputError(f"there are no images in {folder}")
+            return _Layout(unlabelled(len(images)), images)
+        rows = self._complete(table_files.read_table(folder / self.table), folder, images)
+        names = table_files.chosen(rows, self.columns)
+        columns = table_files.columns(rows, names, self.traits.kinds)
+        space, order = labelled(columns, self.traits)
+        return _Layout(space, [rows[number].cells[table_files.FILE] for number in order])
+
+    def _complete(
+        self, rows: list[table_files.Row], folder: Path, images: Sequence[str]
+    ) -> list[table_files.Row]:
+        """The rows that have an image and all values; the others are dropped or refused."""
+        names = [table_files.FILE, *table_files.chosen(rows, self.columns)]
+        lacking = {row.place: found for row in rows if (found := table_files.gaps(row, names))}
+        said = [f"{place} ({', '.join(found)})" for place, found in lacking.items()]
+        self._refuse(said, f"{self.table} lacks values in {table_files.listing(said)}")
+        rows = [row for row in rows if row.place not in lacking]
+        if twice := table_files.named_twice(rows):
+            raise InputError(f"several rows name the same image: {table_files.listing(twice)}")
+        listed = {row.cells[table_files.FILE]: row for row in rows}
+        absent = {name for name in listed if not (folder / name).is_file()}
+        said = [f"{name} ({row.place})" for name, row in listed.items() if name in absent]
+        self._refuse(said, f"{folder} lacks images that have a row: {table_files.listing(said)}")
+        unlisted = sorted(set(images) - set(listed))
+        self._refuse(unlisted, f"{self.table} has no row for {table_files.listing(unlisted)}")
+        if len(absent) == len(listed):
+            raise InputError(f"{folder} and {self.table} have no image in common")
+        return [row for name, row in listed.items() if name not in absent]
+
+    def _refuse(self, found: Sequence[str], complaint: str) -> None:
+        if found and self.gaps == "refuse":
+            raise InputError(f"{complaint}; mend that, or set gaps to drop to go without them")
+
+    def _pictures(self) -> Pictures:
+        folder, files = Path(self.folder).expanduser(), self._layout.files
+        settings = f"{folder.resolve()}\0{self.table}\0{self.side}\0{self.colour}"
+        key = hashlib.sha256(settings.encode()).hexdigest()[:12]
+        name = f"folder_dataset/{folder.resolve().name}-{key}"
+        origin = {
+            "source": "folder",
+            "files": fingerprint(folder, files),
+            "side": str(self.side),
+            "colour": self.colour,
+        }
+        rows = partial(read_rows, folder, files, self.image_shape, self.side, self.colour)
+        return Pictures(name, len(files), origin, rows)
+
+
+class _Layout(NamedTuple):
+    """The factors, and the file of each state."""
+
+    space: FactorSpace
+    files: list[str]

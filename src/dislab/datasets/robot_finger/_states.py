@@ -1,0 +1,163 @@
+"""States of the robot finger: seven factors, and which of their combinations can exist.
+
+Dittadi et al. (2021), https://arxiv.org/abs/2010.14407: ranges and numbers of values, and that
+states in which the finger would enter the cube or the floor are left out.
+"""
+
+import math
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from dislab.datasets.robot_finger._geometry import Reals, feasible
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.checks import check_at_least, check_choice
+
+Hues = Literal["train", "heldout", "all"]
+"""Which of the twelve hues a cube has: the eight to train on, the four held out, or any."""
+
+MOST: Final = 10_000_000
+"""Largest number of states that can be asked for."""
+
+HELDOUT: Final = (1, 2, 3, 8)
+"""Value numbers of the hues that are not trained on: 30, 60, 90 and 240 degrees."""
+
+MOST_PARTNERS: Final = 10
+"""Largest number of partners that each state can be given."""
+
+_ROUND: Final = 65_536
+_ROUND_WITH_PARTNERS: Final = 4096
+"""Proposals at once: fewer where each is compared with all values of a factor."""
+
+
+def _even(reach: float) -> tuple[float, ...]:
+    return tuple(np.linspace(-reach, reach, 30).tolist())
+
+
+FACTORS: Final = (
+    Factor("color", tuple(30.0 * k for k in range(12)), "circular", unit="deg", period=360.0),
+    Factor("joint0", _even(0.65), unit="rad"),
+    Factor("joint1", _even(0.5), unit="rad"),
+    Factor("joint2", _even(0.8), unit="rad"),
+    Factor("x", _even(0.11), unit="m"),
+    Factor("y", _even(0.11), unit="m"),
+    # a quarter of a turn brings the cube back
+    Factor(
+        "angle",
+        tuple(math.pi / 20 * k for k in range(10)),
+        "circular",
+        unit="rad",
+        period=math.pi / 2,
+    ),
+)
+
+_SIZES: Final = tuple(len(factor) for factor in FACTORS)
+
+
+def check_states(states: int, hues: Hues, seed: int, partners: int = 0) -> None:
+    """Refuses what no states can be drawn from.
+
+    Args:
+        states: How many are wanted.
+        hues: Which hues the cube may have.
+        seed: Decides the draw.
+        partners: How many of them follow each state that is drawn evenly.
+
+    Raises:
+        InputError: No states or more than ten million, no such hues, a seed below 0, or fewer than
+            no partners or more than ten.
+    """
+    check_choice("hues", hues, get_args(Hues))
+    check_at_least("seed", seed, 0)
+    if not 0 < states <= MOST:
+        raise InputError(f"states is {states}; the finger is drawn in 1 to {MOST} states")
+    if not 0 <= partners <= MOST_PARTNERS:
+        raise InputError(f"partners is {partners}; a state has 0 to {MOST_PARTNERS} of them")
+
+
+def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace:
+    """Different feasible states, drawn evenly; fewer of one seed are the first ones of more.
+
+    Args:
+        states: How many, partners included.
+        hues: Which hues the cube may have.
+        seed: Decides the draw.
+        partners: How many states that differ in exactly one factor follow each one that is drawn.
+
+    Raises:
+        InputError: The states cannot be drawn, as `check_states` says.
+    """
+    check_states(states, hues, seed, partners)
+    generator = np.random.default_rng(seed)
+    allowed = [hue_numbers(hues), *(np.arange(size) for size in _SIZES[1:])]
+    drawn, keys = np.empty((0, 1 + partners, len(_SIZES)), dtype=np.uint8), np.empty(0, np.int64)
+    new: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+    while new.sum() * (1 + partners) < states:
+        proposed = _proposals(generator, allowed, partners)
+        columns = tuple(np.moveaxis(proposed.astype(np.int64), -1, 0))
+        keys = np.append(keys, np.ravel_multi_index(columns, _SIZES))
+        drawn = np.concatenate([drawn, proposed])
+        # a state with its partners is kept as a whole, if none of them was proposed before
+        first = np.zeros(len(keys), dtype=np.bool_)
+        first[np.unique(keys, return_index=True)[1]] = True
+        new = np.asarray(first.reshape(-1, 1 + partners).all(axis=1))
+    return FactorSpace(FACTORS, drawn[new].reshape(-1, len(_SIZES))[:states])
+
+
+def _proposals(
+    generator: np.random.Generator, allowed: list[Indices], partners: int
+) -> npt.NDArray[np.uint8]:
+    """Feasible states, each with its partners behind it, shape (states, 1 + partners, 7)."""
+    count = _ROUND_WITH_PARTNERS if partners else _ROUND
+    drawn = generator.integers(_SIZES, size=(count, len(_SIZES)), dtype=np.uint8)
+    drawn[:, 0] = generator.choice(allowed[0], size=count)
+    drawn = drawn[feasible(values(drawn))]
+    several, there = [drawn], np.ones(len(drawn), dtype=np.bool_)
+    for _ in range(partners):
+        partner = drawn.copy()
+        column = generator.integers(len(_SIZES), size=len(drawn))
+        chance = generator.random(len(drawn))
+        for factor, numbers in enumerate(allowed):
+            rows = np.flatnonzero(column == factor)
+            others, some = _elsewhere(drawn[rows], factor, numbers)
+            # the n-th feasible value, n evenly drawn
+            wanted = np.floor(chance[rows] * some.sum(axis=1)).astype(np.int64)
+            place = (some.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
+            partner[rows] = others[np.arange(len(rows)), place]
+            there[rows] &= some.any(axis=1)
+        several.append(partner)
+    return np.stack(several, axis=1)[there]
+
+
+def _elsewhere(
+    state: npt.NDArray[np.uint8], factor: int, numbers: Indices
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+    """States with each value of a factor, and which are feasible and differ from the given ones."""
+    moved = np.repeat(state[:, None], len(numbers), axis=1)
+    moved[:, :, factor] = numbers
+    differs = moved[:, :, factor] != state[:, None, factor]
+    free = feasible(values(moved.reshape(-1, len(FACTORS)))).reshape(differs.shape)
+    return moved, differs & free
+
+
+def hue_numbers(hues: Hues) -> Indices:
+    """Value numbers of the hues that a cube may have.
+
+    Args:
+        hues: Which hues.
+    """
+    number = np.arange(len(FACTORS[0]))
+    held = np.isin(number, HELDOUT)
+    return {"train": number[~held], "heldout": number[held], "all": number}[hues]
+
+
+def values(positions: npt.NDArray[Any]) -> Reals:
+    """Values of the factors in their units.
+
+    Args:
+        positions: Value numbers, one column a factor.
+    """
+    columns = [factor.numbers[positions[:, k]] for k, factor in enumerate(FACTORS)]
+    return np.stack(columns, axis=1)

@@ -1,0 +1,172 @@
+"""The 3D Shapes data set."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, Literal, final
+
+import numpy as np
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets.bank.bank import (
+    Blocks,
+    Plan,
+    Rows,
+    bank_record,
+    bank_rows,
+    open_bank,
+    prepare_bank,
+)
+from dislab.datasets.files.published import check_source, find
+from dislab.datasets.shapes3d import _file as published
+from dislab.datasets.shapes3d import _render as renderer
+from dislab.factors import Factor, FactorSpace
+from dislab.storage import cache_folder
+
+_HUES: Final = tuple(hue / renderer.HUES for hue in range(renderer.HUES))
+
+FACTORS: Final = FactorSpace(
+    (
+        Factor("floor_hue", _HUES, "circular", period=1.0),
+        Factor("wall_hue", _HUES, "circular", period=1.0),
+        Factor("object_hue", _HUES, "circular", period=1.0),
+        Factor("scale", tuple(np.linspace(0.75, 1.25, 8).tolist())),
+        Factor("shape", ("cube", "cylinder", "sphere", "capsule"), "categorical"),
+        Factor("orientation", tuple(np.linspace(-30, 30, 15).tolist()), unit="deg"),
+    )
+)
+
+_GEOMETRIES: Final = int(np.prod(renderer.GEOMETRIES))
+
+
+@final
+class Shapes3D(Dataset):
+    """3D Shapes: 480,000 views of an object in a room, 64×64 RGB, from six factors.
+
+    The published images, or a look-alike that needs no download. The drawn images resemble the
+    published ones and are not equal to them, so scores on them are not comparable with published
+    scores to the digit; `docs/datasets.md` has the comparison. They are sums of 14,880 layers
+    (183 MB); the published images take a byte a channel (5.9 GB). Either is kept in the cache
+    folder, made at first use and mapped into memory.
+
+    Kim & Mnih (2018), https://github.com/google-deepmind/3d-shapes
+
+    Args:
+        source: `rendered` draws the images, `official` reads the published file, `auto` takes the
+            published file where it is found and draws otherwise.
+        path: Where the published file (HDF5) lies; also looked for in the cache folder.
+        download: Whether `official` may fetch the published file when it is not found.
+
+    Raises:
+        InputError: `path` or `download` is given for images that are drawn.
+    """
+
+    licence: ClassVar[str] = "Apache-2.0"
+    citation: ClassVar[str] = (
+        "Kim and Mnih (2018), Disentangling by Factorising, https://arxiv.org/abs/1802.05983; "
+        "Burgess and Kim (2018), 3D Shapes dataset, https://github.com/google-deepmind/3d-shapes"
+    )
+    size: ClassVar[int | None] = 182_845_568
+    contents: ClassVar[str] = (
+        "480,000 images 64×64×3: floor_hue 10, wall_hue 10, object_hue 10, scale 8, "
+        "shape 4, orientation 15"
+    )
+    drawn: ClassVar[str] = "a look-alike of the published images, 3 of 255 off"
+    cache: ClassVar[str] = "shapes3d"
+
+    def __init__(
+        self,
+        source: Literal["rendered", "official", "auto"] = "rendered",
+        path: str | None = None,
+        download: bool = False,
+    ) -> None:
+        check_source(source, path, download)
+        self.source = source
+        self.path = path
+        self.download = download
+        self._tables: dict[str, Tensor] = {}
+
+    @property
+    def factors(self) -> FactorSpace:
+        """Hues of floor, wall and object, scale, shape, orientation; the last counts fastest."""
+        return FACTORS
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, 64 rows, 64 columns."""
+        return (3, renderer.SIDE, renderer.SIDE)
+
+    def prepare(self) -> None:
+        """Makes sure that the layers, or the published images, are in the cache folder.
+
+        Raises:
+            InputError: The published file is wanted and not found, or is not the published one,
+                or the cache folder cannot be written to.
+        """
+        prepare_bank(self._plan())
+
+    def tables(self) -> dict[str, Tensor]:
+        """The `layers`, 31 a geometry, or the published `images`; 12,288 bytes each.
+
+        Raises:
+            InputError: They have not been prepared, or their file was damaged since.
+        """
+        if not self._tables:
+            name = "images" if self._is_official() else "layers"
+            self._tables = {name: open_bank(self._plan())}
+        return self._tables
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number; drawn ones are sums of the layers of sky, floor, wall and object.
+
+        Args:
+            tables: What `tables` returned, moved to the device of `index`.
+            index: State numbers.
+        """
+        if "images" in tables:
+            return bank_rows(tables["images"], index).view(len(index), *self.image_shape)
+        layers, hues = tables["layers"], index // _GEOMETRIES
+        sky = index % _GEOMETRIES * renderer.LAYERS
+        floor = sky + 1 + hues // renderer.HUES**2
+        wall = sky + 1 + renderer.HUES + hues // renderer.HUES % renderer.HUES
+        thing = sky + 1 + 2 * renderer.HUES + hues % renderer.HUES
+        image = bank_rows(layers, sky)
+        for layer in (floor, wall, thing):
+            image += bank_rows(layers, layer)
+        return image.view(len(index), *self.image_shape)
+
+    def provenance(self) -> dict[str, str]:
+        """Source, renderer version or file, and checksum of what is kept.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return bank_record(self._plan())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the mapped layers: another process maps them itself."""
+        return {**self.__dict__, "_tables": {}}
+
+    def _plan(self) -> Plan:
+        folder = cache_folder() / "shapes3d"
+        if self._is_official():
+            shape = (len(FACTORS), renderer.LAYER_BYTES)
+            origin = {"source": "official", "file": published.SOURCE.names[0]}
+            return Plan(folder / "official.npy", shape, origin, self._official, packed=False)
+        path = folder / f"rendered-{renderer.VERSION}.npy"
+        origin = {"source": "rendered look-alike", "renderer": str(renderer.VERSION)}
+        shape = (_GEOMETRIES * renderer.LAYERS, renderer.LAYER_BYTES)
+        # one geometry a block
+        blocks = Blocks(renderer.LAYERS, renderer.render_rows)
+        return Plan(path, shape, origin, blocks, packed=False)
+
+    def _is_official(self) -> bool:
+        if self.source != "auto":
+            return self.source == "official"
+        there = (published.SOURCE.names[0], "shapes3d/official.npy")
+        return self.path is not None or any((cache_folder() / one).is_file() for one in there)
+
+    def _official(self) -> Iterator[Rows]:
+        return published.official_rows(find(published.SOURCE, self.path, self.download))
