@@ -27,10 +27,10 @@ from sklearn.metrics import mutual_info_score
 
 import dislab
 from dislab.base import MetricBuilder
+from dislab.codes.factor_vae_votes import draw_ballot
+from dislab.codes.importance import importance_scores
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.draws import host_generator
-from dislab.functional.factor_vae_votes import draw_ballot
-from dislab.functional.importance import importance_scores
+from dislab.functional.random import host_generator
 from dislab.metrics import DCI, MIG, FactorVAEScore
 from hardware import processor
 

@@ -23,7 +23,7 @@ from dislab import runs
 from dislab.base import ImageBatch
 from dislab.datasets import DSprites
 from dislab.decoders import MLPDecoder
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.objectives import BottleneckGenerator
 from dislab.storage import atomic
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from dislab import runs
 from dislab.datasets import ParametricHeads
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.plots import image_grid
 from dislab.storage import atomic
 

@@ -23,7 +23,7 @@ import torch
 from pictures import save
 
 from dislab import runs
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.plots import image_grid
 from dislab.storage import atomic
 

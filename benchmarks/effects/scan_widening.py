@@ -25,7 +25,7 @@ from torch.nn import functional as F
 from dislab import runs
 from dislab.base import SymbolBatch
 from dislab.datasets import DSprites
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.objectives import SCAN
 from dislab.storage import atomic
 

@@ -27,8 +27,8 @@ from scan import ADAM, NETWORKS, SPRITES
 from dislab import runs
 from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
-from dislab.functional.draws import device_generator
 from dislab.functional.gaussians import log_density
+from dislab.functional.random import device_generator
 from dislab.storage import atomic
 
 ROOT = Path(__file__).parents[2]

@@ -40,7 +40,7 @@ from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.draws import device_generator, host_generator
+from dislab.functional.random import device_generator, host_generator
 from dislab.plots import image_grid, pixels
 from dislab.plots.hinton import draw_hinton
 from dislab.runs import checkpoint_of, load_run, read_checkpoint, read_scores, versions

@@ -23,9 +23,9 @@ from dislab.base import (
     Split,
     Terms,
 )
+from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
-from dislab.functional.code_bank import CodeBank
 from dislab.functional.gaussians import kl_per_latent, sample
 
 SPACE = FactorSpace(

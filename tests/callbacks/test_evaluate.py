@@ -21,11 +21,11 @@ from dislab import runs
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
 from dislab.callbacks._baselines import _principal
+from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.draws import host_generator
 from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.random import host_generator
 from dislab.metrics import MIG
 
 MakeTrainer = Callable[..., pl.Trainer]

@@ -11,7 +11,7 @@ from dislab import plots
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Interpolations
 from dislab.errors import InputError
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 MakeTrainer = Callable[..., pl.Trainer]
 

@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import (  # type: ig
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Reconstructions
 from dislab.errors import InputError
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 MakeTrainer = Callable[..., pl.Trainer]
 SIDE = 64  # screen pixels of an image of 8 by 8 pixels

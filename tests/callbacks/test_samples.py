@@ -11,7 +11,7 @@ from dislab import plots
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Samples
 from dislab.errors import InputError
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 
 MakeTrainer = Callable[..., pl.Trainer]
 

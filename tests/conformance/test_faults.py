@@ -20,12 +20,12 @@ from dislab.base import (
     Regularizer,
     Terms,
 )
+from dislab.codes.bank import CodeBank
 from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.code_bank import CodeBank
 from dislab.predictors import Ridge
 from dislab.testing import (
     check_datamodule,

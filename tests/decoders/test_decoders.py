@@ -10,7 +10,7 @@ from dislab.decoders import (
 )
 from dislab.decoders.conv_decoder64 import Preset64
 from dislab.errors import InputError
-from dislab.functional.residual import GatedBlock
+from dislab.functional.networks import GatedBlock
 
 
 @pytest.mark.parametrize(

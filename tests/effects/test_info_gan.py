@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.base import ImageBatch
 from dislab.decoders import ConvGenerator
 from dislab.encoders import ConvCritic
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.objectives import InfoGAN
 
 CPU = torch.device("cpu")

@@ -10,7 +10,7 @@ from dislab.decoders import ResidualDecoder128
 from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder, ResidualEncoder128, TimmEncoder
 from dislab.encoders.conv_encoder64 import Preset64
 from dislab.errors import InputError
-from dislab.functional.residual import GatedBlock
+from dislab.functional.networks import GatedBlock
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 

@@ -6,13 +6,18 @@ from dislab.functional.symbols import (
     RecombinationDraws,
     combined,
     draw_recombination,
+    factor_inputs,
     factor_of_each,
+    normalized,
     recombination,
     symbol_negative_log_likelihood,
 )
 
 NAMES = ("a=0", "a=1", "b=0", "b=1", "c=0", "c=1")
 FACTOR = torch.tensor(factor_of_each(NAMES))
+
+FACTORS = torch.tensor([[0, 2, 0], [2, 0, 0], [1, 3, 0]])
+LAST = torch.tensor([2.0, 4.0, 0.0], dtype=torch.float64)
 
 
 def k_hot(*names: str) -> torch.Tensor:
@@ -155,3 +160,16 @@ def test_of_a_single_factor_nothing_is_left_open() -> None:
     assert torch.equal(made.first, symbol)
     assert torch.equal(made.second, symbol)
     assert (made.operator < IGNORE).all()
+
+
+def test_values_run_from_zero_to_one_and_a_single_value_is_zero() -> None:
+    expected = torch.tensor([[0, 0.5, 0], [1, 0, 0], [0.5, 0.75, 0]], dtype=torch.float64)
+    assert torch.equal(normalized(FACTORS, LAST), expected)
+
+
+def test_a_one_hot_factor_stands_in_its_place() -> None:
+    inputs = factor_inputs(FACTORS, LAST, (3, 5, 1), [0])
+    expected = torch.tensor(
+        [[1, 0, 0, 0.5, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0.75, 0]], dtype=torch.float64
+    )
+    assert torch.equal(inputs, expected)

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.cli import main
+from dislab.codes.bank import CodeBank
+from dislab.codes.learners.constant import Constant
 from dislab.errors import InputError
-from dislab.functional.code_bank import CodeBank
-from dislab.learners.constant import Constant
 from dislab.metrics import DCI, MIG, evaluate, evaluate_fully
 from dislab.metrics.sheet import sheet
 

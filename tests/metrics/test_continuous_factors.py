@@ -172,7 +172,7 @@ def test_irs_needs_bins() -> None:
 
 
 def test_a_score_of_ones_own_sees_bins_and_numbers() -> None:
-    from dislab.functional.code_bank import checked
+    from dislab.codes.bank import checked
 
     space = FactorSpace(
         (

@@ -9,11 +9,11 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import Lasso
 from torch import Tensor
 
+from dislab.codes.bank import ConstantFactorWarning
+from dislab.codes.importance import importance_scores
+from dislab.codes.splits import UnseenValueWarning
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.code_bank import ConstantFactorWarning
-from dislab.functional.importance import importance_scores
-from dislab.functional.learning_split import UnseenValueWarning
 from dislab.metrics import DCI
 from dislab.metrics.dci import Learner
 

@@ -14,10 +14,10 @@ import torch
 from dislab import plugins
 from dislab.base import Metric, Sample
 from dislab.base.metric import reason_against
+from dislab.codes.bank import CodeBank, ConstantFactorWarning
+from dislab.codes.splits import UnseenValueWarning
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.code_bank import CodeBank, ConstantFactorWarning
-from dislab.functional.learning_split import UnseenValueWarning
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._evaluate import SkippedScoreWarning
 from dislab.metrics._selection import DEFAULT, _builder

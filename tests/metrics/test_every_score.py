@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from dislab.codes.bank import ConstantFactorWarning
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.code_bank import ConstantFactorWarning
 from dislab.metrics import (
     DCI,
     DCIMIG,

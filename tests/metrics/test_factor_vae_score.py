@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from dislab.codes.bank import ConstantFactorWarning
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.code_bank import ConstantFactorWarning
 from dislab.metrics import FactorVAEScore
 
 SIZES = (3, 6, 8, 8)

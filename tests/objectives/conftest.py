@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from dislab.base import DataModule, Dataset, ImageBatch, ImageShape, Objective, SymbolBatch
+from dislab.codes.concepts import read_attributes
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.factors import Factor, FactorSpace, Indices
-from dislab.functional.concepts import read_attributes
 from dislab.functional.symbols import factor_of_each
 from dislab.objectives import VAE
 from dislab.regularizers import KL, TotalCorrelation

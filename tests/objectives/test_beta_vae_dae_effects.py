@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from dislab.base import ImageBatch, Objective
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.functional.feature_distance import feature_distance
+from dislab.functional.likelihoods import feature_distance
 from dislab.objectives import VAE, BetaVAEDAE, DenoisingAutoencoder
 from dislab.regularizers import KL
 

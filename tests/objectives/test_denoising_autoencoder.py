@@ -9,7 +9,7 @@ from dislab.base import DataModule, ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.occlusion import occlude
+from dislab.functional.noise import occlude
 from dislab.objectives import DenoisingAutoencoder
 
 NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))

@@ -12,7 +12,7 @@ from dislab.base import ClampedBatch, ImageBatch, Objective, PairBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.metrics import DCI
 from dislab.objectives import DCIGN, VAE, AdaGVAE, AdaMLVAE
 from dislab.regularizers import KL

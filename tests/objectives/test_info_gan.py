@@ -11,8 +11,7 @@ from dislab.base import DataModule, ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.games import discriminator_loss, generator_loss
-from dislab.functional.latent_codes import generator_input, recovered
+from dislab.functional.games import discriminator_loss, generator_input, generator_loss, recovered
 from dislab.objectives import InfoGAN, InfoWGANGP
 
 STEP = torch.tensor(0)

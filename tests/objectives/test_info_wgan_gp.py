@@ -11,8 +11,7 @@ from dislab.base import DataModule, ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.games import gradient_penalty
-from dislab.functional.latent_codes import generator_input, recovered
+from dislab.functional.games import generator_input, gradient_penalty, recovered
 from dislab.objectives import InfoWGANGP
 
 STEP = torch.tensor(0)

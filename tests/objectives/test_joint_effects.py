@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 
+from dislab.codes.concepts import concept_accuracy
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.functional.concepts import concept_accuracy
 from dislab.objectives import JMVAE, TELBO
 
 NETWORKS = partial(MLPEncoder, hidden=(128,)), partial(MLPDecoder, hidden=(128, 128))

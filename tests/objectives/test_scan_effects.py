@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from dislab.base import ImageBatch, Objective
+from dislab.codes.concepts import concept_accuracy, concept_diversity
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.functional.concepts import concept_accuracy, concept_diversity
 from dislab.objectives import SCAN, VAE, Recombinator
 from dislab.regularizers import KL
 

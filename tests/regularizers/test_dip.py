@@ -4,7 +4,7 @@ import torch
 
 from dislab.base import Posterior
 from dislab.errors import InputError
-from dislab.functional.covariance import DIPKind
+from dislab.functional.gaussians import DIPKind
 from dislab.regularizers import DIP
 
 

@@ -10,7 +10,7 @@ from dislab.base import ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import TimmEncoder
 from dislab.errors import InputError
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.testing import check_encoder

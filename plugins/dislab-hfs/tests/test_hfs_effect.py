@@ -9,7 +9,7 @@ from torch import Tensor
 from dislab.base import ImageBatch, RegularizerBuilder
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.objectives import VAE
 from dislab.regularizers import DIP, KL
 from dislab_hfs import HFS

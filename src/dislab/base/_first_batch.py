@@ -14,7 +14,7 @@ from dislab.base.datamodule import DataModule
 from dislab.base.failures import named, parts_named
 from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer
 from dislab.errors import InputError
-from dislab.functional.collectives import gather_rows
+from dislab.functional.distributed import gather_rows
 
 _IMAGES: Final = ("image", "second", "transform", "target")
 """Fields of a batch that hold images."""

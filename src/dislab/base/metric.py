@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from dislab.codes.bank import CodeBank, checked
+from dislab.codes.checks import check_images
 from dislab.errors import InputError, explained
 from dislab.factors import FactorSpace
-from dislab.functional.code_bank import CodeBank, checked
-from dislab.functional.code_checks import check_images
 from dislab.functional.settings import checks_settings
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
 from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
 from dislab.errors import InputError
-from dislab.functional.collectives import alone, own_rows, world
-from dislab.functional.draws import device_generator
+from dislab.functional.distributed import alone, own_rows, world
 from dislab.functional.precision import check_precision
+from dislab.functional.random import device_generator
 from dislab.functional.settings import checks_settings
 
 Stage = Literal["train", "validation", "test"]

@@ -13,7 +13,7 @@ from dislab import runs
 from dislab.base import DataModule, Draws, ImageBatch, Objective
 from dislab.callbacks._encoding import over_images
 from dislab.factors import Indices
-from dislab.functional.draws import mix
+from dislab.functional.random import mix
 
 Baseline = Literal["pixels", "pca"]
 """Grey pixels averaged over a grid of 8×8; as many principal components as there are latents."""

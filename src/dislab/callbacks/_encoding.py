@@ -13,8 +13,8 @@ from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._trainer import evaluating, lacks
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.draws import device_generator, host_generator
 from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.random import device_generator, host_generator
 
 _NOISE: Final = 0x5A
 """Stream of the noise of sampled codes."""

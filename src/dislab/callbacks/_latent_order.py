@@ -11,10 +11,10 @@ from dislab.base import DataModule, Objective
 from dislab.callbacks._encoding import over_images
 from dislab.callbacks._scoring import ACTIVE
 from dislab.callbacks._trainer import lacks
+from dislab.codes.information import information_gaps
 from dislab.factors import Indices
-from dislab.functional.draws import host_generator
 from dislab.functional.gaussians import kl_per_latent
-from dislab.functional.mutual_information import information_gaps
+from dislab.functional.random import host_generator
 
 BINS: Final = 20
 NAMED: Final = 0.1

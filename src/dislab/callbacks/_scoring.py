@@ -13,8 +13,8 @@ from dislab.base.failures import parts_named
 from dislab.base.metric import reason_against
 from dislab.callbacks._encoding import Encoding, drawable, images_of
 from dislab.callbacks._trainer import evaluating
+from dislab.codes.bank import checked
 from dislab.factors import UNLABELLED, FactorSpace, Indices
-from dislab.functional.code_bank import checked
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
 
 ACTIVE: Final = 0.01

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Draws, Objective
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.functional.symbols import (
     OPERATORS,
     draw_recombination,

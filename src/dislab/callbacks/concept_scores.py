@@ -13,10 +13,10 @@ from dislab import runs
 from dislab.base import DataModule, Objective, Split, SymbolBatch
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
 from dislab.callbacks._trials import Trial, can_draw, trials
+from dislab.codes.concepts import concept_accuracy, concept_diversity, read_attributes
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.functional.concepts import concept_accuracy, concept_diversity, read_attributes
-from dislab.functional.draws import device_generator, host_generator
+from dislab.functional.random import device_generator, host_generator
 from dislab.functional.settings import checks_settings
 from dislab.functional.symbols import factor_of_each
 

@@ -13,8 +13,8 @@ from dislab import runs
 from dislab.base import DataModule, Draws, Objective, Split
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
 from dislab.functional.checks import check_count
-from dislab.functional.collectives import alone
-from dislab.functional.draws import device_generator
+from dislab.functional.distributed import alone
+from dislab.functional.random import device_generator
 from dislab.functional.settings import checks_settings
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "test")

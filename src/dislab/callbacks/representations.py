@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dislab.callbacks._trainer import data_of, is_rehearsal, run_folder
 from dislab.errors import InputError
-from dislab.functional.collectives import world
+from dislab.functional.distributed import world
 from dislab.storage import atomic
 
 Share = tuple[list[Tensor], list[Tensor]]

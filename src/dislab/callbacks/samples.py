@@ -13,7 +13,7 @@ from dislab.callbacks._encoding import images_of
 from dislab.callbacks._picture import Picture
 from dislab.callbacks._trainer import evaluating, lacks
 from dislab.functional.checks import check_count
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.functional.settings import checks_settings
 
 

@@ -11,7 +11,7 @@ from dislab.base import Dataset
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.checks import check_at_least
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 COLUMNS: Final = 10
 MOST_IMAGES: Final = 1000

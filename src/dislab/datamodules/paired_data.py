@@ -13,7 +13,7 @@ from dislab.datamodules._runs import looks
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_choice, naming
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 Scheme = Literal["changed", "shared", "uniform", "reference"]
 

@@ -13,7 +13,7 @@ from dislab.datamodules._symbol_plans import ConceptPlan, DescriptionPlan, HeldO
 from dislab.errors import InputError
 from dislab.factors import Selection
 from dislab.functional.checks import check_count, naming
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 _EXAMPLES: Final = 0x5CA
 

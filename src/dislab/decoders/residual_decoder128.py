@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from dislab.base import Decoder, ImageShape
 from dislab.errors import InputError
-from dislab.functional.residual import SLOPE, GatedBlock
+from dislab.functional.networks import SLOPE, GatedBlock
 
 
 @final

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from dislab.base import Encoder, ImageShape
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.functional.initialization import Initialization, initialize
+from dislab.functional.networks import Initialization, initialize
 
 Preset64 = Literal["burgess", "locatello", "kim", "montero"]
 

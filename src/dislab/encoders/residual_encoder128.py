@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
 from dislab.errors import InputError
-from dislab.functional.residual import SLOPE, GatedBlock
+from dislab.functional.networks import SLOPE, GatedBlock
 
 
 @final

@@ -1,1 +1,1 @@
-"""Pure tensor functions: what the objectives, regularisers and scores compute."""
+"""Pure tensor functions: what objectives and regularisers compute."""

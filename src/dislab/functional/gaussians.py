@@ -1,12 +1,16 @@
 """Diagonal Gaussians given by means and log variances; everything in nats."""
 
 import math
+from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from dislab.functional.precision import full_precision
+
+DIPKind = Literal["I", "II"]
+"""Whose covariance is meant: of the posterior means (I) or of the samples' distribution (II)."""
 
 
 @full_precision
@@ -85,3 +89,44 @@ def standard_log_density(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         z: Where the density is taken.
     """
     return log_density(z, torch.zeros_like(z), torch.zeros_like(z))
+
+
+@full_precision
+def product_of_experts(
+    mean: Float[Tensor, "expert latent"],
+    log_var: Float[Tensor, "expert latent"],
+    present: Float[Tensor, "batch expert"],
+) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
+    """Mean and log variance of N(0, 1) times the Gaussians of the experts that are present.
+
+    Precisions add up, and the mean is weighted by them. Without any expert it is the prior.
+
+    Vedantam et al. (2018), https://arxiv.org/abs/1705.10762, §3.2.
+
+    Args:
+        mean: Means of the experts.
+        log_var: Their log variances.
+        present: Which experts take part, 0 or 1.
+    """
+    precision = torch.exp(-log_var)
+    total = 1.0 + present @ precision
+    return present @ (precision * mean) / total, -total.log()
+
+
+@full_precision
+def code_covariance(
+    mean: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"], kind: DIPKind
+) -> Float[Tensor, "latent latent"]:
+    """Covariance of the codes of a batch, with the biased 1/B.
+
+    Kumar et al. (2018), https://arxiv.org/abs/1711.00848, eq. 5: by the law of total covariance
+    the samples' covariance is that of the means plus the *diagonal* matrix of mean variances.
+
+    Args:
+        mean: Means of the posteriors.
+        log_var: Log variances of the posteriors.
+        kind: I for the means alone, II for the samples.
+    """
+    centred = mean - mean.mean(0)
+    covariance = centred.mT @ centred / len(mean)
+    return covariance + torch.diag(log_var.exp().mean(0)) if kind == "II" else covariance

@@ -1,4 +1,4 @@
-"""Negative log likelihoods of images, in nats per image: pixels summed, batch averaged."""
+"""How far images are from their reconstructions: in nats, or in the features of a network."""
 
 import math
 from typing import Final, Literal, assert_never
@@ -96,3 +96,18 @@ def mean_image(
         likelihood: How the output is read.
     """
     return output.sigmoid() if likelihood == "bernoulli" else output.clamp(0.0, 1.0)
+
+
+@full_precision
+def feature_distance(
+    first: Float[Tensor, "batch feature"], second: Float[Tensor, "batch feature"]
+) -> Float[Tensor, ""]:
+    """Half the squared distance of two vectors, summed over features and averaged over the batch.
+
+    It is −log N(first; second, 1) without the constant, in nats per image.
+
+    Args:
+        first: One vector an image.
+        second: Likewise.
+    """
+    return 0.5 * (first - second).square().sum(1).mean()

@@ -1,14 +1,13 @@
-"""Descriptions of images: k-hot vectors of named attributes, and how they recombine."""
+"""Descriptions of images as k-hot vectors, how they recombine, and factors as inputs."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from dislab.functional.factor_inputs import one_hot
 from dislab.functional.precision import full_precision
 
 OPERATORS: Final = ("and", "in_common", "ignore")
@@ -198,3 +197,49 @@ def _two_of_each(candidates: Tensor, belongs: Tensor, order: Tensor) -> tuple[Te
     same = belongs @ belongs.T > 0
     ahead = ((higher | tied) & same).sum(2)
     return candidates * (ahead == 0), candidates * (ahead == 1)
+
+
+def normalized(
+    factors: Int[Tensor, "batch factor"], last: Float[Tensor, " factor"]
+) -> Float[Tensor, "batch factor"]:
+    """Positions from 0, the first value, to 1, the last one; 0 for a factor of a single value.
+
+    Args:
+        factors: Positions: value numbers.
+        last: Number of each factor's last value, its size less one.
+    """
+    return factors / last.clamp(min=1.0)
+
+
+def one_hot(numbers: Int[Tensor, " batch"], size: int) -> Bool[Tensor, "batch size"]:
+    """True in the column of each number, without waiting for the device.
+
+    Args:
+        numbers: From 0 to size − 1.
+        size: Number of columns.
+    """
+    return numbers[:, None] == torch.arange(size, device=numbers.device)
+
+
+def factor_inputs(
+    factors: Int[Tensor, "batch factor"],
+    last: Float[Tensor, " factor"],
+    sizes: Sequence[int],
+    as_one_hot: Sequence[int],
+) -> Float[Tensor, "batch inputs"]:
+    """One number in [0, 1] for each factor, or one number a value for those that are one-hot.
+
+    Args:
+        factors: Positions: value numbers.
+        last: Number of each factor's last value, its size less one.
+        sizes: Number of values of each factor.
+        as_one_hot: Numbers of the factors that become one-hot vectors, in place.
+    """
+    scaled = normalized(factors, last)
+    columns = []
+    for factor, size in enumerate(sizes):
+        if factor in as_one_hot:
+            columns.append(one_hot(factors[:, factor], size).to(scaled.dtype))
+        else:
+            columns.append(scaled[:, factor, None])
+    return torch.cat(columns, dim=1)

@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
+from dislab.codes.bank import CodeBank, checked
+from dislab.codes.checks import checked_codes
+from dislab.codes.latent_groups import check_groups, first_components
 from dislab.errors import InputError, suggestion
 from dislab.factors import Factor, FactorSpace, Kind, are_measured, warn_of_measured
-from dislab.functional.code_bank import CodeBank, checked
-from dislab.functional.code_checks import checked_codes
-from dislab.functional.draws import host_generator
-from dislab.functional.latent_groups import check_groups, first_components
+from dislab.functional.random import host_generator
 
 Array: TypeAlias = npt.NDArray[Any] | Tensor | Sequence[Any]
 """Numbers in rows: an array, a tensor or nested lists."""

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.base.failures import parts_named
+from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 _STREAM: Final = 0xC4
 

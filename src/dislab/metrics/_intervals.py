@@ -12,9 +12,9 @@ from tqdm import tqdm
 
 from dislab.base import Metric
 from dislab.base.metric import primary
+from dislab.codes.bank import CodeBank
+from dislab.codes.resamples import resamples
 from dislab.errors import InputError
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.resamples import resamples
 
 
 class Bootstrap(NamedTuple):

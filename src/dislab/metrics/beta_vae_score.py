@@ -7,12 +7,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Metric
+from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.learners import LogisticClassifier
+from dislab.codes.shared_factor_pairs import draw_pairs, mean_differences
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import FACTOR_BINS, CodeBank
-from dislab.functional.draws import host_generator
-from dislab.functional.shared_factor_pairs import draw_pairs, mean_differences
-from dislab.learners import LogisticClassifier
+from dislab.functional.random import host_generator
 
 
 @final

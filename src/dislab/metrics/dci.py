@@ -8,26 +8,26 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Metric, Sample
-from dislab.errors import InputError
-from dislab.factors import FactorSpace
-from dislab.functional.checks import check_above
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.draws import short_seed
-from dislab.functional.importance import check_enough, importance_scores, too_few
-from dislab.functional.learning_split import (
+from dislab.codes.bank import CodeBank
+from dislab.codes.importance import check_enough, importance_scores, too_few
+from dislab.codes.learners import (
+    HistogramBoosting,
+    HistogramRegression,
+    LassoRegression,
+    TreeEnsemble,
+)
+from dislab.codes.learners.constant import Constant
+from dislab.codes.splits import (
     check_fraction,
     check_labels,
     explained_share,
     spread_columns,
     train_count,
 )
-from dislab.learners import (
-    HistogramBoosting,
-    HistogramRegression,
-    LassoRegression,
-    TreeEnsemble,
-)
-from dislab.learners.constant import Constant
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_above
+from dislab.functional.random import short_seed
 
 Model = Constant | HistogramBoosting | HistogramRegression | LassoRegression | TreeEnsemble
 Learner = Literal["hgbt", "gbt", "rf", "lasso", "lassocv"]

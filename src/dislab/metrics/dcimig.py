@@ -5,10 +5,10 @@ from typing import final
 from torch import Tensor
 
 from dislab.base import Metric
+from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.information import exclusive_gaps
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import FACTOR_BINS, CodeBank
-from dislab.functional.information_scores import exclusive_gaps
 
 
 @final

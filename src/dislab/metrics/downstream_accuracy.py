@@ -8,17 +8,17 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Metric, Sample
-from dislab.errors import InputError
-from dislab.factors import FactorSpace
-from dislab.functional.checks import check_count
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.learning_split import explained_share, spread_columns
-from dislab.learners import (
+from dislab.codes.bank import CodeBank
+from dislab.codes.learners import (
     HistogramBoosting,
     HistogramRegression,
     LogisticClassifier,
     RidgeRegression,
 )
+from dislab.codes.splits import explained_share, spread_columns
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_count
 
 Classifier = Literal["logistic", "hgbt"]
 """A logistic regression, or boosted trees on histograms."""

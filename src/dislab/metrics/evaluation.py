@@ -12,9 +12,9 @@ from dislab.base import Metric, MetricBuilder, Sample
 from dislab.base.failures import named, parts_named
 from dislab.base.metric import primary, reason_against
 from dislab.builders import origins, settings, version_of
+from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.code_bank import CodeBank
 from dislab.metrics._chance import chance_levels
 from dislab.metrics._intervals import Bootstrap, intervals
 

@@ -7,18 +7,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
-from dislab.errors import InputError
-from dislab.factors import FactorSpace
-from dislab.functional.checks import check_count
-from dislab.functional.code_bank import FACTOR_BINS, CodeBank
-from dislab.functional.correlations import roc_auc
-from dislab.functional.learning_split import (
+from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.correlations import roc_auc
+from dislab.codes.learners import LogisticClassifier, logits_of_answers
+from dislab.codes.splits import (
     check_fraction,
     check_labels,
     standardized,
     train_count,
 )
-from dislab.learners import LogisticClassifier, logits_of_answers
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_count
 
 Classifier = Literal["one_vs_rest", "multinomial"]
 """One regression a value against all others, or one a factor for all its values."""

@@ -7,11 +7,11 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from dislab.base import Metric
+from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.factor_vae_votes import count_votes, draw_ballot, vote_accuracy
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least, check_count
-from dislab.functional.code_bank import FACTOR_BINS, CodeBank
-from dislab.functional.draws import host_generator
-from dislab.functional.factor_vae_votes import count_votes, draw_ballot, vote_accuracy
+from dislab.functional.random import host_generator
 
 
 @final

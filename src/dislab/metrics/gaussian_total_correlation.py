@@ -5,8 +5,8 @@ from typing import final
 from torch import Tensor
 
 from dislab.base import Metric
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.gaussian_dependence import covariance, gaussian_total_correlation
+from dislab.codes.bank import CodeBank
+from dislab.codes.correlations import covariance, gaussian_total_correlation
 
 
 @final

@@ -8,17 +8,16 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Metric, Sample
+from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.importance import check_enough, too_few
+from dislab.codes.information import concentration_ratio, gaps_of_counts, joint_counts
+from dislab.codes.learners import LogisticClassifier
+from dislab.codes.neighbour_information import neighbour_information
+from dislab.codes.splits import spread_columns
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, are_measured
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import FACTOR_BINS, CodeBank
-from dislab.functional.draws import host_generator
-from dislab.functional.importance import check_enough, too_few
-from dislab.functional.information_scores import concentration_ratio
-from dislab.functional.learning_split import spread_columns
-from dislab.functional.mutual_information import gaps_of_counts, joint_counts
-from dislab.functional.neighbour_information import neighbour_information
-from dislab.learners import LogisticClassifier
+from dislab.functional.random import host_generator
 
 Estimator = Literal["knn", "bins", "discrete"]
 """Mutual information from nearest neighbours, from equal-width bins as in `MIG`, or from the codes

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from dislab.base import Metric
+from dislab.codes.bank import CodeBank
+from dislab.codes.information import bin_numbers
+from dislab.codes.interventional_robustness import held_deviations
+from dislab.codes.splits import spread_columns
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.interventional_robustness import held_deviations
-from dislab.functional.learning_split import spread_columns
-from dislab.functional.mutual_information import bin_numbers
 
 
 @final

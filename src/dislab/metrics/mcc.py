@@ -7,10 +7,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
+from dislab.codes.bank import CodeBank
+from dislab.codes.correlations import average_ranks, pearson
+from dislab.codes.splits import spread_columns
 from dislab.factors import FactorSpace
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.correlations import average_ranks, pearson
-from dislab.functional.learning_split import spread_columns
 
 Correlation = Literal["pearson", "spearman"]
 """Correlation of the numbers themselves, or of their ranks."""

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from dislab.base import Metric
+from dislab.codes.bank import CodeBank
+from dislab.codes.information import information_gaps
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.mutual_information import information_gaps
 
 
 @final

@@ -5,10 +5,10 @@ from typing import final
 from torch import Tensor
 
 from dislab.base import Metric
+from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import FACTOR_BINS, CodeBank
 
 
 @final

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from dislab.base import Metric
+from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.information import gaps_per_latent, informed_latents
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import FACTOR_BINS, CodeBank
-from dislab.functional.information_scores import gaps_per_latent, informed_latents
 
 
 @final

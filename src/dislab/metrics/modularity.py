@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from dislab.base import Metric, Sample
+from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.importance import check_enough, too_few
+from dislab.codes.information import informed_latents, modularity_per_latent
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.code_bank import FACTOR_BINS, CodeBank
-from dislab.functional.importance import check_enough, too_few
-from dislab.functional.information_scores import informed_latents, modularity_per_latent
 
 
 @final

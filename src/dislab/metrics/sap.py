@@ -7,16 +7,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
-from dislab.factors import FactorSpace
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.learning_split import (
+from dislab.codes.bank import CodeBank
+from dislab.codes.learners import latent_machines
+from dislab.codes.splits import (
     check_fraction,
     check_labels,
     spread_columns,
     standardized,
     train_count,
 )
-from dislab.learners import latent_machines
+from dislab.factors import FactorSpace
 
 Predictor = Literal["r2", "svc"]
 """How well a latent predicts a factor: squared correlation, or accuracy of a linear machine."""

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from dislab.base import Metric
-from dislab.functional.code_bank import CodeBank
-from dislab.functional.gaussian_dependence import covariance, gaussian_wasserstein_correlation
+from dislab.codes.bank import CodeBank
+from dislab.codes.correlations import covariance, gaussian_wasserstein_correlation
 
 
 @final

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dislab.base import Decoder, Encoder, ImageShape, Objective
 from dislab.functional.checks import check_count
-from dislab.functional.latent_codes import read_codes
+from dislab.functional.games import read_codes
 from dislab.functional.precision import widen
 from dislab.objectives._games import images_of_codes, images_of_draws, values_of_codes
 from dislab.objectives._inputs import checked_images, checked_rows

@@ -9,7 +9,7 @@ from torch import Tensor
 from dislab.base import Decoder, Draws
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.latent_codes import generator_input
+from dislab.functional.games import generator_input
 from dislab.functional.precision import widen
 
 

@@ -14,13 +14,13 @@ from dislab.base import (
     Terms,
     TransitionBatch,
 )
-from dislab.functional.adaptive import (
+from dislab.functional.noise import InputNoise, draw_input_noise
+from dislab.functional.pairs import (
     PairDivergence,
     labelled_latents,
     pair_divergence,
     shared_latents,
 )
-from dislab.functional.input_noise import InputNoise, draw_input_noise
 from dislab.objectives._pairs import (
     SIDES,
     PairLabels,

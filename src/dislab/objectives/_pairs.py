@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dislab.base import Draws, PairBatch, Posterior, TransitionBatch
 from dislab.functional.gaussians import sample
-from dislab.functional.input_noise import InputNoise
+from dislab.functional.noise import InputNoise
 from dislab.objectives._variational import Penalties, penalize, seen, under
 
 PairLabels = Literal["none", "known"]

@@ -9,9 +9,8 @@ from torch import Tensor, nn
 from dislab.base import EncoderBuilder, ImageShape, Posterior, make_encoder
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.functional.experts import product_of_experts
-from dislab.functional.factor_inputs import one_hot
-from dislab.functional.symbols import OPERATORS
+from dislab.functional.gaussians import product_of_experts
+from dislab.functional.symbols import OPERATORS, one_hot
 from dislab.objectives._perceptron import perceptron
 from dislab.objectives._variational import posterior_of
 

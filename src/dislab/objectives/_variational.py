@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from dislab.base import Draws, Posterior, Regularizer, RegularizerBuilder
 from dislab.errors import InputError
-from dislab.functional.input_noise import InputNoise, add_input_noise
 from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.noise import InputNoise, add_input_noise
 from dislab.functional.precision import widen
 
 _LOG_SCALE: Final = -3.0

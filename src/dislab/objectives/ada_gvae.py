@@ -13,10 +13,10 @@ from dislab.base import (
     make_decoder,
     make_encoder,
 )
-from dislab.functional.adaptive import PairDivergence, mean_of_gaussians
 from dislab.functional.checks import MOST_LATENTS, check_count
-from dislab.functional.input_noise import InputNoise, check_input_noise
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.noise import InputNoise, check_input_noise
+from dislab.functional.pairs import PairDivergence, mean_of_gaussians
 from dislab.objectives._pair_objective import PairObjective
 from dislab.objectives._pairs import PairLabels
 from dislab.objectives._variational import Pixels, build_regularizers

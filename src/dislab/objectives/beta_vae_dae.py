@@ -21,9 +21,8 @@ from dislab.base import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.feature_distance import feature_distance
 from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import mean_image
+from dislab.functional.likelihoods import feature_distance, mean_image
 from dislab.objectives._frozen import Frozen
 from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import posterior_of

@@ -20,9 +20,9 @@ from dislab.base import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.clamping import clamp_to_mean
 from dislab.functional.gaussians import sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.pairs import clamp_to_mean
 from dislab.objectives._variational import (
     Pixels,
     build_regularizers,

@@ -20,7 +20,7 @@ from dislab.base import (
 )
 from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.likelihoods import Likelihood
-from dislab.functional.occlusion import occlude
+from dislab.functional.noise import occlude
 from dislab.functional.precision import widen
 from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import Pixels

@@ -17,8 +17,8 @@ from dislab.base import (
     make_decoder,
 )
 from dislab.errors import InputError, suggestion
-from dislab.functional.factor_inputs import factor_inputs
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.symbols import factor_inputs
 from dislab.objectives._inputs import check_positions, checked_rows
 from dislab.objectives._variational import Pixels
 

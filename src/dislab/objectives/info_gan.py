@@ -20,8 +20,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.functional.checks import check_betas
-from dislab.functional.games import discriminator_loss, generator_loss
-from dislab.functional.latent_codes import draw_codes, recovered
+from dislab.functional.games import discriminator_loss, draw_codes, generator_loss, recovered
 from dislab.objectives._game_objective import GameObjective
 from dislab.objectives._games import check_codes, code_outputs, images_of_draws
 

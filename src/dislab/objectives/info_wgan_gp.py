@@ -21,8 +21,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.functional.checks import check_betas, check_count
-from dislab.functional.games import gradient_penalty
-from dislab.functional.latent_codes import draw_codes, recovered
+from dislab.functional.games import draw_codes, gradient_penalty, recovered
 from dislab.functional.precision import widen
 from dislab.objectives._game_objective import GameObjective
 from dislab.objectives._games import check_codes, code_outputs, images_of_draws

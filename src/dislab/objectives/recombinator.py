@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.base import Draws, ImageShape, Objective, Posterior, SymbolBatch, Terms
 from dislab.errors import InputError
 from dislab.functional.checks import check_choice
-from dislab.functional.collectives import gather_rows
+from dislab.functional.distributed import gather_rows
 from dislab.functional.gaussians import kl_between, sample
 from dislab.functional.symbols import (
     OPERATORS,

@@ -20,8 +20,8 @@ from dislab.base import (
 )
 from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.gaussians import sample
-from dislab.functional.input_noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.objectives._variational import (
     Pixels,
     build_regularizers,

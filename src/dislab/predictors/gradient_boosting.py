@@ -6,10 +6,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
+from dislab.codes.inputs import check_codes, check_lesson
+from dislab.codes.learners.column_models import ColumnModel, fitted_columns, predicted_columns
 from dislab.functional.checks import check_above, check_count
-from dislab.functional.draws import short_seed
-from dislab.functional.prediction_inputs import check_codes, check_lesson
-from dislab.learners.column_models import ColumnModel, fitted_columns, predicted_columns
+from dislab.functional.random import short_seed
 
 Engine = Literal["histogram", "exact"]
 """Splits between the bins of a histogram, or between any two codes."""

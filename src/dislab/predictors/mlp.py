@@ -7,11 +7,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
+from dislab.codes.inputs import Standard, check_codes, check_lesson, standard
+from dislab.codes.learners.stacked_networks import Lesson, decided, first_layers, train
 from dislab.functional.checks import check_at_least, check_count
-from dislab.functional.draws import device_generator, mix
-from dislab.functional.prediction_inputs import check_codes, check_lesson
-from dislab.functional.standard_codes import Standard, standard
-from dislab.learners.stacked_networks import Lesson, decided, first_layers, train
+from dislab.functional.random import device_generator, mix
 
 NETWORKS_AT_ONCE: Final = 512
 """Networks that an accelerator trains together; a CPU gains nothing by more than one run."""

@@ -7,9 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
+from dislab.codes.inputs import Standard, check_codes, check_lesson, standard
 from dislab.functional.checks import check_count
-from dislab.functional.prediction_inputs import check_codes, check_lesson
-from dislab.functional.standard_codes import Standard, standard
 
 DISTANCES_AT_ONCE: Final = 5_000_000
 """Distances held at once; changes no result."""

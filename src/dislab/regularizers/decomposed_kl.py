@@ -8,7 +8,7 @@ from torch import Tensor
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
-from dislab.functional.collectives import gather_rows, world
+from dislab.functional.distributed import gather_rows, world
 from dislab.functional.gaussians import kl_per_latent
 from dislab.functional.total_correlation import Estimator, decompose_kl
 

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.functional.checks import check_at_least
-from dislab.functional.collectives import gather_rows
-from dislab.functional.covariance import DIPKind, code_covariance
+from dislab.functional.distributed import gather_rows
+from dislab.functional.gaussians import DIPKind, code_covariance
 
 
 @final

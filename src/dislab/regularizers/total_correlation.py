@@ -9,9 +9,8 @@ from torch import Tensor, nn
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least, check_betas, check_count
-from dislab.functional.collectives import gather_rows, world
-from dislab.functional.density_ratio import SLOPE, judge
-from dislab.functional.total_correlation import permute_latents
+from dislab.functional.distributed import gather_rows, world
+from dislab.functional.total_correlation import SLOPE, judge, permute_latents
 
 
 @final

@@ -3,7 +3,7 @@
 import torch
 
 from dislab.base import Dataset
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.testing._claims import CPU, must
 
 

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from dislab.base import Metric, MetricBuilder
 from dislab.base.metric import primary
+from dislab.codes.bank import checked
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.code_bank import checked
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.testing._claims import CPU, must, random_states, refuses
 
 

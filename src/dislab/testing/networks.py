@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dislab.base import DecoderBuilder, EncoderBuilder, ImageShape
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.testing._claims import CPU, check_state_dict, must
 
 

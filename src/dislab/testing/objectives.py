@@ -9,7 +9,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from dislab.base import Draws, Objective
 from dislab.errors import InputError
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.testing._claims import CPU, check_state_dict, must, random_states
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dislab.base import Predictor, PredictorBuilder
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.testing._claims import CPU, must, random_states, refuses
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from dislab.base import Penalty, Posterior, Regularizer, RegularizerBuilder
-from dislab.functional.draws import device_generator
+from dislab.functional.random import device_generator
 from dislab.testing._claims import CPU, check_state_dict, must
 
 

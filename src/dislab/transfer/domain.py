@@ -7,9 +7,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from dislab.codes.checks import checked_codes, checked_factors
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, FactorSpace
-from dislab.functional.code_checks import checked_codes, checked_factors
 
 Array: TypeAlias = npt.NDArray[Any] | Tensor
 """Numbers in rows."""

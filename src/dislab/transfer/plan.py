@@ -9,7 +9,7 @@ import numpy as np
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices, Selection
 from dislab.functional.checks import check_count
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 from dislab.transfer.scenario import Scenario
 
 _TRAIN, _TEST = 0, 1

@@ -115,7 +115,7 @@ def test_images_are_in_the_order_of_the_factors(cache: Path) -> None:
 
 
 def people(seed: int) -> list[list[float]]:
-    from dislab.functional.draws import host_generator
+    from dislab.functional.random import host_generator
 
     return [host_generator(seed, person).uniform(-1, 1, 8).tolist() for person in range(2)]
 

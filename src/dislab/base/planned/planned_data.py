@@ -29,8 +29,8 @@ from dislab.base.planned.splits import split_states
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Correlations, Indices, Selection
 from dislab.functional.checks import check_count
-from dislab.functional.collectives import world
-from dislab.functional.draws import host_generator
+from dislab.functional.distributed import world
+from dislab.functional.random import host_generator
 
 
 class PlannedData(DataModule):

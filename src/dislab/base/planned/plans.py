@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.factors import FactorSpace, Indices
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 _TRAINING: Final = 0x1D15
 _FIXED: Final = 0xF1ED

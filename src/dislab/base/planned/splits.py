@@ -7,7 +7,7 @@ from dislab.base.dataset import Dataset
 from dislab.errors import InputError
 from dislab.factors import Indices, Selection
 from dislab.functional.checks import naming
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 
 def split_states(

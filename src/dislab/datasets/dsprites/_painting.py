@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dislab.datasets.files.image_files import UNREADABLE
 from dislab.errors import InputError
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 LARGEST: Final = (350, 274)
 """Width and height, in pixels, that a picture is made to fit into."""

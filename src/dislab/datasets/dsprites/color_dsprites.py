@@ -13,7 +13,7 @@ from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, fir
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.checks import check_count
-from dislab.functional.counter_hash import random_bytes
+from dislab.functional.random import random_bytes
 
 _MOST_HUES: Final = 6 * 255
 """Saturated, bright colours that pixels of 8 bits tell apart."""

@@ -9,7 +9,7 @@ from torch import Tensor
 from dislab.base import Dataset, ImageShape
 from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
 from dislab.factors import FactorSpace, Indices
-from dislab.functional.counter_hash import BYTES, random_bytes
+from dislab.functional.random import BYTES, random_bytes
 
 _CHANNELS = 3
 

@@ -10,7 +10,7 @@ from dislab.base import Dataset, ImageShape
 from dislab.datasets.dsprites._painting import fingerprint, painting
 from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
 from dislab.factors import FactorSpace, Indices
-from dislab.functional.counter_hash import hashed, random_bytes
+from dislab.functional.random import hashed, random_bytes
 
 _HALF = 2**32 - 1
 

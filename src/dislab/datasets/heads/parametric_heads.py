@@ -14,7 +14,7 @@ from dislab.datasets.heads._surface import NUMBERS, surface
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_count
-from dislab.functional.draws import host_generator
+from dislab.functional.random import host_generator
 
 _MOST: Final = 10_000_000
 """Images that one set may have."""

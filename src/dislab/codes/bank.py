@@ -1,0 +1,350 @@
+"""Codes and the factors behind them, checked once, with the tables that scores share."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Final, NamedTuple, final
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from dislab.codes.checks import (
+    ConstantFactorWarning,
+    check_images,
+    checked_codes,
+    checked_factors,
+    varied_factors,
+)
+from dislab.codes.information import (
+    InformationGaps,
+    bin_numbers,
+    gaps_of_counts,
+    joint_counts,
+)
+from dislab.codes.value_rows import ValueRows, rows_of
+from dislab.errors import InputError
+from dislab.factors import UNLABELLED, FactorSpace
+
+__all__ = ["FACTOR_BINS", "CodeBank", "ConstantFactorWarning", "Drawn", "Measured", "checked"]
+
+FACTOR_BINS: Final = 20
+"""Equal-width bins of a continuous factor, for scores that compare its levels."""
+
+
+class Measured(NamedTuple):
+    """The continuous factors of some images.
+
+    Attributes:
+        columns: Which of the factors they are.
+        places: Where each image's number lies between the smallest, 0, and the largest, 1, that
+            the factor has, shape (image, column).
+    """
+
+    columns: tuple[int, ...]
+    places: Tensor
+
+
+class Drawn(NamedTuple):
+    """How a bank was drawn from another one.
+
+    Attributes:
+        bank: The other bank.
+        rows: Its rows that were drawn, in order and with repeats, shape (image,).
+        information: Gives the mutual information for a number of bins of latents and of continuous
+            factors where it is computed for many draws together; None where each computes its own.
+    """
+
+    bank: "CodeBank"
+    rows: Tensor
+    information: Callable[[int, int], InformationGaps] | None
+
+
+@final
+class CodeBank:
+    """Checked codes and factors of the same images, and tables of them.
+
+    A table is computed when it is first asked for, and kept: all scores that need the counts of
+    20 bins count once.
+
+    Args:
+        codes: Finite codes in float64; of the other bank where the rows are drawn from one.
+        factors: Positions in int64, within the space; likewise.
+        varied: Which factors take more than one value and are no nuisance; likewise.
+        drawn: Where the rows come from, if they are drawn from another bank.
+        measured: The continuous factors, if there are any; likewise.
+        factor_bins: Number of equal-width bins that `factors` has of each of these.
+    """
+
+    def __init__(
+        self,
+        codes: Float[Tensor, "image latent"],
+        factors: Int[Tensor, "image factor"],
+        varied: Bool[Tensor, " factor"],
+        drawn: Drawn | None = None,
+        measured: Measured | None = None,
+        factor_bins: int = FACTOR_BINS,
+    ) -> None:
+        self._given = (codes, factors, varied)
+        self._drawn = drawn
+        self._measured = measured
+        self._factor_bins = factor_bins
+        self._rebinned: dict[int, CodeBank] = {}
+        self._binned: dict[int, Tensor] = {}
+        self._counts: dict[int, list[Tensor]] = {}
+        self._information: dict[int, InformationGaps] = {}
+        self._value_rows: dict[int, ValueRows] = {}
+
+    @cached_property
+    def codes(self) -> Float[Tensor, "image latent"]:
+        """Finite codes in float64."""
+        codes = self._given[0]
+        return codes if self._drawn is None else codes[self._drawn.rows]
+
+    @cached_property
+    def factors(self) -> Int[Tensor, "image factor"]:
+        """Positions in int64, within the space; of continuous factors the numbers of bins.
+
+        The bins divide the span from the smallest to the largest number of the images; drawn rows
+        keep their bins.
+        """
+        if self._drawn is not None:
+            return self._drawn.bank.factors[self._drawn.rows]
+        if self._measured is None:
+            return self._given[1]
+        factors = self._given[1].clone()
+        columns = list(self._measured.columns)
+        factors[:, columns] = bin_numbers(self._measured.places, self._factor_bins)
+        return factors
+
+    @cached_property
+    def numbers(self) -> Float[Tensor, "image factor"]:
+        """Factors as numbers: of continuous ones their places in [0, 1], else positions."""
+        if self._drawn is not None:
+            return self._drawn.bank.numbers[self._drawn.rows]
+        numbers = self._given[1].to(self.codes.dtype)
+        if self._measured is not None:
+            numbers[:, list(self._measured.columns)] = self._measured.places
+        return numbers
+
+    @property
+    def continuous(self) -> tuple[int, ...]:
+        """Columns of the continuous factors."""
+        return () if self._measured is None else self._measured.columns
+
+    @cached_property
+    def varied(self) -> Bool[Tensor, " factor"]:
+        """Which factors take more than one value and are no nuisance."""
+        if self._drawn is None:
+            return self._given[2]
+        return (self.factors != self.factors[:1]).any(0) & self._given[2]
+
+    def __len__(self) -> int:
+        """Number of images."""
+        return len(self._given[0] if self._drawn is None else self._drawn.rows)
+
+    @cached_property
+    def std(self) -> Float[Tensor, " latent"]:
+        """Standard deviation of each latent, unbiased; exactly 0 where a latent stands still."""
+        still = (self.codes == self.codes[:1]).all(0)
+        return self.codes.std(0).masked_fill(still, 0.0)
+
+    @cached_property
+    def covariance(self) -> Float[Tensor, "column column"]:
+        """Unbiased covariance of latents and factors, latents first; factors as `numbers`."""
+        columns = torch.cat([self.codes, self.numbers], dim=1)
+        centred = columns - columns.mean(0)
+        return centred.T @ centred / max(len(self) - 1, 1)
+
+    @cached_property
+    def squared_correlation(self) -> Float[Tensor, "latent factor"]:
+        """Share of a factor's variance that a line through a latent explains, in [0, 1].
+
+        It is 0 for a latent or a factor that stands still.
+        """
+        latents = len(self.std)
+        variance = self.covariance.diagonal()
+        still = torch.cat([self.std == 0, ~self.varied])
+        scale = torch.where(still, torch.inf, variance)
+        products = scale[:latents, None] * scale[latents:]
+        return (self.covariance[:latents, latents:].square() / products).clamp(0.0, 1.0)
+
+    def binned(self, bins: int) -> Int[Tensor, "image latent"]:
+        """Which equal-width bin of its latent each code is in; drawn rows keep their bins.
+
+        Args:
+            bins: Number of bins a latent.
+        """
+        if bins not in self._binned:
+            drawn = self._drawn
+            self._binned[bins] = (
+                bin_numbers(self.codes, bins)
+                if drawn is None
+                else drawn.bank.binned(bins)[drawn.rows]
+            )
+        return self._binned[bins]
+
+    def counts(self, bins: int) -> list[Int[Tensor, "latent bin value"]]:
+        """How often each bin of each latent meets each value, one table a factor.
+
+        Args:
+            bins: Number of bins a latent.
+        """
+        if bins not in self._counts:
+            self._counts[bins] = joint_counts(self.binned(bins), self.factors, bins)
+        return self._counts[bins]
+
+    def information(self, bins: int) -> InformationGaps:
+        """Mutual information of latents and factors, entropies and gaps, in nats.
+
+        Args:
+            bins: Number of bins a latent.
+        """
+        if bins not in self._information:
+            drawn = self._drawn
+            self._information[bins] = (
+                gaps_of_counts(self.counts(bins))
+                if drawn is None or drawn.information is None
+                else drawn.information(bins, self._factor_bins)
+            )
+        return self._information[bins]
+
+    def value_rows(self, factor: int) -> ValueRows:
+        """The rows of each value of a factor.
+
+        Args:
+            factor: Which column of the factors.
+        """
+        if factor not in self._value_rows:
+            self._value_rows[factor] = rows_of(self.factors[:, factor])
+        return self._value_rows[factor]
+
+    def with_codes(self, codes: Float[Tensor, "image latent"]) -> "CodeBank":
+        """The bank with other codes of the same images.
+
+        Args:
+            codes: Finite codes in float64.
+        """
+        if self._drawn is not None:
+            return self._drawn.bank.in_order(self._drawn.rows).with_codes(codes)
+        return CodeBank(codes, self._given[1], self.varied, measured=self._measured)
+
+    def rows(self, index: Int[Tensor, " image"]) -> "CodeBank":
+        """The bank of some rows, such as those of a resample; codes are gathered when asked for.
+
+        Args:
+            index: Rows of this bank; they may repeat.
+        """
+        return self.drawn(index, None)
+
+    def drawn(
+        self,
+        index: Int[Tensor, " image"],
+        information: Callable[[int, int], InformationGaps] | None,
+    ) -> "CodeBank":
+        """The bank of some rows, whose mutual information may be computed elsewhere.
+
+        Args:
+            index: Rows of this bank; they may repeat.
+            information: As in `Drawn`.
+        """
+        drawn = Drawn(self, index, information)
+        return CodeBank(
+            self.codes, self._given[1], self.varied, drawn, self._measured, self._factor_bins
+        )
+
+    def in_order(self, index: Int[Tensor, " image"]) -> "CodeBank":
+        """A bank of its own of some rows, such as all of them in another order.
+
+        Args:
+            index: Rows of this bank.
+        """
+        measured = self._measured
+        if measured is not None:
+            measured = Measured(measured.columns, measured.places[index])
+        factors = self._given[1][index]
+        return CodeBank(self.codes[index], factors, self.varied, measured=measured)
+
+    def of_factors(self, kept: Sequence[int]) -> "CodeBank":
+        """The bank without the other factors.
+
+        Args:
+            kept: Columns of the factors that are kept, ascending.
+        """
+        measured = self._measured
+        if measured is not None:
+            known = [place for place, one in enumerate(measured.columns) if one in kept]
+            columns = tuple(list(kept).index(measured.columns[place]) for place in known)
+            measured = Measured(columns, measured.places[:, known]) if columns else None
+        columns_kept = list(kept)
+        factors, varied = self._given[1][:, columns_kept], self.varied[columns_kept]
+        return CodeBank(self.codes, factors, varied, measured=measured)
+
+    def with_factor_bins(self, bins: int) -> "CodeBank":
+        """The bank with another number of bins a continuous factor; itself where it has none.
+
+        Args:
+            bins: Number of equal-width bins.
+        """
+        if self._measured is None or bins == self._factor_bins:
+            return self
+        if bins not in self._rebinned:
+            drawn = self._drawn
+            if drawn is not None:
+                drawn = drawn._replace(bank=drawn.bank.with_factor_bins(bins))
+            other = CodeBank(*self._given, drawn, self._measured, bins)
+            other._binned = self._binned
+            self._rebinned[bins] = other
+        return self._rebinned[bins]
+
+
+def checked(
+    codes: Sequence[Shaped[Tensor, "..."]],
+    factors: Sequence[Shaped[Tensor, "..."]],
+    space: FactorSpace,
+    least: int,
+) -> CodeBank:
+    """The batches put together, or an error that says what is wrong with them.
+
+    Args:
+        codes: Batches of codes, shape (batch, latent).
+        factors: Batches of positions, shape (batch, factor), one for each batch of codes.
+        space: The factors behind the images.
+        least: The fewest images that the score can do with.
+
+    Raises:
+        InputError: The images have no factors, the shapes do not fit, the codes hold NaN or
+            infinity, the factors are no integers or no value numbers of the space, there are too
+            few images, or no factor takes more than one value.
+
+    Warns:
+        ConstantFactorWarning: Some factors take one value only.
+    """
+    if space.names == (UNLABELLED,):
+        raise InputError(
+            "a score compares codes with factors, and these images have none; give the data set "
+            "a table of factors, or score nothing by metrics: {}"
+        )
+    latent_codes = checked_codes(codes)
+    positions = checked_factors(factors, space).to(latent_codes.device)
+    if len(latent_codes) != len(positions):
+        raise InputError(
+            f"there are {len(latent_codes)} codes, but the factors of {len(positions)} images; "
+            "give one row of factors for each code"
+        )
+    check_images(len(positions), least)
+    varied = varied_factors(positions, space)
+    return CodeBank(latent_codes, positions, varied, measured=_measured(positions, space))
+
+
+def _measured(positions: Int[Tensor, "image factor"], space: FactorSpace) -> Measured | None:
+    """The continuous factors of some images."""
+    columns = tuple(
+        column for column, factor in enumerate(space.factors) if factor.kind == "continuous"
+    )
+    if not columns:
+        return None
+    places = [
+        torch.from_numpy(space.factors[column].places).to(positions.device)[positions[:, column]]
+        for column in columns
+    ]
+    return Measured(columns, torch.stack(places, dim=1))

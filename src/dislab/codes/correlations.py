@@ -1,0 +1,116 @@
+"""Correlations of latents with factors and with each other, and ranks."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+def pearson(
+    codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"]
+) -> Float[Tensor, "latent factor"]:
+    """Correlation of each latent with each factor, in [-1, 1]; 0 where either stands still.
+
+    Args:
+        codes: One column a latent.
+        factors: One column a factor.
+    """
+    left, right = _unit(codes), _unit(factors)
+    return (left.T @ right).clamp(-1.0, 1.0)
+
+
+def average_ranks(columns: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
+    """Ranks within each column, from 1; equal entries share the mean of their ranks.
+
+    Args:
+        columns: What to rank.
+    """
+    ranks, order = _ascending_ranks(columns)
+    return torch.empty_like(ranks).scatter_(1, order, ranks).T
+
+
+def roc_auc(
+    scores: Float[Tensor, "row column"], positive: Bool[Tensor, "row column"]
+) -> Float[Tensor, " column"]:
+    """Chance that a positive row has a higher score than a negative one, ties counting half.
+
+    NaN where all rows are positive or none is. Hanley & McNeil (1982),
+    https://doi.org/10.1148/radiology.143.1.7063747.
+
+    Args:
+        scores: One column a question.
+        positive: Which rows are positive.
+    """
+    ranks, order = _ascending_ranks(scores)
+    count = positive.double().sum(0)
+    own = ranks * positive.T.contiguous().gather(1, order)  # no need to put ranks back in place
+    above = own.sum(1) - count * (count + 1) / 2
+    return above / (count * (len(scores) - count))
+
+
+def _ascending_ranks(
+    columns: Float[Tensor, "row column"],
+) -> tuple[Float[Tensor, "column row"], Int[Tensor, "column row"]]:
+    """Ranks of the sorted entries of each column, and which rows those are."""
+    ascending, order = columns.T.contiguous().sort(dim=1)
+    rows = ascending.shape[1]
+    place = torch.arange(rows, device=columns.device, dtype=torch.float64).expand_as(ascending)
+    edge = torch.ones_like(ascending[:, :1], dtype=torch.bool)
+    changes = torch.cat([edge, ascending[:, 1:] != ascending[:, :-1], edge], dim=1)
+    # equal entries share the places from the first one before them to the last one after them
+    first = place.where(changes[:, :-1], 0.0).cummax(1).values
+    last = place.where(changes[:, 1:], rows - 1.0).flip(1).cummin(1).values.flip(1)
+    return (first + last) / 2 + 1, order
+
+
+def _unit(columns: Float[Tensor, "image column"]) -> Float[Tensor, "image column"]:
+    centred = columns - columns.mean(0)
+    # exactly 0 for a column that stands still, whose mean may be a rounding error off
+    moving = (columns != columns[:1]).any(0)
+    length = torch.where(moving, centred.norm(dim=0), 1.0)
+    return centred * moving / torch.where(length > 0, length, 1.0)
+
+
+def gaussian_total_correlation(covariance: Float[Tensor, "latent latent"]) -> Float[Tensor, ""]:
+    """Divergence of a Gaussian from the product of its marginals, in nats.
+
+    It is minus half the log-determinant of the correlations; latents that stand still take no
+    part. Eigenvalues are cut at the rounding error of float64, so that a latent that is a linear
+    function of others counts about 17 nats instead of infinitely many.
+
+    Args:
+        covariance: Covariance of the latents.
+    """
+    spread = covariance.diagonal().sqrt()
+    moving = spread > 0
+    correlation = (covariance / torch.outer(spread, spread))[moving][:, moving]
+    least = torch.finfo(covariance.dtype).eps * max(len(correlation), 1)
+    eigenvalues: Tensor = torch.linalg.eigvalsh(correlation).clamp(min=least)
+    return (-eigenvalues.log().sum() / 2).clamp(min=0.0)
+
+
+def gaussian_wasserstein_correlation(
+    covariance: Float[Tensor, "latent latent"],
+) -> Float[Tensor, ""]:
+    """Squared 2-Wasserstein distance of a Gaussian from the product of its marginals.
+
+    Its unit is that of the squared codes. Dowson & Landau (1982),
+    https://doi.org/10.1016/0047-259X(82)90077-X.
+
+    Args:
+        covariance: Covariance of the latents.
+    """
+    spread = covariance.diagonal().sqrt()
+    middle = covariance * torch.outer(spread, spread)
+    roots: Tensor = torch.linalg.eigvalsh(middle).clamp(min=0.0).sqrt()
+    return (2 * covariance.diagonal().sum() - 2 * roots.sum()).clamp(min=0.0)
+
+
+def covariance(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "latent latent"]:
+    """Unbiased covariance of the latents, exactly 0 for those that stand still.
+
+    Args:
+        codes: Codes of two images at least.
+    """
+    moving = (codes != codes[:1]).any(0)
+    centred = (codes - codes.mean(0)) * moving
+    return centred.T @ centred / (len(codes) - 1)

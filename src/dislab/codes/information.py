@@ -1,0 +1,259 @@
+"""Discrete mutual information of latents and factors, in nats, and scores of its matrix."""
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+CODES_AT_ONCE: Final = 8192
+"""Codes that are binned together: temporaries that stay in the cache; changes no result."""
+
+
+class InformationGaps(NamedTuple):
+    """What the mutual information gap is made of.
+
+    Attributes:
+        mutual_information: Nats, shape (latent, factor).
+        entropy: Nats, shape (factor,).
+        gap: Share of a factor's entropy by which the most informative latent is ahead of the
+            second, shape (factor,); NaN where the entropy is zero.
+    """
+
+    mutual_information: Tensor
+    entropy: Tensor
+    gap: Tensor
+
+
+def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, "image latent"]:
+    """Which of its latent's equal-width bins each code falls in, from 0.
+
+    The bins of a latent divide the span from its smallest to its largest code. A code on an inner
+    edge belongs to the upper bin, the largest code to the last bin. A latent that never changes
+    has all its codes in one bin.
+
+    Args:
+        codes: Finite codes.
+        bins: Number of bins.
+    """
+    columns = codes.T.contiguous()  # neighbours in memory share their bins' edges
+    low, high = columns.amin(1, keepdim=True), columns.amax(1, keepdim=True)
+    still = low == high
+    low, high = torch.where(still, low - 0.5, low), torch.where(still, high + 0.5, high)
+    width = (high - low) / bins
+    numbers = torch.empty(columns.shape, dtype=torch.int64, device=codes.device)
+    images = max(1, CODES_AT_ONCE // codes.shape[1])
+    parts = torch.split(columns, images, dim=1), torch.split(numbers, images, dim=1)
+    for part, out in zip(*parts, strict=True):
+        guess = ((part - low) / width).floor_().clamp_(0, bins - 1)
+        # Division may put a code that lies on an edge, or next to it, one bin off.
+        guess -= (part < guess * width + low).to(guess.dtype)
+        guess += (part >= (guess + 1) * width + low).to(guess.dtype)
+        out.copy_(guess.clamp_(max=bins - 1))
+    return numbers.T
+
+
+def joint_counts(
+    binned: Int[Tensor, "image latent"], factors: Int[Tensor, "image factor"], bins: int = 0
+) -> list[Int[Tensor, "latent bin value"]]:
+    """How often each bin of each latent meets each value, one table a factor.
+
+    Args:
+        binned: Bin numbers.
+        factors: Positions: value numbers.
+        bins: Number of bins; 0 takes as many as the bin numbers need.
+    """
+    latents, bins = binned.shape[1], bins or int(binned.max()) + 1
+    # 32 bits count more cells than fit in memory, and halve what is moved.
+    cells = (binned.T + torch.arange(latents, device=binned.device)[:, None] * bins).int()
+    tables = []
+    for column in factors.T.int().contiguous():
+        values = int(column.max()) + 1
+        flat = torch.add(column, cells, alpha=values).flatten()
+        counts = torch.bincount(flat, minlength=latents * bins * values)
+        tables.append(counts.view(latents, bins, values))
+    return tables
+
+
+def mutual_information(
+    counts: Int[Tensor, "*many latent bin value"],
+) -> tuple[Float[Tensor, "*many latent"], Float[Tensor, "*many"]]:
+    """Mutual information of each latent with a factor, and the factor's entropy, in nats.
+
+    The information is exactly 0 where counts are independent, as of a latent that stands still, and
+    so is the entropy of a single value; rounding would leave a trace, which ratios would magnify.
+
+    Args:
+        counts: How often each bin meets each value; of one set of images, or of many.
+    """
+    values = counts[..., 0, :, :].sum(-2)
+    total = values.sum(-1)
+    log_total = total.double().log()
+    joint = _count_log(counts).sum((-2, -1))
+    bins = counts.sum(-1)
+    rows, columns = _count_log(bins).sum(-1), _count_log(values).sum(-1)
+    gained = (joint - rows - columns[..., None]) / total[..., None]
+    information = (log_total[..., None] + gained).clamp(min=0.0)
+    expected = bins[..., None] * values[..., None, None, :]
+    dependent = (counts * total[..., None, None, None] != expected).any(-1).any(-1)
+    several = (values < total[..., None]).all(-1)
+    return information * dependent, (log_total - columns / total).clamp(min=0.0) * several
+
+
+def gaps_of_counts(counts: Sequence[Int[Tensor, "*many latent bin _"]]) -> InformationGaps:
+    """The mutual information of all latents and factors, and the gap of each factor.
+
+    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6. With one latent the second
+    most informative one counts as uninformative.
+
+    Args:
+        counts: How often each bin meets each value, one table a factor; of one set of images, or
+            of many, whose results then stand along the leading axes.
+    """
+    pairs = [mutual_information(table) for table in counts]
+    information = torch.stack([one for one, _ in pairs], dim=-1)
+    entropy = torch.stack([one for _, one in pairs], dim=-1)
+    padded = torch.cat([information, torch.zeros_like(information[..., :1, :])], dim=-2)
+    best = padded.topk(2, dim=-2).values
+    ahead = best[..., 0, :] - best[..., 1, :]
+    return InformationGaps(
+        information, entropy, torch.where(entropy > 0, ahead / entropy, torch.nan)
+    )
+
+
+def information_gaps(
+    codes: Float[Tensor, "image latent"], factors: Int[Tensor, "image factor"], bins: int
+) -> InformationGaps:
+    """The mutual information of all latents and factors, and the gap of each factor.
+
+    Args:
+        codes: Finite codes, in float64 for the accuracy of the bins' edges.
+        factors: Positions: value numbers.
+        bins: Number of equal-width bins a latent.
+    """
+    return gaps_of_counts(joint_counts(bin_numbers(codes, bins), factors))
+
+
+def _count_log(counts: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    wide = counts.double()
+    return torch.xlogy(wide, wide)
+
+
+def modularity_per_latent(
+    information: Float[Tensor, "latent factor"],
+) -> Float[Tensor, " latent"]:
+    """One minus the squared information about other factors, in units of the largest possible.
+
+    It is 1 where a latent tells of one factor only, 0 where of all alike, and 0 for a latent
+    that tells nothing. Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312.
+
+    Args:
+        information: Mutual information, of two factors at least.
+    """
+    squared = information.square()
+    best = squared.max(1).values
+    others = (squared.sum(1) - best) / (squared.shape[1] - 1)
+    return torch.where(best > 0, 1 - others / torch.where(best > 0, best, 1.0), 0.0)
+
+
+def informed_latents(
+    information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"], share: float
+) -> Bool[Tensor, " latent"]:
+    """Which latents carry at least some share of the entropy of some factor.
+
+    Args:
+        information: Mutual information, nats.
+        entropy: Entropies of the factors, nats, none zero.
+        share: The share, in [0, 1].
+    """
+    largest = (information / entropy).max(1).values
+    return (largest >= share) & (largest > 0)
+
+
+def gaps_per_latent(
+    information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"]
+) -> Float[Tensor, " latent"]:
+    """By how much a latent's best factor is ahead of its second, in shares of their entropies.
+
+    With one factor the second counts as unknown. Li et al. (2020),
+    https://arxiv.org/abs/2002.10549.
+
+    Args:
+        information: Mutual information, nats.
+        entropy: Entropies of the factors, nats, none zero.
+    """
+    share = information / entropy
+    best = torch.cat([share, torch.zeros_like(share[:, :1])], dim=1).topk(2, dim=1).values
+    return best[:, 0] - best[:, 1]
+
+
+def joint_entropy_excess(
+    information: Float[Tensor, "latent factor"],
+    entropy: Float[Tensor, " factor"],
+    latent_entropy: Float[Tensor, " latent"],
+) -> Float[Tensor, " factor"]:
+    """Joint entropy of a factor and its best latent, minus the gap to the second, in nats.
+
+    It is 0 at best: the latent then holds the factor, nothing else, and no other latent knows of
+    it. Do & Tran (2020), https://arxiv.org/abs/1908.09961.
+
+    Args:
+        information: Mutual information, nats.
+        entropy: Entropies of the factors, nats.
+        latent_entropy: Entropies of the binned latents, nats.
+    """
+    padded = torch.cat([information, torch.zeros_like(information[:1])])
+    best, index = padded.topk(2, dim=0)
+    joint = latent_entropy[index[0].clamp(max=len(latent_entropy) - 1)] + entropy - best[0]
+    return (joint - best[0] + best[1]).clamp(min=0.0)
+
+
+def exclusive_gaps(information: Float[Tensor, "latent factor"]) -> Float[Tensor, " factor"]:
+    """The largest gap to a second factor among the latents that know most of each factor, in nats.
+
+    A latent belongs to the factor of which it knows most. A factor without latents gets 0.
+    Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587.
+
+    Args:
+        information: Mutual information, nats.
+    """
+    padded = torch.cat([information, torch.zeros_like(information[:, :1])], dim=1)
+    best, index = padded.topk(2, dim=1)
+    gap = best[:, 0] - best[:, 1]
+    own = torch.zeros_like(padded).scatter(1, index[:, :1], gap[:, None])
+    return own[:, :-1].max(0).values
+
+
+def concentration_ratio(
+    shares: Float[Tensor, "row column"],
+) -> Float[Tensor, " row"]:
+    """The largest entry's share of each row, moved and scaled so that equal entries give 0.
+
+    A row without any is 0. Hsu et al. (2023), https://arxiv.org/abs/2305.18378; the
+    mean over rows of a normalised matrix of mutual information is InfoM or InfoC.
+
+    Args:
+        shares: Numbers of at least 0.
+    """
+    columns = shares.shape[1]
+    if columns < 2:
+        return (shares[:, 0] > 0).to(shares.dtype)
+    total = shares.sum(1)
+    ratio = shares.max(1).values / torch.where(total > 0, total, 1.0)
+    return torch.where(total > 0, (ratio - 1 / columns) / (1 - 1 / columns), 0.0).clamp(0.0, 1.0)
+
+
+def bin_entropies(binned: Int[Tensor, "image latent"], bins: int) -> Float[Tensor, " latent"]:
+    """Entropy of the bin numbers of each latent, in nats.
+
+    Args:
+        binned: Bin numbers.
+        bins: Number of bins.
+    """
+    shift = torch.arange(binned.shape[1], device=binned.device) * bins
+    counts = torch.bincount((binned + shift).flatten(), minlength=bins * binned.shape[1])
+    wide = counts.view(-1, bins).double()
+    entropy = math.log(len(binned)) - torch.xlogy(wide, wide).sum(1) / len(binned)
+    return entropy.clamp(min=0.0) * (wide < len(binned)).all(1)  # exactly 0 for a single bin

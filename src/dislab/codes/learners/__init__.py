@@ -1,0 +1,20 @@
+"""Learners on codes: what scores and predictors fit."""
+
+from dislab.codes.learners.histogram_boosting import HistogramBoosting
+from dislab.codes.learners.histogram_regression import HistogramRegression
+from dislab.codes.learners.lasso_regression import LassoRegression
+from dislab.codes.learners.linear_models import latent_machines, logits_of_answers
+from dislab.codes.learners.logistic_classifier import LogisticClassifier
+from dislab.codes.learners.ridge_regression import RidgeRegression
+from dislab.codes.learners.tree_ensemble import TreeEnsemble
+
+__all__ = [
+    "HistogramBoosting",
+    "HistogramRegression",
+    "LassoRegression",
+    "LogisticClassifier",
+    "RidgeRegression",
+    "TreeEnsemble",
+    "latent_machines",
+    "logits_of_answers",
+]

@@ -1,0 +1,97 @@
+"""Banks drawn with replacement from a bank, with the counts of many of them taken in one pass."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from dislab.codes.bank import CodeBank
+from dislab.codes.information import InformationGaps, gaps_of_counts
+from dislab.functional.random import host_generator
+
+NUMBERS_AT_ONCE: Final = 2**23
+"""Row weights and cells of count tables that are held together; bounds the memory."""
+
+
+def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
+    """Banks of as many images as a bank, drawn from it uniformly and with replacement.
+
+    Each has the counts and the mutual information of its rows, in the bins of the whole bank.
+    They are taken for many resamples together: one sparse product of cells and weights, where a
+    row weighs as many times as it was drawn.
+
+    Args:
+        bank: The bank to draw from.
+        count: How many resamples.
+        seed: Decides the draws.
+    """
+    generator = host_generator(seed)
+    together = max(1, NUMBERS_AT_ONCE // (len(bank) + 1))
+    for start in range(0, count, together):
+        rows = generator.integers(len(bank), size=(min(together, count - start), len(bank)))
+        shared = _Informed(bank, rows)
+        for number, own in enumerate(torch.from_numpy(rows).to(bank.codes.device)):
+            yield bank.drawn(own, partial(shared.information, number))
+
+
+class _Informed:
+    """Mutual information of the resamples, for each number of bins computed at first need."""
+
+    def __init__(self, bank: CodeBank, rows: npt.NDArray[np.int64]) -> None:
+        self.bank = bank
+        self.rows = rows
+        self.known: dict[tuple[int, int], InformationGaps] = {}
+
+    def information(self, number: int, bins: int, factor_bins: int) -> InformationGaps:
+        wanted = bins, factor_bins
+        if wanted not in self.known:
+            self.known[wanted] = self._all(self.bank.with_factor_bins(factor_bins), bins)
+        return InformationGaps(*(one[number] for one in self.known[wanted]))
+
+    def _all(self, bank: CodeBank, bins: int) -> InformationGaps:
+        images = len(bank)
+        # the narrowest integers that a count fits in: the product is bound by memory
+        width = np.uint16 if images < 2**16 else np.int32
+        weights = np.stack([np.bincount(own, minlength=images) for own in self.rows]).T
+        weights = np.ascontiguousarray(weights.astype(width))
+        latents, factors = bank.codes.shape[1], bank.factors.shape[1]
+        values = int(bank.factors.max()) + 1
+        step = max(1, NUMBERS_AT_ONCE // (latents * bins * values * factors))
+        parts = []
+        for start in range(0, len(self.rows), step):
+            part = np.ascontiguousarray(weights[:, start : start + step])
+            parts.append(gaps_of_counts(weighted_counts(bank, bins, part)))
+        device = bank.codes.device
+        return InformationGaps(*(torch.cat(one).to(device) for one in zip(*parts, strict=True)))
+
+
+def weighted_counts(
+    bank: CodeBank, bins: int, weights: npt.NDArray[np.integer[Any]]
+) -> list[Int[Tensor, "resample latent bin _"]]:
+    """How often each bin of each latent meets each value, one table a factor.
+
+    Args:
+        bank: The bank.
+        bins: Number of bins a latent.
+        weights: How often each resample has each row, shape (image, resample).
+    """
+    from scipy.sparse import csr_matrix
+
+    binned, factors = bank.binned(bins).cpu().numpy(), bank.factors.cpu().numpy()
+    images, latents = binned.shape
+    cells = binned + np.arange(latents) * bins
+    ones = np.ones(cells.size, dtype=weights.dtype)
+    ends = np.arange(0, cells.size + 1, latents)
+    tables = []
+    for column in factors.T:
+        values = int(column.max()) + 1
+        shape = images, latents * bins * values
+        table = csr_matrix((ones, (cells * values + column[:, None]).ravel(), ends), shape)
+        counts = (table.T.tocsr() @ weights).T.astype(np.int64)
+        tables.append(torch.from_numpy(counts.reshape(-1, latents, bins, values)))
+    return tables

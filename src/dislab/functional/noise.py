@@ -1,0 +1,95 @@
+"""Images with noise that a decoder does not have to explain, or with a part hidden."""
+
+import math
+from typing import Final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from dislab.functional.checks import check_at_least
+
+InputNoise = tuple[float, float]
+"""Standard deviations, in pixels of [0, 1], of the fine and the coarse noise; 0 is none."""
+
+_CELL: Final = 16
+"""Pixels along each side of a cell of the coarse grid."""
+
+
+def check_input_noise(noise: InputNoise) -> None:
+    """Refuses standard deviations that are negative or not finite.
+
+    Args:
+        noise: Standard deviations of the fine and the coarse noise.
+
+    Raises:
+        InputError: One is.
+    """
+    for deviation in noise:
+        check_at_least("input_noise", deviation, 0)
+
+
+def draw_input_noise(
+    count: int, image_shape: tuple[int, int, int], generator: torch.Generator
+) -> dict[str, Tensor]:
+    """Standard normal numbers for one batch: `fine`, one a subpixel, and `coarse`, one a cell.
+
+    Args:
+        count: Number of images.
+        image_shape: Channels, height and width.
+        generator: Source of the numbers.
+    """
+    _, height, width = image_shape
+    cells = (1, math.ceil(height / _CELL), math.ceil(width / _CELL))
+    return {
+        name: torch.randn(count, *shape, generator=generator, device=generator.device)
+        for name, shape in (("fine", image_shape), ("coarse", cells))
+    }
+
+
+def add_input_noise(
+    image: Float[Tensor, "batch channel height width"],
+    fine: Float[Tensor, "batch channel height width"],
+    coarse: Float[Tensor, "batch 1 rows columns"],
+    noise: InputNoise,
+) -> Float[Tensor, "batch channel height width"]:
+    """Images with fine noise on each subpixel and coarse noise that all channels share.
+
+    The coarse grid, one cell for 16×16 pixels, is upsampled bilinearly. The sum is not clipped.
+
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, who leave clipping open.
+
+    Args:
+        image: Pixels in [0, 1].
+        fine: Standard normal numbers, one a subpixel.
+        coarse: Standard normal numbers, one a cell.
+        noise: Standard deviations of the fine and the coarse noise.
+    """
+    size = [*image.shape[-2:]]
+    smooth = F.interpolate(coarse, size=size, mode="bilinear", align_corners=False)
+    return image + noise[0] * fine + noise[1] * smooth
+
+
+def occlude(
+    image: Float[Tensor, "batch channel height width"], corners: Float[Tensor, "batch 4"]
+) -> Float[Tensor, "batch channel height width"]:
+    """Images in which the pixels inside a rectangle are 0.
+
+    A pixel is inside when its centre is.
+
+    Args:
+        image: Pixels.
+        corners: Two horizontal and two vertical positions of a rectangle's sides, in either order,
+            as fractions of width and height.
+    """
+    height, width = image.shape[-2:]
+    across = _between(corners[:, :2], width)
+    down = _between(corners[:, 2:], height)
+    hidden = down[:, None, :, None] & across[:, None, None, :]
+    return image.masked_fill(hidden, 0.0)
+
+
+def _between(sides: Float[Tensor, "batch 2"], size: int) -> Tensor:
+    centres = (torch.arange(size, device=sides.device) + 0.5) / size
+    return (sides.amin(1)[:, None] < centres) & (centres < sides.amax(1)[:, None])

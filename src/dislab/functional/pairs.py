@@ -1,0 +1,147 @@
+"""Latents that several images share, and the posteriors that they then have in common."""
+
+import math
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from dislab.errors import InputError
+from dislab.functional.distributed import gather_rows
+from dislab.functional.gaussians import kl_between
+from dislab.functional.precision import full_precision
+
+PairDivergence = Literal["forward", "symmetric"]
+"""KL(first ‖ second), or the mean of both directions."""
+
+
+@full_precision
+def pair_divergence(
+    mean: Float[Tensor, "batch latent"],
+    log_var: Float[Tensor, "batch latent"],
+    second_mean: Float[Tensor, "batch latent"],
+    second_log_var: Float[Tensor, "batch latent"],
+    kind: PairDivergence,
+) -> Float[Tensor, "batch latent"]:
+    """How far apart the two posteriors of each latent are, in nats.
+
+    Args:
+        mean: Means of the first images' posteriors.
+        log_var: Log variances of the first images' posteriors.
+        second_mean: Means of the second images' posteriors.
+        second_log_var: Log variances of the second images' posteriors.
+        kind: Which divergence.
+    """
+    forward = kl_between(mean, log_var, second_mean, second_log_var)
+    if kind == "forward":
+        return forward
+    return 0.5 * (forward + kl_between(second_mean, second_log_var, mean, log_var))
+
+
+def shared_latents(divergence: Float[Tensor, "batch latent"]) -> Bool[Tensor, "batch latent"]:
+    """Which latents of each pair lie strictly below halfway between its least and most different.
+
+    Where all are equally different none is shared.
+
+    Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 4.2.
+
+    Args:
+        divergence: How far apart the two posteriors of each latent are.
+    """
+    threshold = 0.5 * (divergence.amin(1, keepdim=True) + divergence.amax(1, keepdim=True))
+    return divergence < threshold
+
+
+def labelled_latents(
+    shared: Bool[Tensor, "batch latent"], changed: Bool[Tensor, "batch factor"]
+) -> Bool[Tensor, "batch latent"]:
+    """The shared latents when it is known which factors changed.
+
+    Latent j stands for factor j and is shared where that factor did not change; latents beyond the
+    number of factors stay as they were found.
+
+    Args:
+        shared: Which latents were found to be shared.
+        changed: Which factors differ between the two images.
+
+    Raises:
+        InputError: There are fewer latents than factors.
+    """
+    factors, latents = changed.shape[1], shared.shape[1]
+    if latents < factors:
+        raise InputError(
+            f"labels: known gives each factor a latent of its own, and there are {latents} "
+            f"latents for {factors} factors; set latent_dim to at least {factors}"
+        )
+    return torch.cat([~changed, shared[:, factors:]], dim=1)
+
+
+@full_precision
+def mean_of_gaussians(
+    mean: Float[Tensor, "batch latent"],
+    log_var: Float[Tensor, "batch latent"],
+    second_mean: Float[Tensor, "batch latent"],
+    second_log_var: Float[Tensor, "batch latent"],
+) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
+    """Mean and log variance of Ada-GVAE's average: the mean of the means and of the variances.
+
+    Hosoya (2019), https://arxiv.org/abs/1809.02383; Locatello et al. (2020),
+    https://arxiv.org/abs/2002.02886, section 4.2.
+
+    Args:
+        mean: Means of the first images' posteriors.
+        log_var: Log variances of the first images' posteriors.
+        second_mean: Means of the second images' posteriors.
+        second_log_var: Log variances of the second images' posteriors.
+    """
+    return 0.5 * (mean + second_mean), torch.logaddexp(log_var, second_log_var) - math.log(2)
+
+
+@full_precision
+def product_of_gaussians(
+    mean: Float[Tensor, "batch latent"],
+    log_var: Float[Tensor, "batch latent"],
+    second_mean: Float[Tensor, "batch latent"],
+    second_log_var: Float[Tensor, "batch latent"],
+) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
+    """Mean and log variance of Ada-ML-VAE's average: means weighted by precision.
+
+    The variance is 2σ₁²σ₂²/(σ₁²+σ₂²), the harmonic mean, as in the reference code: twice that of
+    the product of the two densities, so that equal posteriors stay as they are.
+
+    Bouchacourt et al. (2018), https://arxiv.org/abs/1705.08841; Locatello et al. (2020),
+    https://arxiv.org/abs/2002.02886, section 4.2.
+
+    Args:
+        mean: Means of the first images' posteriors.
+        log_var: Log variances of the first images' posteriors.
+        second_mean: Means of the second images' posteriors.
+        second_log_var: Log variances of the second images' posteriors.
+    """
+    weight = torch.sigmoid(second_log_var - log_var)  # σ₂²/(σ₁²+σ₂²), with no overflow
+    averaged = weight * mean + (1 - weight) * second_mean
+    total = torch.logaddexp(log_var, second_log_var)
+    return averaged, math.log(2) + log_var + second_log_var - total
+
+
+@full_precision
+def clamp_to_mean(
+    z: Float[Tensor, "batch latent"], active: Bool[Tensor, "batch latent"]
+) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, ""]]:
+    """Latents with the inactive ones at their batch mean, and half their squared distance from it.
+
+    The mean is over the global batch of all processes and gives no gradient, so that what is
+    computed from the clamped latents trains the active ones alone. The distance is summed over
+    latents and averaged over the batch; its gradient with respect to an inactive latent is
+    (z − mean)/B, and zero for an active one.
+
+    Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2.
+
+    Args:
+        z: One sample of each posterior.
+        active: Which latents may vary.
+    """
+    mean = gather_rows(z.detach()).mean(0)
+    distance = (z - mean).masked_fill(active, 0.0)
+    return mean + (z - mean).masked_fill(~active, 0.0), 0.5 * distance.square().sum(1).mean()

@@ -1,0 +1,178 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import mutual_info_score
+from torch import Tensor
+
+from dislab.codes.information import (
+    bin_entropies,
+    bin_numbers,
+    concentration_ratio,
+    exclusive_gaps,
+    gaps_per_latent,
+    information_gaps,
+    informed_latents,
+    joint_counts,
+    joint_entropy_excess,
+    modularity_per_latent,
+    mutual_information,
+)
+
+SIZES = (3, 6, 40, 32, 32)
+
+INFORMATION = torch.tensor(
+    [[2.0, 0.0, 0.0], [1.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.3, 0.3, 0.3]], dtype=torch.float64
+)
+ENTROPY = torch.tensor([2.0, 1.0, 0.5], dtype=torch.float64)
+
+
+def grid_codes(images: int, latents: int, seed: int) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    factors = torch.stack(
+        [torch.randint(size, (images,), generator=generator) for size in SIZES], dim=1
+    )
+    noise = torch.randn(images, latents, generator=generator, dtype=torch.float64)
+    return factors.double() @ torch.randn(5, latents, dtype=torch.float64) + noise, factors
+
+
+@pytest.mark.parametrize(
+    ("column", "bins", "expected"),
+    [
+        ([0.0, 1.0, 2.0, 3.0, 4.0], 4, [0, 1, 2, 3, 3]),
+        ([-1.0, -0.5, 0.0, 0.5, 1.0], 2, [0, 0, 1, 1, 1]),
+        ([7.0, 7.0, 7.0], 20, [10, 10, 10]),
+        ([5.0, -5.0], 3, [2, 0]),
+    ],
+)
+def test_bins_by_hand(column: list[float], bins: int, expected: list[int]) -> None:
+    codes = torch.tensor(column, dtype=torch.float64)[:, None]
+    assert bin_numbers(codes, bins)[:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize("bins", [2, 7, 20, 33])
+def test_bins_are_those_of_numpys_histogram(bins: int) -> None:
+    codes, _ = grid_codes(2000, 6, seed=bins)
+    codes[:, 1] = codes[:, 1].round()
+    codes[:, 2] = codes[:, 2].clamp(min=0)
+    numbers = bin_numbers(codes, bins)
+    for column, own in zip(codes.T.numpy(), numbers.T.numpy(), strict=True):
+        edges = np.histogram(column, bins)[1]
+        assert (own == np.digitize(column, edges[:-1]) - 1).all()
+        assert (np.bincount(own, minlength=bins) == np.histogram(column, bins)[0]).all()
+
+
+def test_counts_by_hand() -> None:
+    binned = torch.tensor([[0, 1], [1, 1], [1, 0]])
+    (first, second) = joint_counts(binned, torch.tensor([[0, 2], [0, 0], [1, 2]]))
+    assert first.tolist() == [[[1, 0], [1, 1]], [[0, 1], [2, 0]]]
+    assert second.tolist() == [[[0, 0, 1], [1, 0, 1]], [[0, 0, 1], [1, 0, 1]]]
+
+
+def test_information_by_hand() -> None:
+    counts = torch.tensor([[[2, 0], [0, 2]], [[1, 1], [1, 1]], [[2, 1], [0, 1]]])
+    information, entropy = mutual_information(counts)
+    partial = 0.5 * math.log(4 / 3) + 0.25 * math.log(2 / 3) + 0.25 * math.log(2)
+    expected = torch.tensor([math.log(2), 0.0, partial], dtype=torch.float64)
+    torch.testing.assert_close(information, expected, rtol=0, atol=1e-15)
+    assert entropy.item() == pytest.approx(math.log(2), abs=1e-15)
+
+
+@pytest.mark.parametrize("images", [1000, 5000])
+def test_a_latent_that_stands_still_has_no_information_at_all(images: int) -> None:
+    _, factors = grid_codes(images, 1, seed=0)
+    gaps = information_gaps(torch.full((images, 2), 0.3).double(), factors, bins=20)
+    assert (gaps.mutual_information == 0).all()
+
+
+def test_a_latent_that_is_exactly_independent_has_no_information_at_all() -> None:
+    for width in range(2, 12):
+        own, values = torch.cartesian_prod(torch.arange(7), torch.arange(width)).repeat(3, 1).T
+        gaps = information_gaps(own[:, None].double(), values[:, None], bins=7)
+        assert gaps.mutual_information.item() == 0.0, width
+
+
+def test_information_equals_scikit_learns() -> None:
+    codes, factors = grid_codes(3000, 10, seed=0)
+    gaps = information_gaps(codes, factors, bins=20)
+    binned = bin_numbers(codes, 20).numpy()
+    reference = np.array(
+        [[mutual_info_score(value, own) for value in factors.T.numpy()] for own in binned.T]
+    )
+    entropy = np.array([mutual_info_score(value, value) for value in factors.T.numpy()])
+    ordered = np.sort(reference, axis=0)
+    assert np.abs(gaps.mutual_information.numpy() - reference).max() <= 1e-12
+    assert np.abs(gaps.entropy.numpy() - entropy).max() <= 1e-12
+    assert np.abs(gaps.gap.numpy() - (ordered[-1] - ordered[-2]) / entropy).max() <= 1e-12
+
+
+def test_information_is_not_negative_and_at_most_the_entropy() -> None:
+    codes, factors = grid_codes(500, 4, seed=3)
+    gaps = information_gaps(codes[torch.randperm(500)], factors, bins=20)
+    assert (gaps.mutual_information >= 0).all()
+    assert (gaps.mutual_information <= gaps.entropy + 1e-12).all()
+
+
+def test_a_constant_factor_has_no_gap() -> None:
+    gaps = information_gaps(torch.arange(4.0).double()[:, None], torch.zeros(4, 1).long(), bins=2)
+    assert gaps.entropy.tolist() == [0.0]
+    assert gaps.gap.isnan().all()
+
+
+def test_modularity() -> None:
+    # 1 - (0.25 + 0.25) / (1 · 2) for the second latent
+    expected = [1.0, 0.75, 0.0, 0.0]
+    assert modularity_per_latent(INFORMATION).tolist() == pytest.approx(expected)
+
+
+def test_informed_latents() -> None:
+    assert informed_latents(INFORMATION, ENTROPY, 0.7).tolist() == [True, True, False, False]
+    assert informed_latents(INFORMATION, ENTROPY, 0.0).tolist() == [True, True, False, True]
+
+
+def test_gaps_per_latent() -> None:
+    # shares: (1, 0, 0), (.5, .5, 1), zeros, (.15, .3, .6)
+    expected = [1.0, 0.5, 0.0, 0.3]
+    assert gaps_per_latent(INFORMATION, ENTROPY).tolist() == pytest.approx(expected)
+
+
+def test_joint_entropy_excess() -> None:
+    own = torch.tensor([2.5, 1.5, 0.0, 1.0], dtype=torch.float64)
+    # (H(z) + H(v) - I) - I + I of the second: 2.5+2-2-2+1, 1.5+1-.5-.5+.3, 1.5+.5-.5-.5+.3
+    expected = [1.5, 1.8, 1.3]
+    assert joint_entropy_excess(INFORMATION, ENTROPY, own).tolist() == pytest.approx(expected)
+
+
+def test_a_single_latent_has_no_second() -> None:
+    excess = joint_entropy_excess(
+        torch.tensor([[1.0, 0.5]], dtype=torch.float64),
+        torch.tensor([1.0, 2.0], dtype=torch.float64),
+        torch.tensor([1.5], dtype=torch.float64),
+    )
+    assert excess.tolist() == pytest.approx([0.5, 2.5])
+
+
+def test_exclusive_gaps() -> None:
+    # latents 0 and 1 belong to factor 0 with gaps 2 and 0.5; latent 3 ties, gap 0
+    assert exclusive_gaps(INFORMATION).tolist() == pytest.approx([2.0, 0.0, 0.0])
+    swapped = torch.tensor([[0.0, 1.0], [0.2, 0.9]], dtype=torch.float64)
+    assert exclusive_gaps(swapped).tolist() == pytest.approx([0.0, 1.0])
+
+
+def test_concentration() -> None:
+    # (0.5 - 1/3) / (2/3) for the second row
+    expected = [1.0, 0.25, 0.0, 0.0]
+    assert concentration_ratio(INFORMATION).tolist() == pytest.approx(expected)
+    single = torch.tensor([[0.4], [0.0]], dtype=torch.float64)
+    assert concentration_ratio(single).tolist() == [1.0, 0.0]
+
+
+def test_entropies_of_bins() -> None:
+    binned = torch.tensor([[0, 3], [1, 3], [0, 3], [1, 3]])
+    assert bin_entropies(binned, 4).tolist() == pytest.approx([math.log(2), 0.0])
+
+
+def test_a_single_bin_has_no_entropy_at_all() -> None:
+    traces = {n: bin_entropies(torch.zeros(n, 1).long(), 4).item() for n in range(1, 300)}
+    assert set(traces.values()) == {0.0}

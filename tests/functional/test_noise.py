@@ -1,0 +1,68 @@
+import math
+
+import pytest
+import torch
+
+from dislab.errors import InputError
+from dislab.functional.likelihoods import feature_distance
+from dislab.functional.noise import (
+    add_input_noise,
+    check_input_noise,
+    draw_input_noise,
+    occlude,
+)
+from dislab.functional.random import device_generator
+
+CPU = torch.device("cpu")
+
+
+def test_noise_has_its_deviations_and_leaves_the_image_in_the_middle() -> None:
+    draws = draw_input_noise(400, (3, 32, 48), device_generator(CPU, 0))
+    assert draws["fine"].shape == (400, 3, 32, 48)
+    assert draws["coarse"].shape == (400, 1, 2, 3)
+    image = torch.full((400, 3, 32, 48), 0.5)
+    fine = add_input_noise(image, **draws, noise=(0.03, 0.0)) - image
+    assert fine.std().item() == pytest.approx(0.03, rel=0.01)
+    coarse = add_input_noise(image, **draws, noise=(0.0, 0.15)) - image
+    assert (coarse == coarse[:, :1]).all()  # grey: one value for all channels
+    corner = coarse[:, 0, 0, 0]  # beyond the outermost cell's middle nothing is interpolated
+    assert corner.std().item() == pytest.approx(0.15, rel=0.1)
+    both = add_input_noise(image, **draws, noise=(0.03, 0.15)) - image
+    torch.testing.assert_close(both, fine + coarse)
+
+
+def test_the_coarse_grid_is_interpolated_bilinearly() -> None:
+    fine, coarse = torch.zeros(1, 1, 16, 32), torch.tensor([[[[1.0, 3.0]]]])
+    noisy = add_input_noise(torch.zeros(1, 1, 16, 32), fine, coarse, (0.0, 1.0))
+    # cells are centred at 7.5 and 23.5
+    expected = [1 + 2 * min(max((column - 7.5) / 16, 0), 1) for column in range(32)]
+    torch.testing.assert_close(noisy[0, 0, 5], torch.tensor(expected))
+
+
+def test_sides_that_are_no_multiple_of_the_cell_get_a_cell_more() -> None:
+    draws = draw_input_noise(2, (1, 20, 8), device_generator(CPU, 0))
+    assert draws["coarse"].shape == (2, 1, 2, 1)
+    assert add_input_noise(torch.zeros(2, 1, 20, 8), **draws, noise=(1.0, 1.0)).isfinite().all()
+
+
+def test_deviations_that_cannot_be() -> None:
+    for wrong in ((-0.1, 0.0), (0.0, math.inf), (0.0, math.nan)):
+        with pytest.raises(InputError, match="input_noise is"):
+            check_input_noise(wrong)
+
+
+def test_the_rectangle_is_where_its_sides_say() -> None:
+    image = torch.ones(2, 3, 4, 8)
+    corners = torch.tensor([[0.5, 0.25, 0.0, 0.5], [0.0, 1.0, 0.9, 0.6]])
+    hidden = occlude(image, corners) == 0
+    assert torch.equal(hidden[:, 0], hidden[:, 2])
+    first, second = hidden[:, 0]
+    assert first.nonzero().tolist() == [[0, 2], [0, 3], [1, 2], [1, 3]]
+    # centres of the rows lie at 1/8, 3/8, 5/8 and 7/8
+    assert second.nonzero().tolist() == [[row, column] for row in (2, 3) for column in range(8)]
+
+
+def test_the_distance_is_half_the_square_summed_and_averaged() -> None:
+    first = torch.tensor([[1.0, 2.0], [0.0, 0.0]], dtype=torch.float64)
+    second = torch.tensor([[0.0, 4.0], [0.0, 3.0]], dtype=torch.float64)
+    assert feature_distance(first, second).item() == 0.5 * (5 + 9) / 2
