@@ -10,6 +10,8 @@ from finger_codes import space
 from finger_figures import SCENARIOS
 from scipy.stats import rankdata
 
+from dislab.study.statistics import holm
+
 Record = dict[str, Any]
 
 DCI = "dci_hgbt_disentanglement"
@@ -68,16 +70,6 @@ def _error(one: Record, scenario: str, predictor: str) -> float:
     if scenario == INSIDE:
         return float(one["transfer"][NEAREST][predictor]["in_distribution"])
     return float(one["transfer"][scenario][predictor]["error"])
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """The p values as Holm (1979) corrects them, so that all tests together err by one level."""
-    found, largest = [0.0] * len(p_values), 0.0
-    for rank, number in enumerate(np.argsort(p_values, kind="stable")):
-        corrected = min(1.0, (len(p_values) - rank) * p_values[number])
-        largest = max(largest, corrected)
-        found[number] = largest
-    return found
 
 
 def noise_effects(models: dict[str, Record]) -> dict[str, Any]:

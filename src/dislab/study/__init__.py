@@ -1,0 +1,1 @@
+"""Studies: many runs from one file, and what their scores say together."""

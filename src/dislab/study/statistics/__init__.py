@@ -1,0 +1,40 @@
+"""Statistics of a table of runs, and agreement of models about their latents.
+
+A table has one row a run: the settings, `seed` and `state`, then the results, whose names begin
+with `score.`, `transfer.` or `generalisation.`.
+"""
+
+from dislab.study.statistics.comparisons import comparisons, holm, seeds_needed
+from dislab.study.statistics.correlations import correlation_table, rank_correlations
+from dislab.study.statistics.selection import model_selection
+from dislab.study.statistics.summary import summary
+from dislab.study.statistics.text import latex, markdown, summary_table
+from dislab.study.statistics.udr import (
+    Agreement,
+    alignment,
+    latent_similarity,
+    pair_score,
+    udr,
+    udr_by_setting,
+)
+from dislab.study.statistics.variance import variance_shares
+
+__all__ = [
+    "Agreement",
+    "alignment",
+    "comparisons",
+    "correlation_table",
+    "holm",
+    "latent_similarity",
+    "latex",
+    "markdown",
+    "model_selection",
+    "pair_score",
+    "rank_correlations",
+    "seeds_needed",
+    "summary",
+    "summary_table",
+    "udr",
+    "udr_by_setting",
+    "variance_shares",
+]

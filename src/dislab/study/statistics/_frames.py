@@ -1,0 +1,221 @@
+"""Columns and groups of a table of runs."""
+
+import json
+from collections.abc import Hashable, Iterator, Sequence
+from numbers import Real
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dislab.errors import InputError, suggestion
+from dislab.functional.checks import is_number
+
+Columns: TypeAlias = str | Sequence[str] | None
+"""The name of a column, or several; `None` for those that a function chooses itself."""
+
+RESULTS: Final = ("score.", "transfer.", "generalisation.")
+"""How the names of results begin; every other column is a setting, but for `seed` and `state`."""
+
+ALL: Final = "all"
+"""The name of the group of all runs."""
+SEED: Final = "seed"
+_STATE: Final = "state"
+
+
+def result_columns(table: pd.DataFrame) -> list[str]:
+    """Names of the columns that hold results, in the order of the table.
+
+    Args:
+        table: One row a run.
+    """
+    return [name for name in table.columns if str(name).startswith(RESULTS)]
+
+
+def setting_columns(table: pd.DataFrame) -> list[str]:
+    """Names of the columns that hold settings other than the seed, in the order of the table.
+
+    Args:
+        table: One row a run.
+    """
+    results = result_columns(table)
+    return [name for name in table.columns if name not in (*results, SEED, _STATE)]
+
+
+def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
+    """The named results, or all that hold numbers; refuses a table without any.
+
+    Args:
+        table: One row a run.
+        scores: The names; `None` for every result.
+
+    Raises:
+        InputError: A column is missing, or there is no result.
+    """
+    if scores is not None or table.empty:
+        return named_columns(table, scores or [], "scores")
+    found = [name for name in result_columns(table) if pd.api.types.is_numeric_dtype(table[name])]
+    if not found:
+        raise InputError(
+            f"the table has no column of numbers that starts with {', '.join(RESULTS)}; name the "
+            "columns of the scores"
+        )
+    return found
+
+
+def chosen_settings(table: pd.DataFrame, by: Columns, setting: str) -> list[str]:
+    """The named settings, or all of them.
+
+    Args:
+        table: One row a run.
+        by: The names; `None` for every setting.
+        setting: The argument's name, for messages.
+
+    Raises:
+        InputError: A column is missing.
+    """
+    return setting_columns(table) if by is None else named_columns(table, by, setting)
+
+
+def named_columns(table: pd.DataFrame, names: str | Sequence[str], argument: str) -> list[str]:
+    """Names of columns as a list; refuses a table without rows, and names that it lacks.
+
+    Args:
+        table: One row a run.
+        names: One name or several.
+        argument: The argument's name, for messages.
+
+    Raises:
+        InputError: The table is empty, or has no column of a name.
+    """
+    if table.empty:
+        raise InputError("the table has no runs; finish at least one run of the study first")
+    chosen = [names] if isinstance(names, str) else list(names)
+    for name in chosen:
+        if name not in table.columns:
+            hint = suggestion(name, table.columns)
+            raise InputError(
+                f"{argument}: the table has no column {name!r}{hint}; "
+                f"it has {', '.join(map(str, table.columns))}"
+            )
+    return chosen
+
+
+def numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """The columns as floating-point numbers, NaN where a result is missing or not finite.
+
+    Args:
+        table: One row a run.
+        columns: Names of the columns.
+
+    Raises:
+        InputError: A column holds texts.
+    """
+    found = {}
+    for name in dict.fromkeys(columns):
+        try:
+            found[name] = pd.to_numeric(table[name]).astype(float)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"column {name!r} does not hold numbers alone ({error}); name columns of scores"
+            ) from error
+    return pd.DataFrame(found, index=table.index).replace([np.inf, -np.inf], np.nan)
+
+
+def groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """The runs of each combination of values, with those values, in the order of the table.
+
+    Lists and dictionaries are compared as JSON, and a missing value is a value like others.
+
+    Args:
+        table: One row a run.
+        by: Names of the columns; without any, all runs are one group.
+    """
+    if not by:
+        yield {}, table
+        return
+    keys = keyed(table, by).reset_index(drop=True)
+    for values, part in keys.groupby(list(by), sort=False, dropna=False):
+        yield dict(zip(by, values, strict=True)), table.iloc[part.index]
+
+
+def named_groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """All runs under the name `all`, then each group under a name such as `method=FactorVAE`.
+
+    Args:
+        table: One row a run.
+        by: Names of the columns; without any, there are no groups but `all`.
+    """
+    yield ALL, table
+    if by:
+        for key, group in groups(table, by):
+            yield ", ".join(f"{name}={value}" for name, value in key.items()), group
+
+
+def keyed(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """The columns, with lists and dictionaries as JSON, so that rows can be grouped by them.
+
+    Args:
+        table: One row a run.
+        columns: Names of the columns.
+    """
+    return pd.DataFrame({name: table[name].map(_key) for name in columns}, index=table.index)
+
+
+def _key(value: Any) -> Hashable:
+    return value if isinstance(value, Hashable) else json.dumps(value, sort_keys=True, default=str)
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuses a value that does not lie between 0 and 1, both excluded.
+
+    Args:
+        name: The argument's name.
+        value: What was given.
+
+    Raises:
+        InputError: The value lies outside, or is no number.
+    """
+    if not (is_number(value, Real) and 0 < value < 1):
+        raise InputError(f"{name} is {value!r}; it must lie between 0 and 1, both excluded")
+
+
+def seeds_of(table: pd.DataFrame, known: npt.NDArray[np.bool_]) -> int:
+    """Number of different seeds of some runs; the number of runs where no column has the seed.
+
+    Args:
+        table: One row a run.
+        known: Which of the runs to count.
+    """
+    return int(table[SEED][known].nunique() if SEED in table else known.sum())
+
+
+def interval(
+    values: npt.NDArray[np.float64],
+    confidence: float,
+    resamples: int,
+    generator: np.random.Generator,
+) -> tuple[float, float]:
+    """Ends of the percentile bootstrap interval of a mean; NaN with fewer than two values.
+
+    Args:
+        values: The numbers, all finite.
+        confidence: Share of the resampled means inside.
+        resamples: Number of resamples.
+        generator: Draws them.
+    """
+    from scipy.stats import bootstrap
+
+    if len(values) < 2:
+        return np.nan, np.nan
+    ends = bootstrap(
+        (values,),
+        np.mean,
+        confidence_level=confidence,
+        n_resamples=resamples,
+        method="percentile",
+        vectorized=True,
+        random_state=generator,
+    ).confidence_interval
+    return float(ends.low), float(ends.high)

@@ -1,0 +1,232 @@
+"""Paired comparisons of settings, corrected for their number."""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dislab.errors import InputError
+from dislab.functional.checks import check_above, check_count
+from dislab.study.statistics._frames import (
+    SEED,
+    Columns,
+    check_share,
+    chosen_results,
+    chosen_settings,
+    groups,
+    interval,
+    keyed,
+    named_columns,
+    numbers,
+    setting_columns,
+)
+
+
+def comparisons(
+    table: pd.DataFrame,
+    between: str,
+    scores: Columns = None,
+    within: Columns = None,
+    detect: float = 0.05,
+    confidence: float = 0.95,
+    draws: int = 9999,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Differences of scores between each two values of a setting, paired by seed.
+
+    Runs are paired that differ in `between` alone, seed included. Where a group holds several
+    pairs of one seed, their differences are averaged first, so that the seeds stay the units.
+    One row for each group, score and pair, with the columns of `within` and
+
+    * `score`, `first`, `second`: the score and the two values of `between`;
+    * `difference`, `low`, `high`: mean of first − second, and its percentile bootstrap interval;
+    * `seeds`, `unpaired`: number of seeds with a pair, and number of runs without a partner;
+    * `p`: two-sided permutation p value, which turns the signs of the seeds' differences; all
+      2^seeds turns up to `draws` of them, else as many drawn ones;
+    * `p_holm`: p as Holm corrects it for all rows of this table;
+    * `least_p`: the smallest p that so many seeds can give, 2^(1 − seeds): .06 for five;
+    * `seeds_needed`: seeds to detect a mean difference of `detect`; see `seeds_needed`.
+
+    Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses, chapter 3.
+
+    Args:
+        table: One row a run.
+        between: Name of the column whose values are compared, such as `method`.
+        scores: Names of the columns of scores; `None` for every result.
+        within: Names of the columns whose values make the groups; `None` for every other setting,
+            an empty list for one comparison over all of them.
+        detect: Mean difference that `seeds_needed` is to find, in the score's unit.
+        confidence: Share of the resampled means that the interval holds.
+        draws: Most sign turns of one test; also the number of bootstrap resamples.
+        seed: Decides turns and resamples where they are drawn.
+
+    Raises:
+        InputError: The table is empty, lacks a column or the seeds, `between` has one value only,
+            a score is no number, or a setting is out of bounds.
+    """
+    check_above("detect", detect, 0)
+    check_share("confidence", confidence)
+    check_count("draws", draws, 99)
+    named_columns(table, [between, SEED], "between")
+    columns = chosen_results(table, scores)
+    others = [name for name in setting_columns(table) if name != between]
+    keys = others if within is None else chosen_settings(table, within, "within")
+    levels = keyed(table, [between])[between].drop_duplicates().tolist()
+    if len(levels) < 2:
+        raise InputError(f"between: every run has {between} = {levels[0]!r}; nothing to compare")
+    generator = np.random.default_rng(seed)
+    keys = [name for name in keys if name != between]
+    rows = []
+    for key, group in groups(table, keys):
+        rest = [name for name in others if name not in key]
+        for name in columns:
+            values = _by_level(group, between, rest, name)
+            for first, second in combinations(levels, 2):
+                if first not in values or second not in values:
+                    continue
+                differences = (values[first] - values[second]).dropna()
+                seeds = differences.groupby(level=SEED).mean().to_numpy()
+                runs = values[[first, second]].notna().to_numpy().sum()
+                rows.append(
+                    {
+                        **key,
+                        "score": name,
+                        "first": first,
+                        "second": second,
+                        **_test(seeds, detect, confidence, draws, generator),
+                        "unpaired": int(runs) - 2 * len(differences),
+                    }
+                )
+    found = pd.DataFrame(rows)
+    if found.empty:
+        raise InputError(
+            f"within: no two runs differ in {between} and agree in {', '.join(keys)}; "
+            "name fewer columns"
+        )
+    found["seeds_needed"] = found["seeds_needed"].astype("Int64")
+    found.insert(list(found.columns).index("p") + 1, "p_holm", holm(found["p"].to_numpy()))
+    return found
+
+
+def _by_level(group: pd.DataFrame, between: str, rest: list[str], score: str) -> pd.DataFrame:
+    """Mean score by level (columns) for each combination of the other settings and the seed."""
+    keys = keyed(group, [*rest, SEED, between])
+    keys["value of the score"] = numbers(group, [score])[score].to_numpy()
+    means = keys.groupby([*rest, SEED, between], sort=False, dropna=False)["value of the score"]
+    return means.mean().unstack(between)
+
+
+def _test(
+    differences: npt.NDArray[np.float64],
+    detect: float,
+    confidence: float,
+    draws: int,
+    generator: np.random.Generator,
+) -> dict[str, Any]:
+    """The row of one comparison, of one difference a seed."""
+    low, high = interval(differences, confidence, draws, generator)
+    count = len(differences)
+    deviation = float(differences.std(ddof=1)) if count > 1 else math.nan
+    return {
+        "difference": float(differences.mean()) if count else math.nan,
+        "low": low,
+        "high": high,
+        "seeds": count,
+        "p": sign_test(differences, draws, generator),
+        "least_p": 2.0 ** (1 - count) if count else math.nan,
+        "seeds_needed": seeds_needed(deviation, detect) if count > 1 else None,
+    }
+
+
+def sign_test(
+    differences: npt.NDArray[np.float64], draws: int, generator: np.random.Generator
+) -> float:
+    """Two-sided p value of a mean of 0, by turning the signs of the differences.
+
+    Exact if all 2^n turns are at most `draws`; NaN without a difference.
+
+    Args:
+        differences: One number a pair.
+        draws: Most turns.
+        generator: Draws the turns where there are more.
+    """
+    from scipy.stats import permutation_test
+
+    if not len(differences):
+        return math.nan
+    found = permutation_test(
+        (differences,),
+        np.mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=draws,
+        random_state=generator,
+    )
+    return float(found.pvalue)
+
+
+def holm(p_values: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
+    """P values corrected for their number, so that all tests together err at one level.
+
+    Tests without a p value (NaN) stay so and do not count. Holm (1979),
+    https://www.jstor.org/stable/4615733.
+
+    Args:
+        p_values: One of each test.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values, kind="stable")[: np.isfinite(values).sum()]
+    found = np.full(len(values), math.nan)
+    factors = np.arange(len(order), 0, -1)
+    found[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
+    return [float(value) for value in found]
+
+
+def seeds_needed(
+    deviation: float, difference: float = 0.05, power: float = 0.8, level: float = 0.05
+) -> int:
+    """Number of seeds for which a paired, two-sided t test detects a mean difference.
+
+    The smallest n ≥ 2 with P(|T| > t) ≥ power, where T follows the noncentral t distribution with
+    n − 1 degrees of freedom and noncentrality √n·difference/deviation, and t is the central one's
+    quantile at 1 − level/2. For large n this is ((1.960 + 0.842)·deviation/difference)² at the
+    defaults. It holds for one test; Holm's correction of several needs more seeds.
+
+    Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, chapter 2.
+
+    Args:
+        deviation: Standard deviation of the paired differences.
+        difference: Mean difference to detect, in the same unit.
+        power: Chance to detect it.
+        level: Chance to claim a difference where there is none.
+
+    Raises:
+        InputError: The deviation is negative or not finite, the difference is not above 0, or a
+            chance does not lie between 0 and 1.
+
+    >>> seeds_needed(0.05), seeds_needed(0.1)
+    (10, 34)
+    """
+    from scipy.stats import nct, norm, t
+
+    if not 0 <= deviation < math.inf:
+        raise InputError(f"deviation is {deviation!r}; it must be a finite number of at least 0")
+    check_above("difference", difference, 0)
+    check_share("power", power)
+    check_share("level", level)
+    units = deviation / difference
+    # the t test needs at least as many as the normal one, and few more
+    seeds = max(2, math.floor(float((norm.ppf(1 - level / 2) + norm.ppf(power)) * units) ** 2))
+    while units:
+        bound, shift = t.ppf(1 - level / 2, seeds - 1), math.sqrt(seeds) / units
+        if nct.sf(bound, seeds - 1, shift) + nct.cdf(-bound, seeds - 1, shift) >= power:
+            break
+        seeds += 1
+    return seeds

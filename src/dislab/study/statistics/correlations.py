@@ -1,0 +1,206 @@
+"""Rank correlations of scores over runs."""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations, permutations
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from dislab.errors import InputError
+from dislab.functional.checks import check_count
+from dislab.study.statistics._frames import (
+    ALL,
+    Columns,
+    check_share,
+    chosen_results,
+    chosen_settings,
+    named_columns,
+    named_groups,
+    numbers,
+)
+from dislab.study.statistics.comparisons import holm
+
+LEAST: Final = 3
+"""Fewest runs of which a rank correlation is taken."""
+NUMBERS_AT_ONCE: Final = 2**22
+"""Resampled scores that are held together; bounds the memory."""
+
+
+def rank_correlations(
+    table: pd.DataFrame,
+    scores: Columns = None,
+    against: Columns = None,
+    by: Columns = (),
+    confidence: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Spearman's rank correlation of every two scores, over all runs and within groups.
+
+    One row for each group and pair:
+
+    * `group`: `all`, or the values of `by`, such as `method=FactorVAE`;
+    * `left`, `right`: names of the two scores;
+    * `rho`: correlation of the ranks, in [−1, 1]; equal scores share the mean of their ranks;
+    * `low`, `high`: percentile bootstrap interval, of runs drawn with replacement;
+    * `p`: two-sided permutation p value; exact if all orders of the runs are at most `draws`;
+    * `p_holm`: p as Holm corrects it for all rows of this table;
+    * `runs`: number of runs that have both scores; the others are left out of this pair;
+    * `note`: missing scores, and the reason why a correlation is NaN: fewer than three runs, or a
+      score that is the same in all of them.
+
+    Runs count as independent. Over all runs, a correlation can come from differences between the
+    groups alone, and have the other sign within each.
+
+    Spearman (1904), https://doi.org/10.2307/1412159.
+
+    Args:
+        table: One row a run.
+        scores: Names of the columns to correlate; `None` for every result.
+        against: Names of the columns to correlate `scores` with; `None` for `scores` themselves.
+        by: Names of the columns whose values make the groups; `None` for every setting.
+        confidence: Share of the resampled correlations that the interval holds.
+        draws: Number of bootstrap resamples, and most orders of a permutation test.
+        seed: Decides both.
+
+    Raises:
+        InputError: The table is empty or lacks a column, a score is no number, there is no pair,
+            or a setting is out of bounds.
+    """
+    check_share("confidence", confidence)
+    check_count("draws", draws, 99)
+    columns = chosen_results(table, scores)
+    pairs = list(combinations(columns, 2))
+    if against is not None:
+        others = named_columns(table, against, "against")
+        pairs = [(left, right) for left in columns for right in others if left != right]
+    if not pairs:
+        raise InputError("a rank correlation needs two different scores; name another one")
+    generator = np.random.default_rng(seed)
+    rows = []
+    for name, group in named_groups(table, chosen_settings(table, by, "by")):
+        values = numbers(group, [column for pair in pairs for column in pair])
+        found = _pairs(values, pairs, confidence, draws, generator)
+        for pair in pairs:
+            rows.append({"group": name, "left": pair[0], "right": pair[1], **found[pair]})
+    result = pd.DataFrame(rows)
+    result.insert(list(result.columns).index("p") + 1, "p_holm", holm(result["p"].to_numpy()))
+    return result
+
+
+def correlation_table(correlations: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
+    """The correlations of one group as a matrix: one row a left score, one column a right one.
+
+    Symmetric, with 1 on the diagonal, where every score was correlated with every other; NaN in
+    row and column of a score that is constant.
+
+    Args:
+        correlations: What `rank_correlations` returns.
+        group: Name of the group.
+
+    Raises:
+        InputError: There is no such group.
+    """
+    known = list(correlations["group"].unique())
+    if group not in known:
+        raise InputError(f"group is {group!r}; the groups are {', '.join(known)}")
+    part = correlations[correlations["group"] == group]
+    lefts, rights = list(part["left"].unique()), list(part["right"].unique())
+    names = list(dict.fromkeys([*lefts, *rights]))
+    rho = part.set_index(["left", "right"])["rho"].unstack().reindex(lefts, columns=rights)
+    if len(part) == math.comb(len(names), 2):
+        rho = rho.reindex(names, columns=names)
+        rho = rho.fillna(rho.T)
+        itself = np.diag(rho.notna().any(axis=1))  # of a constant score nothing is known
+        rho = rho.mask(itself, 1.0)
+    return rho.rename_axis(index=None, columns=None)
+
+
+def _pairs(
+    values: pd.DataFrame,
+    pairs: Sequence[tuple[str, str]],
+    confidence: float,
+    draws: int,
+    generator: np.random.Generator,
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """The results of every pair; pairs of scores that the same runs have share their draws."""
+    known = values.notna().to_numpy()
+    place = {name: number for number, name in enumerate(values.columns)}
+    sharing: dict[bytes, list[tuple[str, str]]] = {}
+    for pair in pairs:
+        both = known[:, place[pair[0]]] & known[:, place[pair[1]]]
+        sharing.setdefault(both.tobytes(), []).append(pair)
+    found = {}
+    for mask, members in sharing.items():
+        both = np.frombuffer(mask, dtype=bool)
+        names = list(dict.fromkeys(name for pair in members for name in pair))
+        columns = values.loc[both, names].to_numpy()
+        moving = (columns != columns[:1]).any(0) if len(columns) else np.zeros(len(names), bool)
+        used = [name for name, moves in zip(names, moving, strict=True) if moves]
+        few = len(columns) < LEAST
+        matrices = {}
+        if not few and len(used) > 1:
+            matrices = _matrices(columns[:, moving], confidence, draws, generator)
+        for pair in members:
+            notes = [f"{name} is constant" for name in pair if len(columns) and name not in used]
+            if few:
+                notes = [f"fewer than {LEAST} runs have both"]
+            if missing := int((~both).sum()):
+                notes.append(f"{missing} of {len(both)} runs lack one")
+            numbers = dict.fromkeys(("rho", "low", "high", "p"), math.nan)
+            if matrices and set(pair) <= set(used):
+                cell = tuple(used.index(name) for name in pair)
+                numbers = {name: float(matrix[cell]) for name, matrix in matrices.items()}
+            found[pair] = {**numbers, "runs": len(columns), "note": "; ".join(notes)}
+    return found
+
+
+def _matrices(
+    columns: Float[np.ndarray, "run score"],
+    confidence: float,
+    draws: int,
+    generator: np.random.Generator,
+) -> dict[str, Float[np.ndarray, "score score"]]:
+    """Correlation, ends of its interval and p value of every two columns, none constant."""
+    units = _unit_ranks(columns)
+    rho = units.T @ units
+    tail = (1 - confidence) / 2
+    resamples = generator.integers(len(columns), size=(draws, len(columns)))
+    resampled = []
+    for rows in _chunks(resamples, columns.shape[1]):
+        own = _unit_ranks(columns[rows])
+        resampled.append(own.mT @ own)
+    # a resample in which a score is constant has no correlation
+    low, high = np.nanquantile(np.concatenate(resampled), (tail, 1 - tail), axis=0)
+    orders, beyond = _orders(len(columns), draws, generator), np.zeros(rho.shape)
+    for rows in _chunks(orders, columns.shape[1]):
+        beyond += (np.abs(units[rows].mT @ units) >= np.abs(rho) - 1e-12).sum(0)
+    return {"rho": rho, "low": low, "high": high, "p": beyond / len(orders)}
+
+
+def _unit_ranks(
+    columns: Float[np.ndarray, "*draw run score"],
+) -> Float[np.ndarray, "*draw run score"]:
+    """Ranks in each column, centred and of length 1; NaN for a column that is constant."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(columns, axis=-2)
+    centred = ranks - ranks.mean(-2, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(centred / np.linalg.norm(centred, axis=-2, keepdims=True))
+
+
+def _chunks(rows: Int[np.ndarray, "draw run"], columns: int) -> list[Int[np.ndarray, "_ run"]]:
+    """Draws in parts, of which the numbers of all columns fit into memory."""
+    return np.array_split(rows, -(-rows.size * columns // NUMBERS_AT_ONCE))
+
+
+def _orders(runs: int, draws: int, generator: np.random.Generator) -> Int[np.ndarray, "draw run"]:
+    """All orders of the runs if they are at most `draws`; else the given one and drawn ones."""
+    if math.factorial(min(runs, 20)) <= draws:
+        return np.array(list(permutations(range(runs))))
+    drawn = generator.permuted(np.tile(np.arange(runs), (draws, 1)), axis=1)
+    return np.concatenate([np.arange(runs)[None], drawn])

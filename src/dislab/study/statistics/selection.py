@@ -1,0 +1,126 @@
+"""Selection of models: by other scores, and at random."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import pandas as pd
+
+from dislab.errors import InputError
+from dislab.functional.checks import check_choice, check_count
+from dislab.study.statistics._frames import (
+    Columns,
+    check_share,
+    chosen_settings,
+    named_columns,
+    named_groups,
+    numbers,
+)
+from dislab.study.statistics.correlations import LEAST, rank_correlations
+
+Best = Literal["highest", "lowest"]
+"""Which end of a score is the good one."""
+
+RANDOM: Final = "random"
+"""The name of the selector that takes every run with equal chance."""
+
+
+def model_selection(
+    table: pd.DataFrame,
+    target: str,
+    selectors: Mapping[str, Best],
+    best: Best = "highest",
+    by: Columns = (),
+    confidence: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How good the runs are that a score selects, over all runs and within groups.
+
+    One row for each group and selector, and one for `random`:
+
+    * `group`: `all`, or the values of `by`;
+    * `selector`: name of the score that selects, or `random`;
+    * `rho`, `low`, `high`: Spearman's rank correlation of selector and target with its bootstrap
+      interval, positive where the selector prefers the better runs; 0 for `random`, its exact
+      expectation;
+    * `selected`: target of the selector's best run; the mean over runs that it ranks equally best,
+      and over all runs for `random`: both are exact expectations;
+    * `best`: target of the best run;
+    * `regret`: distance from `selected` to `best`, at least 0, in the target's unit;
+    * `runs`, `note`: number of runs to select from, and runs or selectors that were left out.
+
+    Only runs with the target and every selector take part, so that all select from the same runs.
+    A selector without a value in the whole group, such as UDR with fewer than five seeds, gets
+    NaN and does not reduce the runs of the others.
+
+    Args:
+        table: One row a run.
+        target: Name of the column that the selected run should be best in.
+        selectors: For each selecting column which end it selects, such as
+            `{"score.elbo": "highest", "score.reconstruction": "lowest"}`.
+        best: Which end of the target is the good one.
+        by: Names of the columns whose values make the groups; `None` for every setting.
+        confidence: Share of the resampled correlations that the interval holds.
+        draws: Number of bootstrap resamples.
+        seed: Decides the resamples.
+
+    Raises:
+        InputError: The table is empty or lacks a column, a score is no number, there is no
+            selector, or a setting is out of bounds.
+    """
+    check_share("confidence", confidence)
+    check_count("draws", draws, 99)
+    if not selectors or target in selectors:
+        raise InputError("selectors: name at least one column, other than the target")
+    ends: dict[str, Best] = {target: best, **selectors}
+    columns = named_columns(table, list(ends), "target and selectors")
+    for name, end in ends.items():
+        check_choice(name, end, ("highest", "lowest"))
+    signs = pd.Series({name: 1.0 if end == "highest" else -1.0 for name, end in ends.items()})
+    rows = []
+    for name, group in named_groups(table, chosen_settings(table, by, "by")):
+        upwards = numbers(group, columns) * signs
+        for row in _group(upwards, target, confidence, draws, seed):
+            reached = {end: row[end] * signs[target] for end in ("selected", "best")}
+            rows.append({"group": name, **row, **reached})
+    return pd.DataFrame(rows)
+
+
+def _group(
+    upwards: pd.DataFrame, target: str, confidence: float, draws: int, seed: int
+) -> list[dict[str, Any]]:
+    """The rows of one group, of columns in which more is better."""
+    selectors = [str(name) for name in upwards.columns if name != target]
+    known = [name for name in selectors if upwards[name].notna().any()]
+    runs = upwards[[target, *known]].dropna()
+    missing = len(upwards) - len(runs)
+    note = f"{missing} of {len(upwards)} runs lack a score" if missing else ""
+    goal = runs[target]
+    rho: dict[Any, dict[Any, Any]] = {}
+    if len(runs) >= LEAST and known:
+        found = rank_correlations(
+            runs, target, known, confidence=confidence, draws=draws, seed=seed
+        )
+        rho = found.set_index("right")[["rho", "low", "high"]].to_dict("index")
+    unknown = dict.fromkeys(("rho", "low", "high"), math.nan)
+    choices: dict[str, tuple[dict[Any, Any], float, str]] = {}
+    for name in selectors:
+        if name not in known:
+            choices[name] = unknown, math.nan, "no run has a value"
+        else:
+            liked = goal[runs[name] == runs[name].max()]
+            choices[name] = rho.get(name, unknown), float(liked.mean()), note
+    choices[RANDOM] = {**unknown, "rho": 0.0}, float(goal.mean()), note
+    return [
+        {
+            "selector": name,
+            **correlation,
+            "selected": reached,
+            "best": float(goal.max()),
+            "regret": float(goal.max()) - reached,
+            "runs": len(runs),
+            "note": text,
+        }
+        for name, (correlation, reached, text) in choices.items()
+    ]

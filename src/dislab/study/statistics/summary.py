@@ -1,0 +1,79 @@
+"""Mean, spread and interval of scores over seeds."""
+
+import numpy as np
+import pandas as pd
+
+from dislab.functional.checks import check_count
+from dislab.study.statistics._frames import (
+    Columns,
+    check_share,
+    chosen_results,
+    chosen_settings,
+    groups,
+    interval,
+    numbers,
+    seeds_of,
+)
+
+
+def summary(
+    table: pd.DataFrame,
+    scores: Columns = None,
+    by: Columns = None,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Mean, standard deviation and interval of each score in each group of runs.
+
+    One row for each group and score, with the columns of `by` and
+
+    * `score`: name of the score;
+    * `mean`, `sd`: mean and standard deviation (dividing by runs − 1) over the group's runs;
+    * `low`, `high`: percentile bootstrap interval of the mean;
+    * `runs`, `seeds`: number of runs with a finite score, and of different seeds among them;
+    * `missing`: number of runs whose score is missing or not finite; they are left out.
+
+    By default a group is one setting, so that its runs differ in nothing but the seed. Deviation
+    and interval are NaN with fewer than two runs. With few seeds the interval is too narrow:
+    docs/statistics.md has its measured coverage.
+
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
+
+    Args:
+        table: One row a run.
+        scores: Names of the columns to describe; `None` for every result.
+        by: Names of the columns whose values make the groups; `None` for every setting but the
+            seed, an empty list for all runs together.
+        confidence: Share of the resampled means that the interval holds.
+        resamples: Number of bootstrap resamples.
+        seed: Decides the resamples.
+
+    Raises:
+        InputError: The table is empty or lacks a column, a score is no number, or a setting is
+            out of bounds.
+    """
+    check_share("confidence", confidence)
+    check_count("resamples", resamples, 1)
+    columns, keys = chosen_results(table, scores), chosen_settings(table, by, "by")
+    generator = np.random.default_rng(seed)
+    rows = []
+    for key, group in groups(table, keys):
+        values = numbers(group, columns)
+        for name in columns:
+            known = values[name].dropna()
+            low, high = interval(known.to_numpy(), confidence, resamples, generator)
+            rows.append(
+                {
+                    **key,
+                    "score": name,
+                    "mean": known.mean(),
+                    "sd": known.std(),
+                    "low": low,
+                    "high": high,
+                    "runs": len(known),
+                    "seeds": seeds_of(group, values[name].notna().to_numpy()),
+                    "missing": len(group) - len(known),
+                }
+            )
+    return pd.DataFrame(rows)

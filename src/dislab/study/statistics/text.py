@@ -1,0 +1,103 @@
+"""Tables as Markdown and LaTeX."""
+
+import math
+from typing import Any, Final
+
+import pandas as pd
+
+from dislab.functional.checks import check_count
+
+_NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing")
+_LATEX: Final = str.maketrans({"±": r"$\pm$", "–": "--", "−": "$-$"})
+
+
+def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
+    """The rows of `summary` as texts, one column a score, such as `0.53 ± 0.04 [0.50, 0.56]`.
+
+    A cell has mean ± standard deviation over runs, and the interval of the mean; the last column,
+    `runs`, has the number of runs with a score, as a range where scores differ in it.
+
+    Args:
+        summary: What `summary` returns.
+        digits: Digits after the point.
+
+    Raises:
+        InputError: The number of digits is negative or no whole number.
+    """
+    check_count("digits", digits, 0, 15)
+    keys = [name for name in summary.columns if name not in _NUMBERS]
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    counts: dict[tuple[str, ...], list[int]] = {}
+    for record in summary.to_dict("records"):
+        key = tuple(repr(record[name]) for name in keys)
+        row = rows.setdefault(key, {name: record[name] for name in keys})
+        row[record["score"]] = _cell(record, digits)
+        counts.setdefault(key, []).append(record["runs"])
+    for key, row in rows.items():
+        least, most = min(counts[key]), max(counts[key])
+        row["runs"] = str(most) if least == most else f"{least}–{most}"
+    return pd.DataFrame(list(rows.values()))
+
+
+def _cell(record: dict[Any, Any], digits: int) -> str:
+    mean, sd, low, high = (_text(record[name], digits) for name in ("mean", "sd", "low", "high"))
+    if record["runs"] < 2:
+        return mean
+    return f"{mean} ± {sd} [{low}, {high}]"
+
+
+def markdown(table: pd.DataFrame, digits: int = 3) -> str:
+    """The table in Markdown; an index other than row numbers is the first column.
+
+    Args:
+        table: Any table.
+        digits: Digits after the point of numbers that are not whole.
+
+    Raises:
+        InputError: The number of digits is negative or no whole number.
+    """
+    check_count("digits", digits, 0, 15)
+    texts = _texts(table, digits)
+    rows = [list(texts.columns), ["---"] * texts.shape[1], *texts.to_numpy().tolist()]
+    lines = [" | ".join(_escaped(str(cell)) for cell in row) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines) + "\n"
+
+
+def latex(table: pd.DataFrame, digits: int = 3) -> str:
+    """The table as a LaTeX `tabular`, which needs the package booktabs.
+
+    An index other than row numbers is the first column; special characters are escaped.
+
+    Args:
+        table: Any table.
+        digits: Digits after the point of numbers that are not whole.
+
+    Raises:
+        InputError: The number of digits is negative or no whole number.
+    """
+    check_count("digits", digits, 0, 15)
+    return _texts(table, digits).to_latex(index=False, escape=True).translate(_LATEX)
+
+
+def _texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
+    """Every cell as text, the index as a column unless it numbers the rows."""
+    whole = table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
+    return pd.DataFrame(
+        {name: [_text(value, digits) for value in whole[name]] for name in whole.columns},
+        dtype=object,
+    )
+
+
+def _text(value: Any, digits: int) -> str:
+    """A dash where nothing is known; digits enough for a number that would be rounded to 0."""
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return "–"
+    if not isinstance(value, float):
+        return str(value)
+    if 0 < abs(value) < 0.5 * 10.0**-digits or math.isinf(value):
+        return f"{value:.0e}"
+    return f"{value:.{digits}f}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("\r", " ")

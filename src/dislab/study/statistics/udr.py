@@ -1,0 +1,263 @@
+"""Agreement of models about their latents: UDR, and latents matched one to one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+
+from dislab.errors import InputError
+from dislab.functional.checks import check_above, check_at_least, check_choice
+from dislab.study.statistics._frames import Columns, chosen_settings, groups
+
+Similarity = Literal["lasso", "spearman"]
+"""How the latents of two models are compared."""
+Form = Literal["pooled", "averaged"]
+"""How the latents of both models of a pair are averaged."""
+
+LEAST_MODELS: Final = 5
+"""Fewest models of one setting that UDR compares."""
+
+
+class Agreement(NamedTuple):
+    """How far models agree, pair by pair.
+
+    Attributes:
+        scores: Median over the other models, shape (model,).
+        pairs: Score of each pair, shape (model, model); NaN on the diagonal. Entry (i, j) of the
+            Lasso predicts latents of i from those of j.
+        informative: Number of informative latents of each model.
+    """
+
+    scores: Float[np.ndarray, " model"]
+    pairs: Float[np.ndarray, "model model"]
+    informative: list[int]
+
+
+def udr(
+    codes: Sequence[Float[np.ndarray, "image _"]],
+    kl: Sequence[Float[np.ndarray, " _"]],
+    similarity: Similarity = "lasso",
+    form: Form = "pooled",
+    alpha: float = 0.1,
+    threshold: float = 0.01,
+) -> Agreement:
+    """Unsupervised disentanglement ranking of models that differ in the seed alone.
+
+    A model that disentangles finds the same latents with every seed, but for order and sign; one
+    that does not finds other mixtures each time. With the similarity R of the informative latents
+    a of one model and b of another, each latent counts by its closest partner, max R² / Σ R, and
+    a pair by
+
+    * `pooled`: the mean over all latents of both models, as in the paper;
+    * `averaged`: half the mean over the one model's latents and half that over the other's, as in
+      the authors' code. Both are equal where the models have equally many informative latents.
+
+    A latent without any similarity counts 0. A model's score is the median over its partners. It
+    lies in [0, 1], with `lasso` in [0, 1 − alpha] as soon as latents are uncorrelated.
+
+    Duan et al. (2020), https://arxiv.org/abs/1905.12614, section 4; defaults as in the authors'
+    code. Departure: the score of a pair with a model without informative latents is 0; the
+    authors' code fails.
+
+    Args:
+        codes: Posterior means of each model for the same images, in the same order.
+        kl: KL of each model's latents from the prior, averaged over images, in nats.
+        similarity: `lasso`, |weights| that predict the standardized latents of one model from
+            those of the other; `spearman`, |rank correlation|.
+        form: `pooled` or `averaged`.
+        alpha: Penalty of the Lasso.
+        threshold: KL above which a latent is informative, in nats.
+
+    Raises:
+        InputError: There are fewer than five models, arrays do not fit together or hold numbers
+            that are not finite, or a setting is out of bounds.
+    """
+    check_choice("similarity", similarity, ("lasso", "spearman"))
+    check_choice("form", form, ("pooled", "averaged"))
+    check_above("alpha", alpha, 0)
+    kept = _informative(codes, kl, threshold)
+    if len(codes) < LEAST_MODELS:
+        raise InputError(
+            f"UDR compares models of one setting that differ in the seed: {len(codes)} given, at "
+            f"least {LEAST_MODELS} needed; train more seeds"
+        )
+    pairs = np.full((len(kept), len(kept)), np.nan)
+    for own, first in enumerate(kept):
+        for other, second in enumerate(kept):
+            if own != other:
+                pairs[own, other] = pair_score(
+                    latent_similarity(first, second, similarity, alpha), form
+                )
+    return Agreement(np.nanmedian(pairs, axis=1), pairs, [one.shape[1] for one in kept])
+
+
+def udr_by_setting(
+    table: pd.DataFrame,
+    codes: Mapping[Any, Float[np.ndarray, "image _"]],
+    kl: Mapping[Any, Float[np.ndarray, " _"]],
+    by: Columns = None,
+    similarity: Similarity = "lasso",
+    form: Form = "pooled",
+) -> "pd.Series[float]":
+    """UDR of every run, compared with the runs of its own setting; named `udr_lasso_pooled`.
+
+    Runs without codes, and those of settings with fewer than five runs with codes, get NaN.
+
+    Args:
+        table: One row a run; the index is the run's id.
+        codes: Posterior means by run id, for the same images.
+        kl: KL of each latent from the prior by run id, in nats.
+        by: Names of the columns that define a setting; `None` for every setting but the seed.
+        similarity: See `udr`.
+        form: See `udr`.
+
+    Raises:
+        InputError: No setting has five runs with codes, a column is missing, or see `udr`.
+    """
+    found = pd.Series(np.nan, index=table.index, name=f"udr_{similarity}_{form}")
+    most = 0
+    for _, group in groups(table, chosen_settings(table, by, "by")):
+        members = [run for run in group.index if run in codes and run in kl]
+        most = max(most, len(members))
+        if len(members) >= LEAST_MODELS:
+            own = udr(
+                [codes[run] for run in members], [kl[run] for run in members], similarity, form
+            )
+            found[members] = own.scores
+    if most < LEAST_MODELS:
+        raise InputError(
+            f"UDR needs at least {LEAST_MODELS} seeds of one setting; the setting with the most "
+            f"runs with codes has {most}; train more seeds"
+        )
+    return found
+
+
+def alignment(
+    codes: Sequence[Float[np.ndarray, "image _"]],
+    kl: Sequence[Float[np.ndarray, " _"]],
+    threshold: float = 0.01,
+) -> Agreement:
+    """Mean |rank correlation| of latents matched one to one between models.
+
+    The latents of two models are matched such that the sum of their |rank correlations| is
+    largest, and it is divided by the larger number of informative latents: a latent without a
+    partner counts 0. Unlike UDR it does not ask whether other latents carry the same.
+
+    The matching is that of the mean correlation coefficient between two models: Khemakhem et al.
+    (2020), https://arxiv.org/abs/1907.04809, section 5.1.
+
+    Args:
+        codes: Posterior means of each model for the same images, in the same order.
+        kl: KL of each model's latents from the prior, averaged over images, in nats.
+        threshold: KL above which a latent is informative, in nats.
+
+    Raises:
+        InputError: There are fewer than two models, arrays do not fit together or hold numbers
+            that are not finite, or the threshold is negative.
+    """
+    kept = _informative(codes, kl, threshold)
+    if len(kept) < 2:
+        raise InputError(f"alignment compares models: {len(kept)} given, at least 2 needed")
+    pairs = np.full((len(kept), len(kept)), np.nan)
+    for own in range(len(kept)):
+        for other in range(own):
+            similarity = latent_similarity(kept[own], kept[other], "spearman")
+            pairs[own, other] = pairs[other, own] = _matched(similarity)
+    return Agreement(np.nanmedian(pairs, axis=1), pairs, [one.shape[1] for one in kept])
+
+
+def latent_similarity(
+    first: Float[np.ndarray, "image own"],
+    second: Float[np.ndarray, "image other"],
+    similarity: Similarity,
+    alpha: float = 0.1,
+) -> Float[np.ndarray, "own other"]:
+    """Similarity of each latent of one model to each of another, at least 0.
+
+    Args:
+        first: Codes of the one model, which the Lasso predicts.
+        second: Codes of the other model for the same images.
+        similarity: See `udr`.
+        alpha: Penalty of the Lasso.
+    """
+    if not first.shape[1] or not second.shape[1]:
+        return np.zeros((first.shape[1], second.shape[1]))
+    if similarity == "spearman":
+        return _rank_similarity(first, second)
+    from sklearn.linear_model import Lasso
+    from sklearn.preprocessing import StandardScaler
+
+    targets, inputs = (StandardScaler().fit_transform(one) for one in (first, second))
+    weights = Lasso(alpha=alpha).fit(inputs, targets).coef_
+    # the weights of a single target have lost its axis
+    return np.asarray(np.abs(weights).reshape(first.shape[1], second.shape[1]))
+
+
+def pair_score(similarity: Float[np.ndarray, "own other"], form: Form) -> float:
+    """Score of a pair of models, from the similarity of their informative latents.
+
+    Args:
+        similarity: Numbers of at least 0.
+        form: See `udr`.
+    """
+    if not similarity.size:
+        return 0.0
+    sides = [_strengths(similarity), _strengths(similarity.T)]
+    if form == "pooled":
+        return float(np.concatenate(sides).mean())
+    return float(np.mean([side.mean() for side in sides]))
+
+
+def _strengths(similarity: Float[np.ndarray, "latent partner"]) -> Float[np.ndarray, " latent"]:
+    """Square of each latent's largest similarity over its sum; 0 where there is none."""
+    total = similarity.sum(1)
+    shares = np.divide(similarity.max(1) ** 2, total, out=np.zeros_like(total), where=total > 0)
+    return np.asarray(shares)
+
+
+def _rank_similarity(
+    first: Float[np.ndarray, "image own"], second: Float[np.ndarray, "image other"]
+) -> Float[np.ndarray, "own other"]:
+    """|Rank correlation| of each two latents; 0 where one is constant."""
+    from scipy.stats import rankdata
+
+    ranks = np.concatenate([rankdata(one, axis=0) for one in (first, second)], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.corrcoef(ranks, rowvar=False)
+    own = first.shape[1]
+    return np.asarray(np.nan_to_num(np.abs(correlation[:own, own:])))
+
+
+def _matched(similarity: Float[np.ndarray, "own other"]) -> float:
+    """Sum of the best one-to-one matching over the larger number of latents."""
+    from scipy.optimize import linear_sum_assignment
+
+    chosen = linear_sum_assignment(similarity, maximize=True)
+    return float(similarity[chosen].sum() / max(*similarity.shape, 1))
+
+
+def _informative(
+    codes: Sequence[Float[np.ndarray, "image _"]],
+    kl: Sequence[Float[np.ndarray, " _"]],
+    threshold: float,
+) -> list[Float[np.ndarray, "image _"]]:
+    """The informative latents of each model, as double precision; checks that arrays fit."""
+    check_at_least("threshold", threshold, 0)
+    if len(codes) != len(kl):
+        raise InputError(f"codes of {len(codes)} models and KL of {len(kl)}; give one KL a model")
+    kept = []
+    for number, (own, divergence) in enumerate(zip(codes, kl, strict=True)):
+        images = len(codes[0])
+        if len(own) != images or own.shape[1:] != divergence.shape or images < 2:
+            raise InputError(
+                f"model {number} has codes of shape {own.shape} and KL of shape "
+                f"{divergence.shape}; give (images, latents) and (latents,), with the same "
+                f"images for every model, at least 2 (model 0 has {images})"
+            )
+        if not np.isfinite(own).all() or not np.isfinite(divergence).all():
+            raise InputError(f"codes or KL of model {number} are not finite; leave the model out")
+        informative: Bool[np.ndarray, " latent"] = divergence > threshold
+        kept.append(own[:, informative].astype(np.float64))
+    return kept

@@ -1,0 +1,90 @@
+"""Shares of a score's variance between methods, settings and seeds."""
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from dislab.study.statistics._frames import (
+    Columns,
+    chosen_results,
+    chosen_settings,
+    keyed,
+    named_columns,
+    numbers,
+)
+
+
+def variance_shares(
+    table: pd.DataFrame,
+    method: str | Sequence[str],
+    scores: Columns = None,
+    settings: Columns = None,
+) -> pd.DataFrame:
+    """Share of each score's variance over runs that method, setting and seed explain.
+
+    One row for each score:
+
+    * `method`: R² of the linear regression of the score on the method alone, one-hot: the share
+      that remains within methods is 1 − R²;
+    * `setting`: by how much R² rises with one column for each combination of method and settings;
+    * `seed`: 1 − R² of that second regression: differences between runs of one setting;
+    * `method_by_chance`, `setting_by_chance`: the shares that scores of pure noise would get on
+      average, (methods − 1)/(runs − 1) and (settings − methods)/(runs − 1);
+    * `runs`, `note`: number of runs with a finite score, and the reason for NaN.
+
+    This is the nested analysis of variance, method first; the three shares sum to 1. Locatello et
+    al. (2019), https://arxiv.org/abs/1811.12359, section 5.3 and appendix, report R² of the
+    objective alone, and of objective and regularization strength together.
+
+    Args:
+        table: One row a run.
+        method: Name of the column of the method, or of several that define it together.
+        scores: Names of the columns to explain; `None` for every result.
+        settings: Names of the columns that define a setting within a method; `None` for every
+            other setting but the seed.
+
+    Raises:
+        InputError: The table is empty or lacks a column, or a score is no number.
+    """
+    methods = named_columns(table, method, "method")
+    columns = chosen_results(table, scores)
+    within = chosen_settings(table, settings, "settings")
+    values = numbers(table, columns)
+    kinds = _cells(table, methods)
+    cells = _cells(table, [*methods, *(name for name in within if name not in methods)])
+    rows = [{"score": name, **_shares(values[name].dropna(), kinds, cells)} for name in columns]
+    return pd.DataFrame(rows)
+
+
+def _cells(table: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[int]":
+    """A number for each run, equal where the columns are."""
+    return keyed(table, columns).groupby(list(columns), sort=False, dropna=False).ngroup()
+
+
+def _shares(
+    score: "pd.Series[float]", kinds: "pd.Series[int]", cells: "pd.Series[int]"
+) -> dict[str, float | int | str]:
+    """The row of one score."""
+    runs, kinds, cells = len(score), kinds[score.index], cells[score.index]
+    names = ("method", "setting", "seed", "method_by_chance", "setting_by_chance")
+    unknown = dict.fromkeys(names, math.nan)
+    if runs < 2 or score.min() == score.max():
+        return {**unknown, "runs": runs, "note": "the score does not vary"}
+    if cells.nunique() == runs:
+        return {**unknown, "runs": runs, "note": "no setting has two seeds"}
+    by_method, by_cell = (_explained(score, groups) for groups in (kinds, cells))
+    return {
+        "method": by_method,
+        "setting": by_cell - by_method,
+        "seed": 1 - by_cell,
+        "method_by_chance": (kinds.nunique() - 1) / (runs - 1),
+        "setting_by_chance": (cells.nunique() - kinds.nunique()) / (runs - 1),
+        "runs": runs,
+        "note": "",
+    }
+
+
+def _explained(score: "pd.Series[float]", groups: "pd.Series[int]") -> float:
+    """R² of the regression on one column a group, whose predictions are the groups' means."""
+    return float(score.groupby(groups).transform("mean").var(ddof=0) / score.var(ddof=0))

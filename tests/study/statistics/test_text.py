@@ -1,0 +1,65 @@
+"""Tables as Markdown and LaTeX."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dislab.errors import InputError
+from dislab.study.statistics import latex, markdown, summary_table
+
+TABLE = pd.DataFrame(
+    {"a|b_c": ["x\ny", "50 % & more"], "p": [0.00004, math.nan], "n": [3, 4]}, index=["r1", "r2"]
+)
+
+
+def test_markdown_escapes_names_and_keeps_small_numbers() -> None:
+    assert markdown(TABLE, 2).splitlines() == [
+        "| index | a\\|b_c | p | n |",
+        "| --- | --- | --- | --- |",
+        "| r1 | x y | 4e-05 | 3 |",
+        "| r2 | 50 % & more | – | 4 |",
+    ]
+    assert markdown(TABLE.reset_index(drop=True)).startswith("| a\\|b_c | p | n |")
+
+
+def test_latex_escapes_names() -> None:
+    text = latex(TABLE, 2)
+    assert r"a|b\_c & p & n \\" in text
+    assert r"r2 & 50 \% \& more & -- & 4 \\" in text
+
+
+def test_a_summary_gets_one_column_a_score_with_interval_and_runs() -> None:
+    summary = pd.DataFrame(
+        [
+            [1, None, "score.mig", 0.5, 0.1, 0.4, 0.6, 5, 5, 0],
+            [1, None, "score.dci", 0.25, 0.1, 0.2, 0.3, 4, 4, 1],
+            [2, None, "score.mig", 0.75, math.nan, math.nan, math.nan, 1, 1, 0],
+            [2, None, "score.dci", math.nan, math.nan, math.nan, math.nan, 0, 0, 1],
+        ],
+        columns=[
+            "beta",
+            "overlay",
+            "score",
+            "mean",
+            "sd",
+            "low",
+            "high",
+            "runs",
+            "seeds",
+            "missing",
+        ],
+    )
+    found = summary_table(summary, 2)
+    assert list(found.columns) == ["beta", "overlay", "score.mig", "score.dci", "runs"]
+    assert found.loc[0, "score.mig"] == "0.50 ± 0.10 [0.40, 0.60]"
+    assert found["score.dci"].tolist() == ["0.25 ± 0.10 [0.20, 0.30]", "–"]
+    assert found.loc[1, "score.mig"] == "0.75"
+    assert found["runs"].tolist() == ["4–5", "0–1"]
+    assert r"0.50 $\pm$ 0.10 [0.40, 0.60]" in latex(found)
+    assert "| 1 | – | 0.50 ± 0.10 [0.40, 0.60] |" in markdown(found)
+
+
+def test_negative_digits_are_refused() -> None:
+    with pytest.raises(InputError, match="digits is -1"):
+        markdown(TABLE, -1)
