@@ -1,0 +1,104 @@
+"""Named groups of runs, as the pictures of studies share them."""
+
+from collections.abc import Iterable, Sequence
+from itertools import cycle, islice
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dislab.errors import InputError
+from dislab.plots._panels import DPI, FAINT, LABEL_SIZE, TITLE_SIZE
+
+COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""Okabe & Ito (2008): told apart with every common kind of colour blindness; yellow is left out."""
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""One more than colours, so that no combination comes again for 56 groups."""
+
+
+def styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """A colour and a marker for each different name, in order of appearance.
+
+    Args:
+        names: Names, which may repeat.
+    """
+    unique = list(dict.fromkeys(names))
+    pairs = zip(cycle(COLOURS), cycle(MARKERS), strict=False)
+    return dict(zip(unique, islice(pairs, len(unique)), strict=True))
+
+
+def plain_numbers(values: Iterable[Any], name: str) -> Float[np.ndarray, " _"]:
+    """The values as one row of numbers.
+
+    Args:
+        values: A list, array or column of a table.
+        name: What they are, for messages.
+
+    Raises:
+        InputError: They are no numbers.
+    """
+    try:
+        return np.array([float(value) for value in values], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: the values to draw must be numbers ({error})") from error
+
+
+def panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """A white figure with one panel.
+
+    Args:
+        width: Inches across.
+        height: Inches down.
+    """
+    figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
+    return figure, figure.subplots()
+
+
+def finish(axes: Axes, across: str, down: str, title: str) -> None:
+    """Names of the axes and a title, a faint grid, and no frame at the top and right.
+
+    Args:
+        axes: The panel.
+        across: Name of the horizontal axis.
+        down: Name of the vertical axis.
+        title: Stands above; empty for none.
+    """
+    axes.set_xlabel(across, fontsize=LABEL_SIZE + 1, parse_math=False)
+    axes.set_ylabel(down, fontsize=LABEL_SIZE + 1, parse_math=False)
+    axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
+    axes.tick_params(labelsize=LABEL_SIZE)
+    axes.grid(color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def legend_width(names: Iterable[str]) -> float:
+    """Inches across that a legend needs.
+
+    Args:
+        names: Its names.
+    """
+    return 0.7 + 0.07 * max((len(name) for name in names), default=0)
+
+
+def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
+    """A legend at the right of the panel, with names as they are: no mathematics, none hidden.
+
+    Args:
+        figure: The figure.
+        handles: What stands before each name.
+        names: One name a handle.
+    """
+    box = figure.legend(
+        handles,
+        [str(number) for number in range(len(names))],
+        loc="outside right upper",
+        fontsize=LABEL_SIZE,
+        frameon=False,
+    )
+    for text, name in zip(box.get_texts(), names, strict=True):
+        text.set_parse_math(False)
+        text.set_text(name)

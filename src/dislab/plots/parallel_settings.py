@@ -1,0 +1,130 @@
+"""Settings of many runs side by side, coloured by a score."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from dislab.errors import InputError
+from dislab.plots._groups import panel, plain_numbers
+from dislab.plots._panels import LABEL_SIZE, TITLE_SIZE
+
+ACROSS: Final = 1.7
+"""Inches between two axes, unless names are longer."""
+MANY: Final = 200
+"""More runs than these get thin lines."""
+UNKNOWN: Final = "#9a9a9a"
+"""Colour of runs without a score."""
+SPREAD: Final = 0.5
+"""Share of the distance between two values over which lines of one value are spread."""
+
+
+def parallel_settings(
+    settings: Mapping[str, Iterable[Any]],
+    score: Iterable[Any],
+    name: str,
+    title: str = "",
+) -> Figure:
+    """A figure with one axis a setting and one for a score, and one line a run across them.
+
+    Values of a setting stand at equal distances, numbers by size and others by appearance; lines
+    through one value are spread, ordered by the score. The last axis is the scale of the
+    score; runs whose score is not finite are grey and do not reach it.
+
+    Args:
+        settings: Values by name of the setting, one a run. Columns of a table become that by
+            `dict(table[["method", "model.beta"]].items())`.
+        score: One number a run.
+        name: Name of the score.
+        title: Stands above; empty for none.
+
+    Raises:
+        InputError: There is no run or no setting, or numbers of values and scores differ.
+    """
+    scores = plain_numbers(score, name)
+    columns = {setting: list(values) for setting, values in settings.items()}
+    if not columns or not len(scores):
+        raise InputError("a picture of settings needs at least one setting and one run")
+    for setting, values in columns.items():
+        if len(values) != len(scores):
+            raise InputError(f"{len(values)} values of {setting} for {len(scores)} scores")
+    known = np.isfinite(scores)
+    low, high = (scores[known].min(), scores[known].max()) if known.any() else (0.0, 1.0)
+    high = high if high > low else low + 1.0
+    place = np.where(known, (scores - low) / (high - low), 0.0)
+    levels = {setting: _levels(values) for setting, values in columns.items()}
+    ends = np.stack([_spread(level, len(names), place) for names, level in levels.values()])
+    tallest = max(len(names) for names, _ in levels.values())
+    longest = max(len(text) for key, (names, _) in levels.items() for text in (key, *names))
+    across = max(ACROSS, 0.075 * longest + 0.2)
+    figure, axes = panel(across * len(columns) + 1.6, max(3.0, 0.26 * tallest + 0.8))
+    axes.add_collection(_lines(ends.T[~known], color=UNKNOWN))
+    ends = np.concatenate([ends, place[None]])
+    lines = _lines(ends.T[known], array=scores[known], cmap="viridis", clim=(low, high))
+    axes.add_collection(lines)
+    for number, (names, _) in enumerate(levels.values()):
+        _draw_axis(axes, number, names)
+    axes.set(xlim=(-0.45, len(columns)), ylim=(0, 1))
+    axes.set_xticks(range(len(columns)), list(columns), parse_math=False)
+    axes.tick_params(length=0, labelsize=LABEL_SIZE)
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)
+    axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
+    scale = figure.colorbar(lines, ax=axes, pad=0, aspect=30)
+    scale.ax.tick_params(labelsize=LABEL_SIZE)
+    scale.ax.set_ylabel(name, fontsize=LABEL_SIZE, parse_math=False)
+    return figure
+
+
+def _levels(values: Sequence[Any]) -> tuple[list[str], Int[np.ndarray, " run"]]:
+    """Different values as texts, from the bottom, and the number of each run's value."""
+    unique = {str(value): value for value in values}
+    if all(isinstance(value, Real) for value in unique.values()):
+        unique = dict(sorted(unique.items(), key=lambda item: item[1]))
+    names = list(unique)
+    return names, np.array([names.index(str(value)) for value in values])
+
+
+def _spread(
+    level: Int[np.ndarray, " run"], levels: int, place: Float[np.ndarray, " run"]
+) -> Float[np.ndarray, " run"]:
+    """Heights in [0, 1]: the place of the run's value, spread by the score."""
+    heights = np.empty(len(level))
+    for number in range(levels):
+        own = np.flatnonzero(level == number)
+        order = own[np.argsort(place[own], kind="stable")]
+        heights[order] = np.linspace(-0.5, 0.5, len(own) + 2)[1:-1] * SPREAD
+    return (level + 0.5 + heights) / levels
+
+
+def _lines(ends: Float[np.ndarray, "run axis"], **style: Any) -> LineCollection:
+    """One smooth curve a run, level where it meets an axis."""
+    part = np.linspace(0, 1, 20, endpoint=False)
+    ease = part * part * (3 - 2 * part)
+    steps = ends[:, :-1, None] + (ends[:, 1:, None] - ends[:, :-1, None]) * ease
+    points = steps.reshape(len(ends), steps.shape[1] * len(part))
+    down = np.concatenate([points, ends[:, -1:]], axis=1)
+    across = np.broadcast_to(np.arange(down.shape[1]) / len(part), down.shape)
+    return LineCollection(
+        list(np.stack([across, down], axis=2)), linewidths=1.1, alpha=0.75, **style
+    )
+
+
+def _draw_axis(axes: Axes, number: int, names: Sequence[str]) -> None:
+    axes.axvline(number, color="black", linewidth=0.8)
+    for place, name in enumerate(names):
+        axes.text(
+            number,
+            (place + 0.5) / len(names),
+            name,
+            size=LABEL_SIZE,
+            ha="center",
+            va="center",
+            bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 1.5},
+            parse_math=False,
+        )

@@ -1,0 +1,71 @@
+"""One score against another, with their rank correlation."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.figure import Figure
+
+from dislab.errors import InputError
+from dislab.plots._groups import finish, legend, legend_width, panel, plain_numbers, styles
+
+
+def scatter(
+    first: Iterable[Any],
+    second: Iterable[Any],
+    names: tuple[str, str],
+    groups: Sequence[str] = (),
+    title: str = "",
+) -> Figure:
+    """A figure with one point a run, and Spearman's rank correlation ρ over all and per group.
+
+    Runs in which a score is not finite are left out. ρ is not given for fewer than three runs or
+    a score that is the same in all of them.
+
+    Args:
+        first: The score across, one number a run.
+        second: The score down, one number a run.
+        names: Names of both scores.
+        groups: What each run is coloured and marked by, such as its method, one a run; or none.
+        title: Stands above; empty for none.
+
+    Raises:
+        InputError: Numbers of scores and groups differ, or scores are no numbers.
+    """
+    across, down = plain_numbers(first, names[0]), plain_numbers(second, names[1])
+    members = np.array([str(group) for group in groups] or ["all"] * len(across), dtype=object)
+    if not len(across) == len(down) == len(members):
+        raise InputError(
+            f"{len(across)} and {len(down)} scores of {len(members)} runs; give one of each a run"
+        )
+    known = np.isfinite(across) & np.isfinite(down)
+    across, down, members = across[known], down[known], members[known]
+    chosen = styles(list(members))
+    figure, axes = panel(
+        4.2 + (legend_width([*chosen, "ρ = −0.00, 000 runs"]) if groups else 0.0),
+        max(3.6, 0.36 * len(chosen)),
+    )
+    handles, labels = [], []
+    for name, (colour, marker) in chosen.items():
+        own = members == name
+        handles.append(
+            axes.scatter(
+                across[own], down[own], s=22, color=colour, marker=marker, alpha=0.75, linewidths=0
+            )
+        )
+        labels.append(f"{name}\n{_rho(across[own], down[own])}")
+    finish(axes, *names, f"{title}\n{_rho(across, down)}".lstrip())
+    if groups:
+        legend(figure, handles, labels)
+    return figure
+
+
+def _rho(first: Float[np.ndarray, " run"], second: Float[np.ndarray, " run"]) -> str:
+    from scipy.stats import spearmanr
+
+    runs = f"{len(first)} runs"
+    if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return f"no ρ, {runs}"
+    rho = round(float(spearmanr(first, second).statistic), 2) + 0.0  # 0 has no sign
+    return f"ρ = {rho:.2f}, {runs}".replace("-", "−")

@@ -1,0 +1,86 @@
+"""Distributions of a score, one violin a setting."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from dislab.errors import InputError
+from dislab.plots._groups import finish, legend, legend_width, panel, plain_numbers, styles
+
+ROW: Final = 0.42
+"""Inches down that one violin gets."""
+LEAST: Final = 5
+"""Fewest scores that are drawn as a violin; fewer are points alone."""
+
+
+def violins(
+    groups: Mapping[str, Iterable[Any]],
+    name: str,
+    title: str = "",
+    kinds: Sequence[str] = (),
+) -> Figure:
+    """A figure with one line a group: a violin of its scores, every score, and a bar at the median.
+
+    A violin is a kernel density estimate between the smallest and the largest score; a group of
+    fewer than five scores has none. Scores that are not finite are left out and counted behind
+    the group's name.
+
+    After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, figure 2.
+
+    Args:
+        groups: Scores by name of the group, from the top. Columns of a table become that by
+            `dict(iter(table.groupby("method")["score.mig"]))`.
+        name: Name of the score.
+        title: Stands above; empty for none.
+        kinds: What each group is coloured by, such as its method, one a group; or none at all.
+
+    Raises:
+        InputError: There is no group, not one kind a group, or scores are no numbers.
+    """
+    if not groups or len(kinds) not in (0, len(groups)):
+        raise InputError(
+            f"{len(kinds)} kinds for {len(groups)} groups; give at least one group, and one kind "
+            "for each or none at all"
+        )
+    values = {group: plain_numbers(scores, group) for group, scores in groups.items()}
+    chosen = styles(kinds or ["all"])
+    longest = max(len(label) for label in values)
+    width = 5.0 + 0.07 * longest + (legend_width(kinds) if kinds else 0.0)
+    figure, axes = panel(width, ROW * len(values) + 0.9)
+    for row, scores in enumerate(values.values()):
+        colour = chosen[kinds[row] if kinds else "all"][0]
+        _draw(axes, row, scores[np.isfinite(scores)], colour)
+    labels = [_label(group, scores) for group, scores in values.items()]
+    axes.set_ylim(len(values) - 0.4, -0.6)
+    axes.set_yticks(range(len(values)), labels, parse_math=False)
+    finish(axes, name, "", title)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    if kinds:
+        handles = [Patch(color=colour, alpha=0.6) for colour, _ in chosen.values()]
+        legend(figure, handles, list(chosen))
+    return figure
+
+
+def _draw(axes: Axes, row: int, scores: Float[np.ndarray, " run"], colour: str) -> None:
+    if len(scores) >= LEAST and scores.min() < scores.max():
+        parts = axes.violinplot(
+            [scores], [row], orientation="horizontal", widths=0.8, showextrema=False
+        )
+        for body in parts["bodies"]:
+            body.set(facecolor=colour, alpha=0.35, edgecolor="none")
+    # the same places for the same scores, and neighbours apart
+    offsets = 0.12 * np.sin(2.4 * np.arange(len(scores)))
+    axes.scatter(scores, row + offsets, s=9, color=colour, linewidths=0, alpha=0.8)
+    if len(scores):
+        axes.plot([np.median(scores)] * 2, [row - 0.3, row + 0.3], color="black", linewidth=1.6)
+
+
+def _label(group: str, scores: Float[np.ndarray, " run"]) -> str:
+    missing = int((~np.isfinite(scores)).sum())
+    return f"{group} ({missing} missing)" if missing else group
