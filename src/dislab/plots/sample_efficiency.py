@@ -21,7 +21,7 @@ def sample_efficiency(
     The band is mean ± standard deviation (dividing by runs − 1); a group of one run has none.
     Numbers that are not finite are left out. Sizes are on a logarithmic scale.
 
-    After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, section 5.4, on learning from
+    After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, section 5.5, on learning from
     few labels.
 
     Args:

@@ -30,7 +30,7 @@ def violins(
     fewer than five scores has none. Scores that are not finite are left out and counted behind
     the group's name.
 
-    After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, figure 2.
+    After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, section 5.3.
 
     Args:
         groups: Scores by name of the group, from the top. Columns of a table become that by

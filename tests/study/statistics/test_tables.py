@@ -354,6 +354,10 @@ TABLE = study(2, 3, mig=noise(6), dci=noise(6, 1))
         ),
         (lambda: comparisons(TABLE[:3], "model.beta"), "every run has model.beta = 1"),
         (lambda: comparisons(TABLE.drop(columns="seed"), "model.beta"), "no column 'seed'"),
+        (
+            lambda: comparisons(TABLE.assign(size=TABLE["model.beta"]), "model.beta"),
+            "within: no two runs differ in model.beta and agree in size; name fewer columns",
+        ),
         (lambda: comparisons(TABLE, "model.beta", detect=0.0), "detect is 0.0"),
         (lambda: rank_correlations(TABLE, "score.mig"), "needs two different scores"),
         (lambda: rank_correlations(TABLE, draws=5), "draws is 5"),

@@ -51,7 +51,7 @@ def comparisons(
     * `least_p`: the smallest p that so many seeds can give, 2^(1 − seeds): .06 for five;
     * `seeds_needed`: seeds to detect a mean difference of `detect`; see `seeds_needed`.
 
-    Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses, chapter 3.
+    Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses.
 
     Args:
         table: One row a run.

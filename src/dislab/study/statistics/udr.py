@@ -57,7 +57,7 @@ def udr(
     A latent without any similarity counts 0. A model's score is the median over its partners. It
     lies in [0, 1], with `lasso` in [0, 1 − alpha] as soon as latents are uncorrelated.
 
-    Duan et al. (2020), https://arxiv.org/abs/1905.12614, section 4; defaults as in the authors'
+    Duan et al. (2020), https://arxiv.org/abs/1905.12614; defaults as in the authors'
     code. Departure: the score of a pair with a model without informative latents is 0; the
     authors' code fails.
 
@@ -146,7 +146,7 @@ def alignment(
     partner counts 0. Unlike UDR it does not ask whether other latents carry the same.
 
     The matching is that of the mean correlation coefficient between two models: Khemakhem et al.
-    (2020), https://arxiv.org/abs/1907.04809, section 5.1.
+    (2020), https://arxiv.org/abs/1907.04809.
 
     Args:
         codes: Posterior means of each model for the same images, in the same order.

@@ -34,7 +34,7 @@ def variance_shares(
     * `runs`, `note`: number of runs with a finite score, and the reason for NaN.
 
     This is the nested analysis of variance, method first; the three shares sum to 1. Locatello et
-    al. (2019), https://arxiv.org/abs/1811.12359, section 5.3 and appendix, report R² of the
+    al. (2019), https://arxiv.org/abs/1811.12359, section 5.3, report R² of the
     objective alone, and of objective and regularization strength together.
 
     Args:
