@@ -7,10 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+import torch
 from scipy.linalg import expm
 from scipy.stats import spearmanr
 from sklearn.linear_model import Lasso
 
+from dislab.datasets import GaussianBlob
+from dislab.encoders import ConvEncoder64
 from dislab.errors import InputError
 from dislab.study.statistics import alignment, latent_similarity, pair_score, udr, udr_by_setting
 from dislab.study.statistics.udr import Form, Similarity
@@ -95,6 +98,27 @@ def test_models_that_find_the_factors_rank_above_mixtures(
     assert near.min() > far.max()
     assert good.min() > 0.8
     assert far.max() < 0.6
+
+
+@pytest.mark.parametrize("similarity", get_args(Similarity))
+def test_untrained_networks_rank_below_models_that_found_the_factors(
+    similarity: Similarity,
+) -> None:
+    space, rng = GaussianBlob().factors, np.random.default_rng(0)
+    states = rng.integers(len(space), size=300)
+    images = GaussianBlob().images(torch.from_numpy(states)).float() / 255
+    positions = space.positions(states).astype(float)
+    found, untrained = [], []
+    for seed in range(5):
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            untrained.append(ConvEncoder64((1, 64, 64), 5)(images).double().numpy())
+        noise = 0.5 * rng.normal(size=positions.shape)
+        found.append((positions + noise)[:, rng.permutation(2)] * rng.choice([-1, 1], size=2))
+    good = udr(found, [np.ones(2)] * 5, similarity).scores
+    bad = udr(untrained, [np.ones(5)] * 5, similarity).scores
+    assert good.min() > 0.85
+    assert bad.max() < 0.25
 
 
 def test_one_bad_model_among_good_ones_gets_the_lowest_score() -> None:
