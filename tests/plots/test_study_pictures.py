@@ -27,9 +27,9 @@ LONG = "a long name $of$ a_setting <b>, model.regularizers.total_correlation.gam
 SCORES = {f"{LONG}{number}": RNG.normal(size=number) for number in range(1, 9)}
 GROUPS = [f"_group ${number % 9}" for number in range(90)]
 RUNS = RNG.normal(size=(90, 2))
-MATRIX = np.corrcoef(RNG.normal(size=(30, 6)), rowvar=False)
+MATRIX = np.asarray(np.corrcoef(RNG.normal(size=(30, 6)), rowvar=False))
 NAMES = [f"transfer.OOD2-B.$gradient$_boosting.{number}" for number in range(6)]
-SETTINGS = {
+SETTINGS: dict[str, list[Any]] = {
     "model.regularizers.total_correlation.gamma": RNG.choice([1, 2, 16], 90).tolist(),
     "supervision": RNG.choice([LONG, "none"], 90).tolist(),
 }
@@ -55,9 +55,12 @@ def test_every_text_is_inside_of_the_picture_and_no_two_overlap(
 ) -> None:
     drawn: list[Text] = []
     draw = Text.draw
-    monkeypatch.setattr(
-        Text, "draw", lambda self, renderer: (drawn.append(self), draw(self, renderer))
-    )
+
+    def recorded(self: Text, renderer: Any) -> None:
+        drawn.append(self)
+        draw(self, renderer)
+
+    monkeypatch.setattr(Text, "draw", recorded)
     figure = PICTURES[name]()
     assert pixels(figure).std() > 0
     shown = [text for text in dict.fromkeys(drawn) if text.get_text().strip()]
@@ -91,7 +94,8 @@ def test_a_violin_shows_every_score_its_median_and_counts_missing_ones() -> None
 
 def test_groups_of_a_table_can_be_drawn_as_they_are() -> None:
     table = pd.DataFrame({"method": ["a", "a", "b"], "score.mig": [0.1, 0.2, 0.3]})
-    axes = violins(dict(iter(table.groupby("method")["score.mig"])), "MIG").axes[0]
+    groups: Any = dict(iter(table.groupby("method")["score.mig"]))
+    axes = violins(groups, "MIG").axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
     assert scatter(table["score.mig"], table["score.mig"], ("x", "y"), list(table["method"])).axes
     assert parallel_settings(dict(table[["method"]].items()), table["score.mig"], "MIG").axes
@@ -128,7 +132,7 @@ def test_cells_of_the_matrix_are_the_correlations() -> None:
 
 
 def test_lines_of_settings_start_at_their_value_and_end_at_their_score() -> None:
-    settings = {"beta": [16, 2, 2, 16], "method": ["b", "a", "a", "b"]}
+    settings: dict[str, list[Any]] = {"beta": [16, 2, 2, 16], "method": ["b", "a", "a", "b"]}
     axes = parallel_settings(settings, [0.5, 1.0, 2.0, np.nan], "MIG").axes[0]
     unknown, known = (one for one in axes.collections if isinstance(one, LineCollection))
     paths = [np.asarray(one) for one in known.get_segments()]

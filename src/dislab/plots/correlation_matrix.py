@@ -68,7 +68,7 @@ def correlation_matrix(
         ticks = [-1, -0.5, 0, 0.5, 1]
         scale = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, ticks=ticks)
         scale.ax.tick_params(labelsize=LABEL_SIZE)
-        scale.outline.set_visible(False)  # type: ignore[operator]
+        scale.outline.set_visible(False)
     return figure
 
 

@@ -47,30 +47,24 @@ def parallel_settings(
         InputError: There is no run or no setting, or numbers of values and scores differ.
     """
     scores = plain_numbers(score, name)
-    columns = {setting: list(values) for setting, values in settings.items()}
-    if not columns or not len(scores):
-        raise InputError("a picture of settings needs at least one setting and one run")
-    for setting, values in columns.items():
-        if len(values) != len(scores):
-            raise InputError(f"{len(values)} values of {setting} for {len(scores)} scores")
+    levels = _levels_of_all(settings, len(scores))
     known = np.isfinite(scores)
     low, high = (scores[known].min(), scores[known].max()) if known.any() else (0.0, 1.0)
     high = high if high > low else low + 1.0
     place = np.where(known, (scores - low) / (high - low), 0.0)
-    levels = {setting: _levels(values) for setting, values in columns.items()}
     ends = np.stack([_spread(level, len(names), place) for names, level in levels.values()])
     tallest = max(len(names) for names, _ in levels.values())
     longest = max(len(text) for key, (names, _) in levels.items() for text in (key, *names))
     across = max(ACROSS, 0.075 * longest + 0.2)
-    figure, axes = panel(across * len(columns) + 1.6, max(3.0, 0.26 * tallest + 0.8))
+    figure, axes = panel(across * len(levels) + 1.6, max(3.0, 0.26 * tallest + 0.8))
     axes.add_collection(_lines(ends.T[~known], color=UNKNOWN))
     ends = np.concatenate([ends, place[None]])
     lines = _lines(ends.T[known], array=scores[known], cmap="viridis", clim=(low, high))
     axes.add_collection(lines)
     for number, (names, _) in enumerate(levels.values()):
         _draw_axis(axes, number, names)
-    axes.set(xlim=(-0.45, len(columns)), ylim=(0, 1))
-    axes.set_xticks(range(len(columns)), list(columns), parse_math=False)
+    axes.set(xlim=(-0.45, len(levels)), ylim=(0, 1))
+    axes.set_xticks(range(len(levels)), list(levels), parse_math=False)
     axes.tick_params(length=0, labelsize=LABEL_SIZE)
     axes.set_yticks([])
     axes.spines[:].set_visible(False)
@@ -79,6 +73,19 @@ def parallel_settings(
     scale.ax.tick_params(labelsize=LABEL_SIZE)
     scale.ax.set_ylabel(name, fontsize=LABEL_SIZE, parse_math=False)
     return figure
+
+
+def _levels_of_all(
+    settings: Mapping[str, Iterable[Any]], runs: int
+) -> dict[str, tuple[list[str], Int[np.ndarray, " run"]]]:
+    """The levels of each setting; refuses none at all, and other numbers of values than of runs."""
+    columns = {setting: list(values) for setting, values in settings.items()}
+    if not columns or not runs:
+        raise InputError("a picture of settings needs at least one setting and one run")
+    for setting, values in columns.items():
+        if len(values) != runs:
+            raise InputError(f"{len(values)} values of {setting} for {runs} scores")
+    return {setting: _levels(values) for setting, values in columns.items()}
 
 
 def _levels(values: Sequence[Any]) -> tuple[list[str], Int[np.ndarray, " run"]]:

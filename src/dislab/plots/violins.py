@@ -69,10 +69,10 @@ def violins(
 
 def _draw(axes: Axes, row: int, scores: Float[np.ndarray, " run"], colour: str) -> None:
     if len(scores) >= LEAST and scores.min() < scores.max():
-        parts = axes.violinplot(
+        bodies: Any = axes.violinplot(
             [scores], [row], orientation="horizontal", widths=0.8, showextrema=False
-        )
-        for body in parts["bodies"]:
+        )["bodies"]
+        for body in bodies:
             body.set(facecolor=colour, alpha=0.35, edgecolor="none")
     # the same places for the same scores, and neighbours apart
     offsets = 0.12 * np.sin(2.4 * np.arange(len(scores)))

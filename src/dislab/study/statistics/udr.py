@@ -1,6 +1,7 @@
 """Agreement of models about their latents: UDR, and latents matched one to one."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations, permutations
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -83,13 +84,11 @@ def udr(
             f"UDR compares models of one setting that differ in the seed: {len(codes)} given, at "
             f"least {LEAST_MODELS} needed; train more seeds"
         )
+    units = [_units(one, similarity) for one in kept]
     pairs = np.full((len(kept), len(kept)), np.nan)
-    for own, first in enumerate(kept):
-        for other, second in enumerate(kept):
-            if own != other:
-                pairs[own, other] = pair_score(
-                    latent_similarity(first, second, similarity, alpha), form
-                )
+    for own, other in permutations(range(len(kept)), 2):
+        found = _similarity(units[own], units[other], similarity, alpha)
+        pairs[own, other] = pair_score(found, form)
     return Agreement(np.nanmedian(pairs, axis=1), pairs, [one.shape[1] for one in kept])
 
 
@@ -160,11 +159,11 @@ def alignment(
     kept = _informative(codes, kl, threshold)
     if len(kept) < 2:
         raise InputError(f"alignment compares models: {len(kept)} given, at least 2 needed")
+    units = [_units(one, "spearman") for one in kept]
     pairs = np.full((len(kept), len(kept)), np.nan)
-    for own in range(len(kept)):
-        for other in range(own):
-            similarity = latent_similarity(kept[own], kept[other], "spearman")
-            pairs[own, other] = pairs[other, own] = _matched(similarity)
+    for own, other in combinations(range(len(kept)), 2):
+        score = _matched(_similarity(units[own], units[other], "spearman", 0.0))
+        pairs[own, other] = pairs[other, own] = score
     return Agreement(np.nanmedian(pairs, axis=1), pairs, [one.shape[1] for one in kept])
 
 
@@ -182,17 +181,39 @@ def latent_similarity(
         similarity: See `udr`.
         alpha: Penalty of the Lasso.
     """
-    if not first.shape[1] or not second.shape[1]:
-        return np.zeros((first.shape[1], second.shape[1]))
-    if similarity == "spearman":
-        return _rank_similarity(first, second)
-    from sklearn.linear_model import Lasso
+    first, second = _units(first, similarity), _units(second, similarity)
+    return _similarity(first, second, similarity, alpha)
+
+
+def _units(
+    codes: Float[np.ndarray, "image latent"], similarity: Similarity
+) -> Float[np.ndarray, "image latent"]:
+    """Codes or their ranks with mean 0 and deviation 1; 0 for a latent that stands still."""
+    from scipy.stats import rankdata
     from sklearn.preprocessing import StandardScaler
 
-    targets, inputs = (StandardScaler().fit_transform(one) for one in (first, second))
-    weights = Lasso(alpha=alpha).fit(inputs, targets).coef_
-    # the weights of a single target have lost its axis
-    return np.asarray(np.abs(weights).reshape(first.shape[1], second.shape[1]))
+    if not codes.size:
+        return codes
+    values = rankdata(codes, axis=0) if similarity == "spearman" else codes
+    return np.asarray(StandardScaler().fit_transform(values))
+
+
+def _similarity(
+    first: Float[np.ndarray, "image own"],
+    second: Float[np.ndarray, "image other"],
+    similarity: Similarity,
+    alpha: float,
+) -> Float[np.ndarray, "own other"]:
+    """Similarity of what `_units` returns."""
+    from sklearn.linear_model import Lasso
+
+    shape = first.shape[1], second.shape[1]
+    if 0 in shape:
+        return np.zeros(shape)
+    if similarity == "spearman":
+        return np.abs(first.T @ second) / len(first)
+    weights = Lasso(alpha=alpha, precompute=True).fit(second, first).coef_
+    return np.asarray(np.abs(weights).reshape(shape))  # those of a single target lose its axis
 
 
 def pair_score(similarity: Float[np.ndarray, "own other"], form: Form) -> float:
@@ -215,19 +236,6 @@ def _strengths(similarity: Float[np.ndarray, "latent partner"]) -> Float[np.ndar
     total = similarity.sum(1)
     shares = np.divide(similarity.max(1) ** 2, total, out=np.zeros_like(total), where=total > 0)
     return np.asarray(shares)
-
-
-def _rank_similarity(
-    first: Float[np.ndarray, "image own"], second: Float[np.ndarray, "image other"]
-) -> Float[np.ndarray, "own other"]:
-    """|Rank correlation| of each two latents; 0 where one is constant."""
-    from scipy.stats import rankdata
-
-    ranks = np.concatenate([rankdata(one, axis=0) for one in (first, second)], axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.corrcoef(ranks, rowvar=False)
-    own = first.shape[1]
-    return np.asarray(np.nan_to_num(np.abs(correlation[:own, own:])))
 
 
 def _matched(similarity: Float[np.ndarray, "own other"]) -> float:
