@@ -16,7 +16,7 @@ import pandas as pd
 from dislab.study.statistics import summary
 from hardware import processor
 
-TRIALS = 4000
+TRIALS = 500
 SEEDS = (3, 5, 10, 20, 50)
 SCORES: dict[str, tuple[Callable[[tuple[int, int]], npt.NDArray[np.float64]], float]] = {
     "normal": (lambda size: np.random.default_rng(0).normal(size=size), 0.0),

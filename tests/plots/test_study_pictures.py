@@ -94,7 +94,8 @@ def test_a_violin_shows_every_score_its_median_and_counts_missing_ones() -> None
 
 def test_groups_of_a_table_can_be_drawn_as_they_are() -> None:
     table = pd.DataFrame({"method": ["a", "a", "b"], "score.mig": [0.1, 0.2, 0.3]})
-    groups: Any = dict(iter(table.groupby("method")["score.mig"]))
+    grouped: Any = table.groupby("method")["score.mig"]
+    groups = dict(iter(grouped))
     axes = violins(groups, "MIG").axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
     assert scatter(table["score.mig"], table["score.mig"], ("x", "y"), list(table["method"])).axes

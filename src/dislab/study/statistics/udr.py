@@ -211,7 +211,7 @@ def _similarity(
     if 0 in shape:
         return np.zeros(shape)
     if similarity == "spearman":
-        return np.abs(first.T @ second) / len(first)
+        return np.asarray(np.abs(first.T @ second) / len(first))
     weights = Lasso(alpha=alpha, precompute=True).fit(second, first).coef_
     return np.asarray(np.abs(weights).reshape(shape))  # those of a single target lose its axis
 
