@@ -14,7 +14,13 @@ from dislab.plugins import GROUPS, PARTS, available
 ROOT = Path(__file__).parents[1]
 
 
-PAGES = ["README.md", "docs/tutorial.md", "docs/predictors.md", "docs/transfer.md", "docs/statistics.md"]
+PAGES = [
+    "README.md",
+    "docs/tutorial.md",
+    "docs/predictors.md",
+    "docs/transfer.md",
+    "docs/statistics.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -94,12 +94,12 @@ def test_a_violin_shows_every_score_its_median_and_counts_missing_ones() -> None
 
 def test_groups_of_a_table_can_be_drawn_as_they_are() -> None:
     table = pd.DataFrame({"method": ["a", "a", "b"], "score.mig": [0.1, 0.2, 0.3]})
-    grouped: Any = table.groupby("method")["score.mig"]
-    groups = dict(iter(grouped))
+    groups = {str(name): part for name, part in table.groupby("method")["score.mig"]}
     axes = violins(groups, "MIG").axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
     assert scatter(table["score.mig"], table["score.mig"], ("x", "y"), list(table["method"])).axes
-    assert parallel_settings(dict(table[["method"]].items()), table["score.mig"], "MIG").axes
+    settings = {str(name): column for name, column in table[["method"]].items()}
+    assert parallel_settings(settings, table["score.mig"], "MIG").axes
 
 
 def test_a_scatter_has_one_point_a_run_and_the_rank_correlation() -> None:
