@@ -16,7 +16,7 @@ from dislab.datasets import GaussianBlob
 from dislab.encoders import ConvEncoder64
 from dislab.errors import InputError
 from dislab.study.statistics import alignment, latent_similarity, pair_score, udr, udr_by_setting
-from dislab.study.statistics.udr import Form, Similarity
+from dislab.study.statistics.agreement import Form, Similarity
 
 Array = npt.NDArray[np.float64]
 

@@ -4,12 +4,7 @@ A table has one row a run: the settings, `seed` and `state`, then the results, w
 with `score.`, `transfer.` or `generalisation.`.
 """
 
-from dislab.study.statistics.comparisons import comparisons, holm, seeds_needed
-from dislab.study.statistics.correlations import correlation_table, rank_correlations
-from dislab.study.statistics.selection import model_selection
-from dislab.study.statistics.summary import summary
-from dislab.study.statistics.text import latex, markdown, summary_table
-from dislab.study.statistics.udr import (
+from dislab.study.statistics.agreement import (
     Agreement,
     alignment,
     latent_similarity,
@@ -17,6 +12,11 @@ from dislab.study.statistics.udr import (
     udr,
     udr_by_setting,
 )
+from dislab.study.statistics.correlations import correlation_table, rank_correlations
+from dislab.study.statistics.means import summary
+from dislab.study.statistics.paired import comparisons, holm, seeds_needed
+from dislab.study.statistics.selection import model_selection
+from dislab.study.statistics.text import latex, markdown, summary_table
 from dislab.study.statistics.variance import variance_shares
 
 __all__ = [

@@ -21,7 +21,7 @@ from dislab.study.statistics._frames import (
     named_groups,
     numbers,
 )
-from dislab.study.statistics.comparisons import holm
+from dislab.study.statistics.paired import holm
 
 LEAST: Final = 3
 """Fewest runs of which a rank correlation is taken."""
