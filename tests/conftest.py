@@ -1,6 +1,8 @@
 """Settings that every test shares."""
 
 import os
+import sys
+from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -11,6 +13,7 @@ import torch
 from jsonargparse import _common
 
 torch.set_num_threads(1)
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for `from tests import cases`
 
 
 _LONGEST = ("test_simulated_device.py", "test_kills.py", "test_distributed.py")

@@ -4,6 +4,9 @@ import pytest
 
 from dislab.cli.messages import explain, own_warnings_in_one_line
 from dislab.factors import ContinuousFactorWarning
+from dislab.plugins import available
+
+REGULARIZERS = ", ".join(plugin.name for plugin in available("regularizers"))
 
 NESTED = """Parser key "model":
   Does not validate against any of the Union subtypes
@@ -25,7 +28,7 @@ NESTED = """Parser key "model":
         (
             NESTED.format(reason="Expected a dot import path string: KLL"),
             "model.regularizers.kl: there is no KLL (did you mean KL?); available regularizers: "
-            "CapacityKL, DIP, DecomposedKL, KL, TotalCorrelation",
+            + REGULARIZERS,
         ),
         (
             NESTED.format(
@@ -44,7 +47,7 @@ NESTED = """Parser key "model":
         (
             NESTED.format(reason="Importing 'KLL' is not allowed, denied by the '*' entry"),
             "model.regularizers.kl: KLL may not be named; parts are classes of dislab, torch, "
-            "lightning and installed plug-ins; available regularizers: CapacityKL, DIP",
+            f"lightning and installed plug-ins; available regularizers: {REGULARIZERS}",
         ),
         (
             "Parser key \"trainer.max_steps\":\n  Expected a <class 'int'>. Got value: four",

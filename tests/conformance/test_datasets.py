@@ -1,36 +1,17 @@
 """Data sets conform whose images need no file, and the texts about all of them are true."""
 
-from functools import partial
 from typing import Any
 
 import pytest
 import torch
+from tests import cases
 
-from dislab.datasets import (
-    ArrayDataset,
-    ColorDSprites,
-    DSprites,
-    GaussianBlob,
-    NoisyDSprites,
-    ParametricHeads,
-    RobotFinger,
-    ScreamDSprites,
-)
+from dislab.datasets import ArrayDataset
 from dislab.plugins import available, load_all
 from dislab.testing import check_dataset
 
-DATASETS: dict[str, Any] = {
-    "ColorDSprites": [ColorDSprites, partial(ColorDSprites, hues=3)],
-    "DSprites": [DSprites],
-    "GaussianBlob": [GaussianBlob],
-    "NoisyDSprites": [NoisyDSprites],
-    "ParametricHeads": [partial(ParametricHeads, 2, 2, 2, 2)],
-    "RobotFinger": [partial(RobotFinger, states=64)],
-    "ScreamDSprites": [ScreamDSprites],
-}
 
-
-@pytest.mark.parametrize("build", [build for builds in DATASETS.values() for build in builds])
+@pytest.mark.parametrize("build", cases.cases("datasets"))
 def test_datasets(build: Any) -> None:
     check_dataset(build())
 
@@ -41,8 +22,7 @@ def test_datasets_of_the_users_own() -> None:
 
 
 KNOWN_BEFOREHAND = sorted(
-    {plugin.name for plugin in available("datasets") if plugin.distribution == "dislab"}
-    - {"ArrayDataset", "CelebA", "FolderDataset", "RobotFingerFiles"}
+    {*cases.own("datasets")} - {"ArrayDataset", "CelebA", "FolderDataset", "RobotFingerFiles"}
 )
 """Data sets whose states are known without their files."""
 

@@ -12,19 +12,13 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from tests import cases
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.base.planned.transforms import fractions, transform, transformed_shape
-from dislab.datamodules import (
-    ClampedData,
-    CompositionData,
-    PairedData,
-    SingleData,
-    SymbolData,
-    TransitionData,
-)
+from dislab.datamodules import CompositionData, PairedData, SingleData, SymbolData, TransitionData
 from dislab.datamodules._runs import Lottery, Runs, groups, places
 from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
@@ -35,16 +29,7 @@ WORLD = "dislab.base.planned.planned_data.world"
 
 Batches = Callable[..., list[Any]]
 
-MODULES: list[Any] = [
-    SingleData,
-    PairedData,
-    partial(PairedData, scheme="uniform"),
-    partial(ClampedData, groups={"a": ["shape"], "b": ["place"]}),
-    CompositionData,
-    SymbolData,
-    partial(SymbolData, examples_per_concept=2),
-    TransitionData,
-]
+MODULES = cases.datamodules()
 
 
 def parts(batches: list[Any]) -> list[list[Any]]:

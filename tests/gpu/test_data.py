@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.conformance.test_datamodules import DATAMODULES, SMALL
+from tests import cases
 from tests.gpu.place import DEVICE, no_waiting, to_host
 
 from dislab.datasets import DSprites
@@ -16,7 +16,7 @@ HOST = torch.device("cpu")
 def delivered(build: Any, device: torch.device) -> list[Any]:
     """Two training batches and one of validation, as an objective receives them."""
     torch.manual_seed(0)
-    data = build(batch_size=8, eval_batch_size=8, include=SMALL, validation=0.1)
+    data = build(batch_size=8, eval_batch_size=8, include=cases.INCLUDED, validation=0.1)
     data.prepare_data()
     data.setup("fit")
     data._gathering.settle(device)
@@ -38,6 +38,6 @@ def check_batches(build: Any) -> None:
 
 
 @pytest.mark.parametrize("residency", ["device", "host", "auto"])
-@pytest.mark.parametrize("build", [build for builds in DATAMODULES.values() for build in builds])
+@pytest.mark.parametrize("build", cases.datamodules())
 def test_datamodules(build: Any, residency: str) -> None:
     check_batches(partial(build, DSprites(), residency=residency))

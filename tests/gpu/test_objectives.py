@@ -1,21 +1,12 @@
 """Every objective on the device: its losses are the host's, and its steps make nobody wait."""
 
 import copy
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from tests.conformance.test_objectives import (
-    DESCRIBED,
-    IMAGES,
-    NETWORKS,
-    OBJECTIVES,
-    SHAPE,
-    SYMBOLS,
-    save,
-)
+from tests import cases
 from tests.gpu.place import (
     CLOSE,
     DEVICE,
@@ -28,16 +19,8 @@ from tests.gpu.place import (
 )
 from torch.utils.data import DataLoader
 
-from dislab.base import Objective
-from dislab.objectives import SCAN, VAE, BetaVAEDAE, DenoisingAutoencoder, Recombinator
-from dislab.regularizers import KL
-
-CASES = [
-    pytest.param(build, batch, id=f"{name}-{number}-{type(batch).__name__}")
-    for name, (builds, batches) in OBJECTIVES.items()
-    for number, build in enumerate(builds)
-    for batch in batches
-]
+from dislab.base import ImageBatch, Objective
+from dislab.objectives import VAE
 
 
 def judged(model: Objective, batch: Any, draws: Any) -> tuple[dict[str, Any], list[Any]]:
@@ -80,33 +63,19 @@ def check_steps(build: Any, batch: Any, folder: Path, **settings: Any) -> None:
     assert any(not torch.equal(to_host(trained[name]), start[name]) for name in learns)
 
 
-@pytest.mark.parametrize(("build", "batch"), CASES)
-def test_losses_and_gradients_are_those_of_the_host(build: Any, batch: Any) -> None:
-    check_losses(build, batch)
+@pytest.mark.parametrize(("build", "batch"), cases.objectives())
+def test_losses_and_gradients_are_those_of_the_host(build: Any, batch: Any, tmp_path: Path) -> None:
+    check_losses(cases.ready(build, tmp_path), batch)
 
 
-@pytest.mark.parametrize(("build", "batch"), CASES)
+@pytest.mark.parametrize(("build", "batch"), cases.objectives())
 def test_steps_make_nobody_wait(build: Any, batch: Any, tmp_path: Path) -> None:
-    check_steps(build, batch, tmp_path)
+    check_steps(cases.ready(build, tmp_path), batch, tmp_path)
 
 
-@pytest.mark.parametrize(("build", "batch"), CASES)
+@pytest.mark.parametrize(("build", "batch"), cases.objectives(likelihoods=False))
 def test_steps_in_half_precision(build: Any, batch: Any, tmp_path: Path) -> None:
-    check_steps(build, batch, tmp_path, precision="bf16-mixed")
-
-
-def test_objectives_on_runs(tmp_path: Path) -> None:
-    dae = save(DenoisingAutoencoder(SHAPE, *NETWORKS, bottleneck=5), tmp_path / "dae")
-    vision = save(VAE(SHAPE, 100, 3, *NETWORKS, {"kl": KL}), tmp_path / "vision")
-    of_symbols = partial(SCAN, SHAPE, SYMBOLS, vision)
-    scan = save(of_symbols(), tmp_path / "scan")
-    for build, batch in (
-        (partial(BetaVAEDAE, SHAPE, 3, *NETWORKS, dae), IMAGES),
-        (of_symbols, DESCRIBED),
-        (partial(Recombinator, SHAPE, SYMBOLS, scan), DESCRIBED),
-    ):
-        check_losses(build, batch)
-        check_steps(build, batch, tmp_path)
+    check_steps(cases.ready(build, tmp_path), batch, tmp_path, precision="bf16-mixed")
 
 
 def test_a_step_that_waits_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,4 +88,4 @@ def test_a_step_that_waits_is_noticed(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(VAE, "losses", losses)
     with pytest.raises(RuntimeError, match="wait" if IS_SIMULATED else "synchroniz"):
-        check_steps(partial(VAE, SHAPE, 100, 3, *NETWORKS, {"kl": KL}), IMAGES, tmp_path)
+        check_steps(cases.builds("objectives", "VAE")[0], cases.BATCHES[ImageBatch], tmp_path)

@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.conformance.test_decoders import DECODERS
-from tests.conformance.test_decoders import SHAPES as DECODED
-from tests.conformance.test_encoders import ENCODERS
-from tests.conformance.test_encoders import SHAPES as ENCODED
-from tests.conformance.test_regularizers import CASES
+from tests import cases
 from tests.gpu.place import CLOSE, DEVICE, no_waiting, to_device, to_host
 from torch import Tensor, nn
 
@@ -32,19 +28,17 @@ def check_network(network: nn.Module, inputs: Tensor) -> None:
     torch.testing.assert_close(to_host(found), passed(network, inputs), **CLOSE)
 
 
-@pytest.mark.parametrize("build", [build for builds in ENCODERS.values() for build in builds])
-def test_encoders(build: Any) -> None:
-    shape: ImageShape = ENCODED.get(build, (1, 64, 64))
+@pytest.mark.parametrize(("build", "shape"), cases.networks("encoders"))
+def test_encoders(build: Any, shape: ImageShape) -> None:
     check_network(build(shape, 6), torch.rand(2, *shape))
 
 
-@pytest.mark.parametrize("build", [build for builds in DECODERS.values() for build in builds])
-def test_decoders(build: Any) -> None:
-    shape: ImageShape = DECODED.get(build, (1, 64, 64))
+@pytest.mark.parametrize(("build", "shape"), cases.networks("decoders"))
+def test_decoders(build: Any, shape: ImageShape) -> None:
     check_network(build(5, shape), torch.randn(2, 5))
 
 
-@pytest.mark.parametrize("build", CASES)
+@pytest.mark.parametrize("build", cases.cases("regularizers"))
 @pytest.mark.parametrize("step", [0, 50, 10**6])
 def test_regularizers(build: Any, step: int) -> None:
     """At the beginning, in the middle and behind the end of what is annealed."""

@@ -6,7 +6,6 @@ import lightning.pytorch as pl
 import pytest
 import torch
 from torch import Tensor
-from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import MultiStepLR
@@ -18,7 +17,7 @@ from dislab.errors import InputError, TrainingError
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import negative_log_likelihood
 from dislab.objectives import VAE
-from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
+from dislab.regularizers import KL
 from dislab.runs import load_run
 
 STEP = torch.tensor(5)
@@ -75,48 +74,6 @@ def test_draws_are_a_function_of_the_generator(make_vae: Any) -> None:
     assert all(torch.equal(first[name], again[name]) for name in first)
     other = vae.draw(6, torch.Generator().manual_seed(2))
     assert not torch.equal(first["noise"], other["noise"])
-
-
-@pytest.mark.parametrize(
-    "regularizer",
-    [
-        KL,
-        CapacityKL,
-        DecomposedKL,
-        partial(DIP, kind="II"),
-        partial(TotalCorrelation, width=8, depth=1),
-    ],
-)
-def test_stacked_copies_under_vmap_equal_separate_passes(
-    regularizer: Any, data: DataModule
-) -> None:
-    def make() -> VAE:
-        encoder = partial(MLPEncoder, hidden=(8,))
-        decoder = partial(MLPDecoder, hidden=(8,))
-        return VAE((1, 8, 8), 16, 3, encoder, decoder, {"kl": KL, "other": regularizer})
-
-    models = [make(), make()]
-    batch = batch_of(data)
-    draws = models[0].draw(8, torch.Generator().manual_seed(0))
-    parameters, buffers = stack_module_state(models)
-    skeleton = make()
-
-    def loss_of(parameters: dict[str, Tensor], buffers: dict[str, Tensor]) -> Tensor:
-        class Loss(torch.nn.Module):
-            def __init__(self) -> None:
-                super().__init__()
-                self.model = skeleton
-
-            def forward(self) -> Tensor:
-                return skeleton.losses(batch, draws, STEP).loss
-
-        state = {f"model.{name}": value for name, value in {**parameters, **buffers}.items()}
-        loss: Tensor = functional_call(Loss(), state, ())
-        return loss
-
-    stacked = vmap(loss_of)(parameters, buffers)
-    separate = torch.stack([model.losses(batch, draws, STEP).loss for model in models])
-    torch.testing.assert_close(stacked, separate)
 
 
 def test_one_batch_reaches_every_parameter(make_vae: Any, data: DataModule) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.conformance.test_datasets import DATASETS
+from tests import cases
 from tests.gpu.place import to_device, to_host
 from tests.gpu.test_data import check_batches
 from tests.simulated.device import DEVICE, no_waiting
@@ -35,9 +35,7 @@ def test_transforms(settings: dict[str, Any], channels: int, residency: Any) -> 
     check_batches(lambda include, **other: build(**other))
 
 
-@pytest.mark.parametrize(
-    "build", [build for builds in DATASETS.values() for build in builds], ids=str
-)
+@pytest.mark.parametrize("build", cases.cases("datasets"))
 def test_datasets(build: Callable[[], Dataset]) -> None:
     dataset = build()
     dataset.prepare()

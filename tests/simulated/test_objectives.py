@@ -6,27 +6,18 @@ from typing import Any
 
 import pytest
 import torch
-from tests.conformance.test_objectives import (
-    DESCRIBED,
-    IMAGES,
-    NETWORKS,
-    OBJECTIVES,
-    ON_RUNS,
-    SHAPE,
-    SYMBOLS,
-    save,
-)
-from tests.conformance.test_regularizers import CASES
+from tests import cases
 from tests.gpu.place import StepsWithoutWaiting, to_host, trainer
 from tests.simulated.device import DEVICE, HostWaitsError, MixedDevicesError
 from torch.utils.data import DataLoader
 
-from dislab.base import Objective, Terms
+from dislab.base import ImageBatch, Objective, Terms
 from dislab.errors import InputError
-from dislab.objectives import SCAN, VAE, BetaVAEDAE, DenoisingAutoencoder, Recombinator
-from dislab.regularizers import KL
+from dislab.objectives import VAE
 
 HOST = torch.device("cpu")
+VAE_CASE = cases.builds("objectives", "VAE")[0]
+IMAGES = cases.BATCHES[ImageBatch]
 
 
 def fitted(build: Any, batch: Any, device: torch.device, folder: Path) -> Objective:
@@ -50,48 +41,15 @@ def check_training(build: Any, batch: Any, folder: Path) -> None:
         torch.testing.assert_close(to_host(value), expected[name], msg=name)
 
 
-@pytest.mark.parametrize(
-    ("build", "batch"),
-    [
-        pytest.param(build, batch, id=f"{name}-{number}-{type(batch).__name__}")
-        for name, (builds, batches) in OBJECTIVES.items()
-        for number, build in enumerate(builds)
-        for batch in batches
-    ],
-)
+@pytest.mark.parametrize(("build", "batch"), cases.objectives())
 def test_objectives(build: Any, batch: Any, tmp_path: Path) -> None:
-    check_training(build, batch, tmp_path)
+    check_training(cases.ready(build, tmp_path), batch, tmp_path)
 
 
-@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
-def test_a_vae_on_a_run_of_an_autoencoder(likelihood: Any, tmp_path: Path) -> None:
-    dae = save(DenoisingAutoencoder(SHAPE, *NETWORKS, bottleneck=5), tmp_path / "dae")
-    build = partial(BetaVAEDAE, SHAPE, 3, *NETWORKS, dae, likelihood=likelihood)
-    check_training(build, IMAGES, tmp_path)
-
-
-def test_symbols_on_a_vision_run(tmp_path: Path) -> None:
-    vision = save(VAE(SHAPE, 100, 3, *NETWORKS, {"kl": KL}), tmp_path / "vision")
-    build = partial(SCAN, SHAPE, SYMBOLS, vision)
-    check_training(build, DESCRIBED, tmp_path)
-    scan = save(build(), tmp_path / "scan")
-    check_training(partial(Recombinator, SHAPE, SYMBOLS, scan), DESCRIBED, tmp_path)
-
-
-def test_no_objective_is_left_out() -> None:
-    assert set(OBJECTIVES).isdisjoint(ON_RUNS)
-    assert {"BetaVAEDAE", "Recombinator", "SCAN"} == ON_RUNS
-
-
-@pytest.mark.parametrize("build", CASES)
+@pytest.mark.parametrize("build", cases.cases("regularizers"))
 def test_regularizers(build: Any, tmp_path: Path) -> None:
-    regularizers = {"kl": KL, "other": build}
-    check_training(partial(VAE, SHAPE, 100, 3, *NETWORKS, regularizers), IMAGES, tmp_path)
-
-
-def test_noise_that_the_encoder_sees(tmp_path: Path) -> None:
-    build = partial(VAE, SHAPE, 100, 3, *NETWORKS, {"kl": KL}, input_noise=(0.1, 0.1))
-    check_training(build, IMAGES, tmp_path)
+    regularizers = {"kl": cases.FILLED["regularizers"]["kl"], "other": build}
+    check_training(partial(VAE_CASE, regularizers=regularizers), IMAGES, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +72,6 @@ def test_a_careless_step_is_noticed(
 
     monkeypatch.setattr(VAE, "losses", losses)
     with pytest.raises(error) as raised:
-        fitted(partial(VAE, SHAPE, 100, 3, *NETWORKS, {"kl": KL}), IMAGES, DEVICE, tmp_path)
+        fitted(VAE_CASE, IMAGES, DEVICE, tmp_path)
     cause = raised.value if error is HostWaitsError else raised.value.__cause__
     assert isinstance(cause, HostWaitsError | MixedDevicesError)

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.conformance.test_metrics import METRICS
-from tests.conformance.test_predictors import PREDICTORS
+from tests import cases
 from tests.gpu.place import to_device, to_host
 from tests.simulated.device import DEVICE, no_waiting
 from torch import Tensor
@@ -25,7 +24,7 @@ def draw(images: int) -> tuple[Tensor, Tensor]:
     return torch.cat([factors + 0.3 * noise[:, :2], noise[:, 2:]], 1), factors
 
 
-@pytest.mark.parametrize("build", [build for builds in METRICS.values() for build in builds])
+@pytest.mark.parametrize("build", cases.cases("metrics"))
 def test_scores(build: Any) -> None:
     codes, factors = draw(260)
     host, device = build(SPACE), build(SPACE).to(DEVICE)
@@ -42,7 +41,7 @@ def to_device_later(*given: Tensor) -> list[Tensor]:
     return [one.to(DEVICE, non_blocking=True) for one in given]
 
 
-@pytest.mark.parametrize("build", [build for builds in PREDICTORS.values() for build in builds])
+@pytest.mark.parametrize("build", cases.cases("predictors"))
 def test_predictors(build: Any) -> None:
     codes, factors = draw(120)
     runs, targets = torch.stack([codes, codes.flip(1)]), (factors / torch.tensor([2, 1])).float()
