@@ -5,9 +5,11 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +84,8 @@ METHODS = {
 """Class, data module and settings by name."""
 
 
-def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.Popen[str]:
-    """Starts `dislab fit`."""
+def configured(folder: Path, method: str, processes: int) -> list[str]:
+    """The arguments that train a method; its configuration is written into the folder."""
     name = f"{method}_{processes}"
     folder.mkdir(exist_ok=True)
     config = folder / f"{name}.yaml"
@@ -103,32 +105,57 @@ def start(folder: Path, method: str, processes: int, *args: str) -> subprocess.P
     if method != "dcign":
         text = re.sub(r" *groups: .*\n", "", text)
     config.write_text(text)
-    return dislab(folder, "fit", f"--config={config}", *args)
+    return ["fit", f"--config={config}"]
 
 
-def dislab(folder: Path, *args: str) -> subprocess.Popen[str]:
-    """Starts a command in a folder."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    environment.pop("DISLAB_RUN_FOLDER", None)
+def started(folder: Path, *command: str, **environment: str) -> subprocess.Popen[str]:
+    """Starts Python in a folder."""
+    inherited = {**os.environ, "OMP_NUM_THREADS": "1"}
+    inherited.pop("DISLAB_RUN_FOLDER", None)
     return subprocess.Popen(
-        [sys.executable, "-m", "dislab", *args],
+        [sys.executable, *command],
         cwd=folder,
-        env=environment,
+        env={**inherited, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
 
 
-def train(folder: Path, method: str, processes: int, *args: str) -> Path:
-    """Runs `dislab fit` and returns the run folder."""
-    name = f"{method}_{processes}"
-    process = start(folder, method, processes, *args)
-    output, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, output
-    runs = list((folder / "runs" / name).iterdir())
-    assert [run.name for run in runs] == ["version_0"]
-    return runs[0]
+IN_TURN = """
+import json, os, sys
+from dislab.callbacks import _picture
+from dislab.cli import main
+
+_picture.Picture._publish = lambda *given, **settings: None
+for port, command in zip(json.loads(sys.argv[1]), json.loads(sys.argv[2])):
+    os.environ["MASTER_PORT"] = str(port)
+    if status := main(command):
+        sys.exit(status)
+"""
+"""Commands one after another in one process, which starts once, and without pictures."""
+
+
+def in_turn(folder: Path, processes: int, commands: list[list[str]]) -> None:
+    """Runs commands in so many processes, each started as a cluster starts them."""
+    ports = json.dumps(free_ports(len(commands)))
+    places = [{"LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1"} for rank in range(processes)]
+    group = [
+        started(
+            folder, "-c", IN_TURN, ports, json.dumps(commands), **(place if processes > 1 else {})
+        )
+        for place in places
+    ]
+    for process in group:
+        output, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, output
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in sockets]
 
 
 def weights(run: Path) -> dict[str, Any]:
@@ -137,20 +164,45 @@ def weights(run: Path) -> dict[str, Any]:
     return state
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "processes"), [*((method, 2) for method in METHODS), ("factorvae", 4)]
-)
-def test_processes_train_what_one_does(method: str, processes: int, tmp_path: Path) -> None:
-    if method == "scan":
-        train(tmp_path, "dipvae2", 1)  # the vision model
-    one, several = train(tmp_path, method, 1), train(tmp_path, method, processes)
+def check_alike(one: Path, several: Path) -> None:
+    """Weights and a score within rounding."""
     expected, reached = weights(one), weights(several)
     assert expected.keys() == reached.keys()
     for name in expected:
-        torch.testing.assert_close(reached[name], expected[name], atol=1e-6, rtol=0, msg=name)
+        message = f"{name} of {several}"
+        torch.testing.assert_close(reached[name], expected[name], atol=1e-6, rtol=0, msg=message)
     scores = [json.loads((run / "scores.json").read_text())["test"] for run in (one, several)]
     assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
+
+
+@pytest.mark.slow
+def test_processes_train_what_one_does(tmp_path: Path) -> None:
+    """Inner steps too, which change nothing in several processes."""
+    inner = [*configured(tmp_path, "factorvae", 2), "--inner_steps.steps=100", "--name=inner"]
+    in_turn(tmp_path, 1, [configured(tmp_path, method, 1) for method in METHODS])
+    in_turn(tmp_path, 2, [*(configured(tmp_path, method, 2) for method in METHODS), inner])
+    runs = tmp_path / "runs"
+    for method in METHODS:
+        one, several = (runs / f"{method}_{processes}" for processes in (1, 2))
+        assert [run.name for run in several.iterdir()] == ["version_0"]
+        check_alike(one / "version_0", several / "version_0")
+    expected, reached = (weights(runs / name / "version_0") for name in ("factorvae_2", "inner"))
+    for name in expected:
+        assert torch.equal(reached[name], expected[name]), name
+
+
+@pytest.mark.slow
+def test_the_command_starts_its_processes_itself(tmp_path: Path) -> None:
+    runs = []
+    for processes in (1, 4):
+        command = configured(tmp_path, "factorvae", processes)
+        output, _ = (process := started(tmp_path, "-m", "dislab", *command)).communicate(
+            timeout=300
+        )
+        assert process.returncode == 0, output
+        [run] = (tmp_path / "runs" / f"factorvae_{processes}").iterdir()
+        runs.append(run)
+    check_alike(*runs)
 
 
 MEASURED = [
@@ -183,45 +235,40 @@ def measured(run: Path) -> dict[str, list[float]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["factorvae_two", "betatcvae", "dipvae2", "adagvae", "dcign"])
-def test_processes_measure_the_losses_that_one_does(method: str, tmp_path: Path) -> None:
-    """Each image counts once, in the batch that it is in with one process."""
-    one = train(tmp_path, method, 1, *MEASURED)
-    expected = measured(one)
-    assert len(expected["validation/loss"]) == 2
-    assert expected["test test/loss"] != expected["validation/loss"][1:]
-    for processes in (2, 3):
-        reached = measured(train(tmp_path, method, processes, *MEASURED))
-        assert reached.keys() == expected.keys()
-        for name, values in expected.items():
-            assert reached[name] == pytest.approx(values, rel=1e-6, abs=1e-6), (processes, name)
+def test_processes_measure_the_losses_that_one_does(tmp_path: Path) -> None:
+    """Each image counts once, in the batch that it is in with one process.
 
-
-@pytest.mark.slow
-def test_processes_score_a_finished_run_alike(tmp_path: Path) -> None:
-    """Also where a batch of training cannot be shared, and where batches are fewer than they."""
-    run = train(tmp_path, "betatcvae", 1, "--data.eval_batch_size=50")
-    seen: list[dict[str, list[float]]] = []
+    A finished run is scored alike too, also where a batch of training cannot be shared, and where
+    batches are fewer than processes.
+    """
+    methods = ["factorvae_two", "betatcvae", "dipvae2", "adagvae", "dcign"]
+    finished = "runs/finished/version_0"
+    train = [*configured(tmp_path, "betatcvae", 1), "--name=finished", "--data.eval_batch_size=50"]
+    seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for processes in (1, 2, 3):
-        for command in ("test", "validate"):
-            devices = [f"--trainer.devices={processes}", "--trainer.strategy=ddp"]
-            done = dislab(tmp_path, command, f"--run={run}", *devices)
-            output, _ = done.communicate(timeout=300)
-            assert done.returncode == 0, output
-        records = json.loads((run / "scores.json").read_text())
-        seen.append({stage: records[stage]["losses"] for stage in ("test", "validate")})
-    for several in seen[1:]:
-        for stage, losses in seen[0].items():
-            assert several[stage] == pytest.approx(losses, rel=1e-6), stage
-
-
-@pytest.mark.slow
-def test_inner_steps_change_nothing_in_several_processes(tmp_path: Path) -> None:
-    one = train(tmp_path / "one", "factorvae", 2)
-    other = train(tmp_path / "other", "factorvae", 2, "--inner_steps.steps=100")
-    expected, reached = weights(one), weights(other)
-    for name in expected:
-        assert torch.equal(reached[name], expected[name]), name
+        devices = [f"--trainer.devices={processes}", "--trainer.strategy=ddp"]
+        fits = [[*configured(tmp_path, method, processes), *MEASURED] for method in methods]
+        scored = [[stage, f"--run={finished}", *devices] for stage in ("test", "validate")]
+        in_turn(tmp_path, processes, [*([train] if processes == 1 else []), *fits, *scored])
+        records = json.loads((tmp_path / finished / "scores.json").read_text())
+        runs = {one: tmp_path / "runs" / f"{one}_{processes}" / "version_0" for one in methods}
+        seen.append(
+            (
+                {method: measured(run) for method, run in runs.items()},
+                {stage: records[stage]["losses"] for stage in ("test", "validate")},
+            )
+        )
+    (expected, losses), *others = seen
+    for reached, several in others:
+        for method, values in expected.items():
+            assert len(values["validation/loss"]) == 2
+            assert values["test test/loss"] != values["validation/loss"][1:]
+            assert reached[method].keys() == values.keys()
+            for name, value in values.items():
+                found = pytest.approx(value, rel=1e-6, abs=1e-6)
+                assert reached[method][name] == found, (method, name)
+        for stage, values in losses.items():
+            assert several[stage] == pytest.approx(values, rel=1e-6), stage
 
 
 def children(pid: int) -> list[int]:
@@ -233,10 +280,11 @@ def children(pid: int) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes by /proc")
 def test_a_process_that_dies_ends_the_others_with_a_message(tmp_path: Path) -> None:
-    process = start(
+    process = started(
         tmp_path,
-        "factorvae",
-        2,
+        "-m",
+        "dislab",
+        *configured(tmp_path, "factorvae", 2),
         "--trainer.max_steps=1000000",
         "--checkpoint.every_n_train_steps=20",
     )
