@@ -11,7 +11,7 @@ SPREAD := -n $(JOBS) --dist worksteal
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
-.PHONY: fit test slow gpu timm plugins lowest lint docs bench laws faults clean
+.PHONY: fit test part slow gpu timm plugins lowest lint docs bench laws faults clean
 .DEFAULT_GOAL := test
 
 # The overlay raises the model's learning rate; the discriminator has to keep up with it.
@@ -21,6 +21,10 @@ fit: .venv/.package
 
 test: lint
 	$(BIN)/python -m pytest $(SPREAD) -m "not slow and not gpu and not data"
+
+# The tests of one part, in some seconds: make part NAME=TotalCorrelation
+part: .venv/.dev
+	$(BIN)/python tests/part.py $(NAME)
 
 slow: .venv/.dev
 	$(BIN)/python -m pytest $(SPREAD) -m "slow and not gpu and not data"

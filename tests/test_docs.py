@@ -3,7 +3,9 @@ import doctest
 import inspect
 import re
 import runpy
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -75,3 +77,59 @@ def test_every_data_set_is_in_the_table_of_its_page() -> None:
     assert "| 480,000 | 3×64×64 | floor_hue 10, " in rows["Shapes3D"]
     assert rows["Shapes3D"].endswith("| Apache-2.0 | drawn; read with `source: official` |")
     assert rows["GaussianBlob"].endswith("| drawn |")
+
+
+LISTED = re.compile(r"^::: (\S+)(?:\n    options:\n      members: \[(.*)\])?", re.MULTILINE)
+
+
+def documented() -> list[object]:
+    """What the pages of the API show: the public names of the modules that they list."""
+    text = "".join(page.read_text() for page in sorted((ROOT / "docs/api").glob("*.md")))
+    found = []
+    for name, members in LISTED.findall(text):
+        module = import_module(name)
+        names = members.split(", ") if members else getattr(module, "__all__", defined(module))
+        found += [getattr(module, one) for one in names if not one.startswith("_")]
+    return found
+
+
+def defined(module: ModuleType) -> list[str]:
+    """The names that a module defines itself."""
+    names = []
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names += [one.id for one in targets if isinstance(one, ast.Name)]
+    return names
+
+
+def imported(source: str) -> list[tuple[str, str]]:
+    """Modules of dislab, and what is imported from each."""
+    return [
+        (node.module, name.name)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "dislab"
+        for name in node.names
+        if node.module
+    ]
+
+
+PLUGINS = sorted((ROOT / "plugins").glob("*/*/**/*.py"))
+
+
+def test_plugins_use_documented_names_only() -> None:
+    sources = {str(path.relative_to(ROOT)): path.read_text() for path in PLUGINS}
+    page = (ROOT / "docs/plugins.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    sources |= {f"docs/plugins.md, block {number}": text for number, text in enumerate(blocks)}
+    shown = {id(one) for one in documented()}
+    hidden = [
+        f"{where}: from {module} import {name}"
+        for where, source in sources.items()
+        for module, name in imported(source)
+        if id(getattr(import_module(module), name)) not in shown
+    ]
+    assert PLUGINS
+    assert hidden == []
