@@ -105,10 +105,6 @@ def make_run(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "overlays",
-    [pytest.param((), id="alone"), pytest.param(OVERLAYS, id="quick", marks=pytest.mark.slow)],
-)
-@pytest.mark.parametrize(
     "name",
     [
         pytest.param(one, marks=pytest.mark.slow)
@@ -117,15 +113,12 @@ def make_run(name: str) -> None:
         for one in METHODS
     ],
 )
-def test_configuration_runs(
-    name: str, overlays: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_configuration_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if name in NEEDED:
         make_run(NEEDED[name])
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    files = [f"--config={CONFIGS / file}.yaml" for file in (name, *overlays)]
-    files += [*stand_in(name, tmp_path), *OPTIONS.get(name, [])]
+    files = [f"--config={CONFIGS / name}.yaml", *stand_in(name, tmp_path), *OPTIONS.get(name, [])]
     before |= set(tmp_path.glob("stand_in.yaml"))
     assert main(["fit", *files, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]) == 0
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
@@ -140,8 +133,8 @@ def printed(files: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, A
     return content
 
 
-@pytest.mark.parametrize("name", [one for one in METHODS if one.startswith(PAPERS)])
-def test_settings_of_papers_take_the_small_budget(
+@pytest.mark.parametrize("name", METHODS)
+def test_every_configuration_takes_the_small_budget(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = printed([name, *OVERLAYS], capsys)

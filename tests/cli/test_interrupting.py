@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import torch
 
+from dislab.cli import main
+
 ROOT = Path(__file__).parents[2]
 HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
 CONFIG = """
@@ -84,10 +86,10 @@ def scoring(folder: Path) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("order", "processes"), [*((order, 1) for order in SIGNALS), (signal.SIGTERM, 2)]
+    ("order", "processes"), [(signal.SIGINT, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 2)]
 )
 def test_scoring_after_training_ends_and_leaves_a_whole_run(
-    order: signal.Signals, processes: int, folder: Path
+    order: signal.Signals, processes: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     several = [f"--trainer.devices={processes}", "--trainer.strategy=ddp"] if processes > 1 else []
     process = start(folder, "fit", "--config=long.yaml", FOR_EVER, *several)
@@ -103,17 +105,17 @@ def test_scoring_after_training_ends_and_leaves_a_whole_run(
     assert not list((folder / RUN).rglob("*.tmp"))
     stored = torch.load(folder / RUN / "checkpoints/last.ckpt", weights_only=True)
     assert stored["global_step"] == 4
-    done = start(folder, "test", "--run", RUN, "--evaluate.untrained=0")
-    output, _ = done.communicate(timeout=120)
-    assert done.returncode == 0, output
+    monkeypatch.chdir(folder)
+    assert main(["test", "--run", RUN, "--evaluate.untrained=0"]) == 0
     assert (folder / RUN / "scores.json").is_file()
 
 
 @pytest.mark.slow
-def test_scoring_by_a_command_of_its_own_ends_and_says_what_to_run(folder: Path) -> None:
-    done = start(folder, "fit", "--config=long.yaml")
-    output, _ = done.communicate(timeout=120)
-    assert done.returncode == 0, output
+def test_scoring_by_a_command_of_its_own_ends_and_says_what_to_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(["fit", "--config=long.yaml"]) == 0
     generator = np.random.default_rng(0)
     codes, factors = generator.normal(size=(2000, 3)), generator.integers(3, size=(2000, 2))
     np.savez(folder / "codes.npz", codes=codes, factors=factors)

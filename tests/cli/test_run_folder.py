@@ -264,20 +264,15 @@ def test_a_flipped_bit_is_refused_by_test_and_resume(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("before", "after"), [(2, 2), (2, 1), (1, 2)])
-def test_a_run_goes_on_with_as_many_processes_as_one_likes(
-    before: int, after: int, tmp_path: Path
-) -> None:
-    (tmp_path / "small.yaml").write_text(SMALL)
+def test_a_run_goes_on_with_as_many_processes_as_one_likes(dislab: Dislab, tmp_path: Path) -> None:
+    """From two processes to one and back; the campaign of kills goes on with as many as before."""
 
-    def fit(processes: int, *args: str) -> None:
-        strategy = "ddp" if processes > 1 else "auto"
-        settings = [f"--trainer.devices={processes}", f"--trainer.strategy={strategy}"]
+    def fit_in_two(*args: str) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         environment.pop("DISLAB_RUN_FOLDER", None)
+        settings = ["--trainer.devices=2", "--trainer.strategy=ddp"]
         done = subprocess.run(
             [sys.executable, "-m", "dislab", "fit", *args, *settings],
-            cwd=tmp_path,
             env=environment,
             capture_output=True,
             text=True,
@@ -286,20 +281,25 @@ def test_a_run_goes_on_with_as_many_processes_as_one_likes(
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
-    fit(1, "--config=small.yaml", "--name=whole", "--trainer.max_steps=8")
-    fit(before, "--config=small.yaml", "--name=parts")
-    fit(after, "--resume=runs/parts/version_0", "--trainer.max_steps=8")
-    whole, parts = tmp_path / "runs/whole/version_0", tmp_path / "runs/parts/version_0"
-    weights = [
-        torch.load(run / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
-        for run in (whole, parts)
-    ]
-    for name, expected in weights[0].items():
-        torch.testing.assert_close(weights[1][name], expected, atol=1e-6, rtol=0, msg=name)
-    expected_rows, found_rows = rows(str(whole)), rows(str(parts))
-    assert [row.keys() for row in found_rows] == [row.keys() for row in expected_rows]
-    for found, expected in zip(found_rows, expected_rows, strict=True):
-        for name in expected.keys() & {"step", "validation/loss", "test/loss"}:
-            assert float(found[name]) == pytest.approx(float(expected[name]), rel=1e-5)
-    scores = [json.loads((run / "scores.json").read_text())["test"] for run in (whole, parts)]
-    assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
+    one = ["--trainer.devices=1", "--trainer.strategy=auto"]
+    longer = "--trainer.max_steps=8"
+    assert dislab("fit", "--config=small.yaml", "--name=whole", longer) == 0
+    fit_in_two("--config=small.yaml", "--name=two")
+    assert dislab("fit", "--resume=runs/two/version_0", longer, *one) == 0
+    assert dislab("fit", "--config=small.yaml", "--name=one") == 0
+    fit_in_two("--resume=runs/one/version_0", longer)
+    whole = tmp_path / "runs/whole/version_0"
+    for parts in (tmp_path / "runs/two/version_0", tmp_path / "runs/one/version_0"):
+        weights = [
+            torch.load(run / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
+            for run in (whole, parts)
+        ]
+        for name, expected in weights[0].items():
+            torch.testing.assert_close(weights[1][name], expected, atol=1e-6, rtol=0, msg=name)
+        expected_rows, found_rows = rows(str(whole)), rows(str(parts))
+        assert [row.keys() for row in found_rows] == [row.keys() for row in expected_rows]
+        for found, row in zip(found_rows, expected_rows, strict=True):
+            for name in row.keys() & {"step", "validation/loss", "test/loss"}:
+                assert float(found[name]) == pytest.approx(float(row[name]), rel=1e-5)
+        scores = [json.loads((run / "scores.json").read_text())["test"] for run in (whole, parts)]
+        assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)

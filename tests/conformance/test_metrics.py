@@ -10,4 +10,4 @@ from dislab.testing import check_metric
 
 @pytest.mark.parametrize("build", cases.cases("metrics"))
 def test_metrics(build: Any) -> None:
-    check_metric(build)
+    check_metric(build, images=600)
