@@ -78,20 +78,13 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
         "SymbolData": [{}, {"examples_per_concept": 2}],
     },
     "datasets": {
-        "Cars3D": [],  # needs a published file, as do others without a case and a reason
-        "CelebA": [],
-        "Chairs3D": [],
         "ColorDSprites": [{}, {"hues": 3}],
         "FolderDataset": [],  # needs a folder
-        "MNIST": [],
-        "MPI3D": [],
         "ParametricChairs": [],  # takes minutes to render: its own test draws a few
         "ParametricHeads": [{"identities": 2, "azimuths": 2, "elevations": 2, "lights": 2}],
         "RobotFinger": [{"states": 64}],
-        "RobotFingerFiles": [],
         "RobotFingerPseudoReal": [],  # takes minutes to render: test_robot_finger draws a few
         "Shapes3D": [],  # takes minutes to render: its own test draws a few
-        "SmallNORB": [],
     },
     "metrics": {
         "BetaVAEScore": [{"points_train": 500, "points_test": 200}],
@@ -182,7 +175,10 @@ def own(group: str) -> list[str]:
 
 
 def settings_of(group: str, name: str) -> list[Settings]:
-    """The settings of each case of a part."""
+    """The settings of each case of a part; a data set that needs a published file has none."""
+    if group == "datasets" and name not in SETTINGS[group]:
+        arguments = inspect.signature(load(group, name)).parameters
+        return [] if "path" in arguments and "source" not in arguments else [{}]
     return list(SETTINGS[group].get(name, [{}]))
 
 
