@@ -5,7 +5,7 @@ python benchmarks/faults/inputs.py --short             a sample of each kind, ab
 python benchmarks/faults/inputs.py --only metrics      the cases of one group
 python benchmarks/faults/inputs.py --json OUT.json     writes the counts and violations as well
 
-The cases come from the signatures: each setting of each part of each plug-in group, of the standing
+The cases come from the signatures: each setting of each part of each plugin group, of the standing
 callbacks, of the trainer, and of the options of `dislab score | transfer | data | plugins new` gets
 values of the wrong kind, null, nan, infinite, negative, zero, a fraction, huge, empty and unknown
 ones. A case is first given to the constructor, where it has one, then to the command, on a small
@@ -75,7 +75,7 @@ STANDING: Final[dict[str, type]] = {
     "checkpoint": ModelCheckpoint,
     "trainer": Trainer,
 }
-"""The settings of a configuration that are no plug-ins."""
+"""The settings of a configuration that are no plugins."""
 NOT_THE_USERS: Final = re.compile(
     r"Seed set|GPU available|TPU available|`Trainer|Running in|Trainable|The run is in|💡|.*it/s"
 )
@@ -99,7 +99,7 @@ class Case(NamedTuple):
     """One setting with one wrong value.
 
     Attributes:
-        group: Plug-in group, name of a standing part, or command.
+        group: Plugin group, name of a standing part, or command.
         part: Class or command.
         setting: The setting's name.
         fault: The kind of the fault.

@@ -18,13 +18,13 @@ def builder(group: str, choice: object, noun: str, example: str) -> Builder:
     """What makes the part that is meant.
 
     Args:
-        group: The plug-in group of class names.
-        choice: A plug-in's class name, or what makes a part.
+        group: The plugin group of class names.
+        choice: A plugin's class name, or what makes a part.
         noun: What the part is, for the message.
         example: A class name, for the message.
 
     Raises:
-        InputError: The name is no plug-in, or the choice makes nothing.
+        InputError: The name is no plugin, or the choice makes nothing.
     """
     if isinstance(choice, str):
         return plugins.load(group, choice)
@@ -40,7 +40,7 @@ def name_of(choice: object, unnamed: str) -> str:
     """The class name of a choice, or the name of its function.
 
     Args:
-        choice: A plug-in's class name, or what makes a part.
+        choice: A plugin's class name, or what makes a part.
         unnamed: The name of what has none.
     """
     function = choice.func if isinstance(choice, functools.partial) else choice
@@ -84,7 +84,7 @@ def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str
     """Versions of the distribution that declares a part's class, and of what computes in it.
 
     Args:
-        group: The plug-in group.
+        group: The plugin group.
         part: An instance of the class.
         engines: Distributions that compute for it.
     """

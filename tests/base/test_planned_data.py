@@ -1,4 +1,4 @@
-"""A data module of a plug-in: a plan and a batch of its own, everything else from PlannedData."""
+"""A data module of a plugin: a plan and a batch of its own, everything else from PlannedData."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

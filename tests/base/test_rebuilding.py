@@ -225,7 +225,7 @@ def test_builders_inside_builders_come_back() -> None:
 
 
 class Schedule:
-    """A type of a plug-in's own."""
+    """A type of a plugin's own."""
 
 
 class Linear(Schedule): ...

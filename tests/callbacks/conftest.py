@@ -111,7 +111,7 @@ class BlockData(DataModule):
 
 
 class Linear(Objective):
-    """A linear VAE whose encoder counts its calls and can be told each latent's KL."""
+    """A linear VAE whose encoder counts its calls and takes each latent's KL as a setting."""
 
     def __init__(self, latent_dim: int = 3, optimizer: OptimizerCallable = torch.optim.SGD) -> None:
         super().__init__(optimizer)

@@ -19,7 +19,7 @@ FULL = torch.tensor([[1.0 - x, x, 1 - y, y] for x in (0, 1) for y in (0, 1)])
 
 
 class Quarters:
-    """Batches of four images, a quarter of each white; described as told."""
+    """Batches of four images, a quarter of each white, with the given descriptions."""
 
     def __init__(self, named: Tensor) -> None:
         self.named = named

@@ -58,8 +58,8 @@ def dislab(
             status = main(["fit", "--config=small.yaml", *args])
         except SystemExit as ended:
             status = int(ended.code or 0)
-        told = capfd.readouterr()
-        return status, told.out, told.err
+        captured = capfd.readouterr()
+        return status, captured.out, captured.err
 
     return run
 

@@ -47,7 +47,7 @@ NESTED = """Parser key "model":
         (
             NESTED.format(reason="Importing 'KLL' is not allowed, denied by the '*' entry"),
             "model.regularizers.kl: KLL may not be named; parts are classes of dislab, torch, "
-            f"lightning and installed plug-ins; available regularizers: {REGULARIZERS}",
+            f"lightning and installed plugins; available regularizers: {REGULARIZERS}",
         ),
         (
             "Parser key \"trainer.max_steps\":\n  Expected a <class 'int'>. Got value: four",

@@ -1,4 +1,4 @@
-"""Real processes that are told to stop, or killed, and go on to the bit."""
+"""Real processes that are interrupted or killed, and continue to the bit."""
 
 import csv
 import json

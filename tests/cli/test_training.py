@@ -72,7 +72,7 @@ def dislab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dislab:
             return main(args)
         except SystemExit as ended:
             if ended.code == 130:  # a signal to the tests, as of a time limit, which a run takes
-                pytest.exit("the tests were told to stop", returncode=130)
+                pytest.exit("the tests were interrupted", returncode=130)
             return int(ended.code or 0)
 
     return run

@@ -54,7 +54,7 @@ def test_equal_codes_give_the_whole_entropy() -> None:
 
 
 def test_two_shifted_uniforms() -> None:
-    # overlap of one half: half of the images tell one bit, the others nothing
+    # overlap of one half: half of the images have one bit, the others none
     generator = torch.Generator().manual_seed(0)
     labels = torch.arange(8000) % 2
     codes = torch.rand(8000, 1, generator=generator, dtype=torch.float64) + 0.5 * labels[:, None]

@@ -20,7 +20,7 @@ BATCH, EPOCH = 8, 6
 
 
 class Recorder(pl.LightningModule):
-    """Records the states that it is shown; fails when told to."""
+    """Records the states that it receives; fails on demand."""
 
     def __init__(self, space: FactorSpace, fail_at: int | None = None) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Recorder(pl.LightningModule):
 
     def training_step(self, batch: ImageBatch, batch_idx: int) -> Tensor:
         if self.global_step == self.fail_at:
-            raise KeyError("as told")
+            raise KeyError("on demand")
         self.record("train", batch)
         return self.weight * batch.image.mean()
 
@@ -158,7 +158,7 @@ def test_a_step_that_failed_is_done_again(
         )
         return module
 
-    with pytest.raises(KeyError, match="as told"):
+    with pytest.raises(KeyError, match="on demand"):
         run(3, fail_at=8)
     (checkpoint,) = (tmp_path / "seed=3").iterdir()
     resumed = run(99, checkpoint)

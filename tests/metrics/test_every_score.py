@@ -258,7 +258,7 @@ def test_incomplete_and_correlated_images_are_fine(name: str) -> None:
     if CASES[name].build in (GaussianTotalCorrelation, WassersteinCorrelation, MeanPairwiseMI):
         assert value > most  # the factors themselves depend on each other
     elif name in ("dcimig", "infom_bins", "infom_knn", "mig", "mig_sup_active", "jemmig"):
-        assert value < least  # a latent knows of the other factor what its own one tells
+        assert value < least  # a latent has information on the other factor through its own one
     else:
         assert value > 0.3
 

@@ -16,7 +16,7 @@ TOLERANCES = {
     "DCI, lassocv": 1e-3,
     "Explicitness": 1e-3,  # as do its regressions
     "Explicitness, multinomial": 1e-3,
-    "InfoMEC": 0.05,  # other noise tells equal codes apart
+    "InfoMEC": 0.05,  # other noise separates equal codes
     "SAP, svc": 0.02,  # the published machines stop early: an image or two of 150
 }
 """Largest differences where there is a reason for any; 1e-9 for other scores."""

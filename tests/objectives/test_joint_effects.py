@@ -17,7 +17,7 @@ NETWORKS = partial(MLPEncoder, hidden=(128,)), partial(MLPDecoder, hidden=(128, 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [JMVAE, partial(TELBO, joint_decoders=True)])
 def test_each_side_tells_the_other(method: Any, describe: Any, train: Any) -> None:
-    """Two seeds of each: scale is told right in 86 and 94 % (JMVAE), 58 and 73 % (TELBO) of all
+    """Two seeds of each: scale is right in 86 and 94 % (JMVAE), 58 and 73 % (TELBO) of all
     images, x and y in 92 to 100 %; all images of a side show it. Shape (40 to 71 %) takes longer.
     TELBO whose decoders learn from all terms: scale 50 and 57 %, x and y 83 to 100 %."""
     described = describe()
@@ -26,11 +26,11 @@ def test_each_side_tells_the_other(method: Any, describe: Any, train: Any) -> No
     model = method((1, 32, 32), described.names, 6, *NETWORKS)
     train(model, described.batch, len(image), 1000, 2e-3)
     with torch.no_grad():
-        told = model.img2sym(image)
+        described_as = model.img2sym(image)
         right = []
         for factor in range(4):
             own = torch.where(described.factor == factor)[0]
-            found = told[:, own].argmax(1) == described.attributes[:, own].argmax(1)
+            found = described_as[:, own].argmax(1) == described.attributes[:, own].argmax(1)
             right.append(found.float().mean().item())
         drawn = []
         for concept in torch.eye(10)[6:]:

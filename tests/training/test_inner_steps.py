@@ -23,7 +23,7 @@ from dislab.regularizers import KL, TotalCorrelation
 
 
 class Seen(pl.Callback):
-    """What Lightning tells a callback: after which optimiser steps, and of validation when."""
+    """The calls that a callback gets from Lightning: optimiser steps, and times of validation."""
 
     def __init__(self) -> None:
         self.steps: list[int] = []
@@ -128,20 +128,20 @@ def assert_equal(one: Any, other: Any, place: str = "") -> None:
 
 @pytest.mark.parametrize("inner", [5, 1000])
 def test_the_outcome_is_the_same_to_the_bit(inner: int, tmp_path: Path) -> None:
-    plain, told, rows = fitted(tmp_path / "plain", None)
-    quick, told_less, same_rows = fitted(tmp_path / "quick", inner)
+    plain, calls, rows = fitted(tmp_path / "plain", None)
+    quick, calls_less, same_rows = fitted(tmp_path / "quick", inner)
     assert_equal(plain, quick)
     assert rows == same_rows
     assert [row["step"] for row in rows if row["train/loss"]] == ["8", "17", "26", "35", "44", "53"]
     kept = sorted(path.name for path in (tmp_path / "plain/kept").iterdir())
     assert kept == sorted(path.name for path in (tmp_path / "quick/kept").iterdir())
     assert kept == [f"step={step}.ckpt" for step in (11, 22, 33, 44, 55)]
-    assert told.validated == told_less.validated == [14, 28, 42, 56]
-    assert told.steps == list(range(1, 61))
+    assert calls.validated == calls_less.validated == [14, 28, 42, 56]
+    assert calls.steps == list(range(1, 61))
 
 
 def test_lightning_takes_part_where_something_is_due_and_nowhere_else(tmp_path: Path) -> None:
-    _, told, _ = fitted(tmp_path, 20)
+    _, calls, _ = fitted(tmp_path, 20)
     due = {
         *range(20, 61, 20),  # inner steps
         *range(9, 61, 9),  # rows of the log
@@ -150,7 +150,7 @@ def test_lightning_takes_part_where_something_is_due_and_nowhere_else(tmp_path: 
         *(end + step for end in (0, 23, 46) for step in (14, 23)),  # and by the epoch's; its end
         60,
     }
-    assert told.steps == sorted(step for step in due if step <= 60)
+    assert calls.steps == sorted(step for step in due if step <= 60)
 
 
 @pytest.mark.filterwarnings("ignore:The dirpath has changed from")
@@ -166,18 +166,18 @@ def test_a_resumed_run_goes_on_to_the_bit(before: int, after: int, tmp_path: Pat
 def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
     settings: Any = {"max_steps": -1, "max_epochs": 2}
     settings |= {"val_check_interval": 1.0, "check_val_every_n_epoch": 1}
-    plain, told, _ = fitted(tmp_path / "plain", None, **settings)
-    quick, told_less, _ = fitted(tmp_path / "quick", 50, **settings)
+    plain, calls, _ = fitted(tmp_path / "plain", None, **settings)
+    quick, calls_less, _ = fitted(tmp_path / "quick", 50, **settings)
     assert_equal(plain, quick)
     assert quick["global_step"] == 46
-    assert told.validated == told_less.validated == [23, 46]
+    assert calls.validated == calls_less.validated == [23, 46]
 
 
 def test_accumulated_gradients_are_left_to_lightning(tmp_path: Path) -> None:
-    plain, told, _ = fitted(tmp_path / "plain", None, max_steps=12, accumulate_grad_batches=3)
-    quick, told_less, _ = fitted(tmp_path / "quick", 6, max_steps=12, accumulate_grad_batches=3)
+    plain, calls, _ = fitted(tmp_path / "plain", None, max_steps=12, accumulate_grad_batches=3)
+    quick, calls_less, _ = fitted(tmp_path / "quick", 6, max_steps=12, accumulate_grad_batches=3)
     assert_equal(plain, quick)
-    assert told.steps == told_less.steps
+    assert calls.steps == calls_less.steps
 
 
 def test_a_callback_of_gradients_hears_of_every_update(tmp_path: Path) -> None:

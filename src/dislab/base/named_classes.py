@@ -1,7 +1,7 @@
 """Which classes a file or a command line may name.
 
 A name is looked up among the modules that are imported already and the modules of dislab, torch,
-lightning and the installed plug-ins. No other module is imported, and nothing is called.
+lightning and the installed plugins. No other module is imported, and nothing is called.
 """
 
 import importlib
@@ -79,7 +79,7 @@ def find_class(
     kind = "part" if bases == known_bases() else " or ".join(base.__name__ for base in bases)
     raise ForeignNameError(
         f"{place} names {name}, which is no {kind} of dislab, torch, lightning or an installed "
-        "plug-in; nothing else may be named",
+        "plugin; nothing else may be named",
         place,
         found is not None,
     )

@@ -146,7 +146,7 @@ def _dispatch(command: str, args: list[str]) -> int:
 
 
 def _rows() -> Iterator[str]:
-    """A line for each command, those of plug-ins behind dislab's own."""
+    """A line for each command, those of plugins behind dislab's own."""
     others = {
         name: f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
         for name, plugin in commands().items()
@@ -158,7 +158,7 @@ def _rows() -> Iterator[str]:
 
 
 def _foreign(command: str, args: list[str]) -> int:
-    """Runs the command of a plug-in."""
+    """Runs the command of a plugin."""
     declared = commands()
     if command not in declared:
         names = [*COMMANDS, *(name for name in declared if name not in COMMANDS)]

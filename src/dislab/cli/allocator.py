@@ -10,7 +10,7 @@ _LARGEST: Final = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
-    """Whether the C library was told to keep freed memory for the next step of this process.
+    """Whether the C library was set to keep freed memory for the next step of this process.
 
     By default glibc maps every activation of a few megabytes afresh and returns it to the kernel
     after use, which costs thousands of page faults a training step on a CPU. The setting holds

@@ -180,7 +180,7 @@ def _denied(name: str, place: str) -> str:
     listing = f"; available {group}: {names}" if group else ""
     return (
         f"{name} may not be named; parts are classes of dislab, torch, lightning and installed "
-        f"plug-ins{listing}"
+        f"plugins{listing}"
     )
 
 

@@ -38,7 +38,7 @@ def evaluate(
         codes: One row an image, one column a latent; an array, a tensor or nested lists.
         factors: Value numbers 0, 1, 2, …, or measured numbers, one row an image, one column a
             factor.
-        metrics: Class names of plug-ins, classes, partials of classes, or a dictionary of any of
+        metrics: Class names of plugins, classes, partials of classes, or a dictionary of any of
             these by names of your own; the default set unless given.
         names: Names of the factors, for parts and messages.
         space: The factors with all their values; unless given, a factor's values are the numbers

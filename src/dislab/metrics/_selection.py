@@ -25,7 +25,7 @@ DEFAULT: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 """The default set: class and settings of each score, by the name that stands for it."""
 
 Choice: TypeAlias = str | MetricBuilder
-"""A plug-in's class name, or what makes a score: a class, a `functools.partial`, a function."""
+"""A plugin's class name, or what makes a score: a class, a `functools.partial`, a function."""
 
 Choices: TypeAlias = Choice | Sequence[Choice] | Mapping[str, Choice] | None
 """Some scores; with names of the user's own in a mapping; None for the default set."""
@@ -39,7 +39,7 @@ def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:
         seed: Given to every class that has a setting `seed` of its own which nobody set.
 
     Raises:
-        InputError: A name is no plug-in, a choice makes no score, or nothing is chosen.
+        InputError: A name is no plugin, a choice makes no score, or nothing is chosen.
     """
     if choices is None:
         named = _default()

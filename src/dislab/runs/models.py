@@ -24,7 +24,7 @@ def load_run(
     """The trained objective of a run, on the CPU and in evaluation mode.
 
     Nothing but tensors, numbers, strings and containers is read from the file. A class that it
-    names must be of dislab, torch, lightning or an installed plug-in, or be imported already, and
+    names must be of dislab, torch, lightning or an installed plugin, or be imported already, and
     derive from the base class that its place asks for; nothing else is imported or called.
 
     Args:

@@ -1,4 +1,4 @@
-"""Conformance checks for authors of plugins: what every part of a group must do.
+"""Conformance checks for authors of plugins.
 
 Call them from a test, with the class or a `functools.partial` of it:
 
@@ -8,7 +8,7 @@ Call them from a test, with the class or a `functools.partial` of it:
     def test_l1_conforms() -> None:
         check_regularizer(L1)
 
-Each raises `AssertionError` with one sentence that says what does not hold.
+Each raises `AssertionError` with one sentence that names the broken rule.
 """
 
 from dislab.testing.datamodules import check_datamodule

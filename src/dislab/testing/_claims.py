@@ -1,4 +1,4 @@
-"""What the checks of every group have in common."""
+"""Helpers that the checks of every group share."""
 
 import io
 from collections.abc import Callable
@@ -14,29 +14,13 @@ CPU: Final = torch.device("cpu")
 
 
 def must(holds: bool, claim: str) -> None:
-    """Fails with a sentence unless it holds.
-
-    Args:
-        holds: Whether it does.
-        claim: What should hold.
-
-    Raises:
-        AssertionError: It does not.
-    """
+    """Raises an AssertionError with the claim unless it holds."""
     if not holds:
         raise AssertionError(f"this should hold: {claim}")
 
 
 def refuses(action: Callable[[], object], claim: str) -> None:
-    """Fails unless an action ends in an `InputError`.
-
-    Args:
-        action: What is tried.
-        claim: What should hold.
-
-    Raises:
-        AssertionError: The action succeeds.
-    """
+    """Raises an AssertionError with the claim unless the action ends in an `InputError`."""
     try:
         action()
     except InputError:
@@ -45,21 +29,13 @@ def refuses(action: Callable[[], object], claim: str) -> None:
 
 
 def random_states() -> tuple[bytes, bytes]:
-    """The global random states of torch and NumPy, to see whether somebody drew from them."""
+    """The global random states of torch and NumPy, to compare before and after a call."""
     numpy_state: Any = np.random.get_state()  # noqa: NPY002
     return torch.get_rng_state().numpy().tobytes(), numpy_state[1].tobytes()
 
 
 def check_state_dict(module: nn.Module, other: nn.Module) -> None:
-    """Parameters and buffers survive a checkpoint.
-
-    Args:
-        module: What is stored.
-        other: Takes it over; made alike, with other weights.
-
-    Raises:
-        AssertionError: A tensor differs afterwards.
-    """
+    """Raises an AssertionError unless `other`, of other weights, loads all tensors of `module`."""
     stored = io.BytesIO()
     torch.save(module.state_dict(), stored)
     stored.seek(0)

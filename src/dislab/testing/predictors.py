@@ -80,7 +80,7 @@ def _check_accuracy(found: Tensor, wanted: Tensor, truth: Tensor) -> None:
         set(torch.unique(kinds).tolist()) <= {0.0, 1.0, 2.0}, "a kind is predicted as class number"
     )
     right = (kinds == truth[:, 1]).double().mean(1)
-    must(bool((right > 0.5).all()), "kinds are told apart better than by chance")
+    must(bool((right > 0.5).all()), "kinds are predicted better than by chance")
 
 
 def _check_independence(

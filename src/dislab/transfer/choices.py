@@ -16,7 +16,7 @@ CHANCE: Final = "chance"
 """Name of the prediction without codes, beside those of the predictors."""
 
 Choice: TypeAlias = str | PredictorBuilder
-"""A plug-in's class name, or what makes a predictor: a class or a `functools.partial` of one."""
+"""A plugin's class name, or what makes a predictor: a class or a `functools.partial` of one."""
 
 Choices: TypeAlias = Choice | Sequence[Choice] | Mapping[str, Choice] | None
 """Some predictors; with names of the user's own in a mapping; None for the default ones."""
@@ -30,7 +30,7 @@ def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
         seed: Given to every class that has a setting `seed` of its own which nobody set.
 
     Raises:
-        InputError: A name is no plug-in, a choice makes no predictor, or nothing is chosen.
+        InputError: A name is no plugin, a choice makes no predictor, or nothing is chosen.
     """
     if choices is None:
         installed = {plugin.name for plugin in plugins.available("predictors")}

@@ -40,7 +40,7 @@ def transfer_scores(
         factors: Positions: value numbers 0, 1, 2, …, one row an image, one column a factor.
         space: The factors and their values, which the conditions of scenarios refer to.
         scenarios: Shipped names, paths of YAML files, or scenarios.
-        predictors: Class names of plug-ins, classes, partials of classes, or a dictionary of any
+        predictors: Class names of plugins, classes, partials of classes, or a dictionary of any
             of these by names of your own; boosted trees and an MLP unless given.
         labels: How many images a predictor learns from; fewer where there are fewer.
         tested: How many images of each distribution it is tested on, likewise.

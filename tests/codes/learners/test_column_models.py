@@ -8,7 +8,7 @@ from dislab.codes.learners.column_models import fitted_columns, predicted_column
 
 
 class Sums:
-    """Predicts the sum of a code and of all targets, and says what it was told."""
+    """Predicts the sum of a code and of all targets, and records its calls."""
 
     def __init__(self, kind: bool) -> None:
         self.kind = kind

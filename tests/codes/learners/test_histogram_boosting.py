@@ -11,7 +11,7 @@ from dislab.errors import InputError
 
 
 def labelled_codes(images: int, noise: float, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Latent 1 tells the label, latent 3 tells it worse, the rest are noise."""
+    """Latent 1 determines the label, latent 3 hints at it, the rest are noise."""
     generator = torch.Generator().manual_seed(seed)
     labels = torch.randint(4, (images,), generator=generator)
     codes = torch.randn(images, 5, generator=generator, dtype=torch.float64)
@@ -64,8 +64,8 @@ def test_probabilities_of_labels_are_those_of_scikit_learn(depth: int, kinds: in
     rng = np.random.default_rng(1)
     codes = rng.normal(size=(2500, 4))
     codes[:, 3] = codes[:, 3].round(1)
-    told = codes[:, 0] + 0.5 * codes[:, 3] + rng.normal(size=2500)
-    labels = 5 + (told > np.arange(kinds - 1)[:, None]).sum(0)
+    signal = codes[:, 0] + 0.5 * codes[:, 3] + rng.normal(size=2500)
+    labels = 5 + (signal > np.arange(kinds - 1)[:, None]).sum(0)
     reference = HistGradientBoostingClassifier(
         max_iter=8, max_depth=depth, max_leaf_nodes=None, min_samples_leaf=1, early_stopping=False
     ).fit(codes[:1500], labels[:1500])

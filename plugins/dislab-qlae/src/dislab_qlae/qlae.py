@@ -39,7 +39,7 @@ class QLAE(Objective):
     the two distances are multiplied by the number of subpixels: its loss times that number.
 
     Departures from the paper: any encoder and decoder, where it has networks of its own with a
-    decoder of StyleGAN's kind; gradients are clipped only where the trainer is told to.
+    decoder of StyleGAN's kind; gradients are clipped only if the trainer is set to.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
