@@ -129,14 +129,14 @@ def assert_equal(one: Any, other: Any, place: str = "") -> None:
 @pytest.mark.parametrize("inner", [5, 1000])
 def test_the_outcome_is_the_same_to_the_bit(inner: int, tmp_path: Path) -> None:
     plain, calls, rows = fitted(tmp_path / "plain", None)
-    quick, calls_less, same_rows = fitted(tmp_path / "quick", inner)
+    quick, quick_calls, same_rows = fitted(tmp_path / "quick", inner)
     assert_equal(plain, quick)
     assert rows == same_rows
     assert [row["step"] for row in rows if row["train/loss"]] == ["8", "17", "26", "35", "44", "53"]
     kept = sorted(path.name for path in (tmp_path / "plain/kept").iterdir())
     assert kept == sorted(path.name for path in (tmp_path / "quick/kept").iterdir())
     assert kept == [f"step={step}.ckpt" for step in (11, 22, 33, 44, 55)]
-    assert calls.validated == calls_less.validated == [14, 28, 42, 56]
+    assert calls.validated == quick_calls.validated == [14, 28, 42, 56]
     assert calls.steps == list(range(1, 61))
 
 
@@ -167,17 +167,17 @@ def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
     settings: Any = {"max_steps": -1, "max_epochs": 2}
     settings |= {"val_check_interval": 1.0, "check_val_every_n_epoch": 1}
     plain, calls, _ = fitted(tmp_path / "plain", None, **settings)
-    quick, calls_less, _ = fitted(tmp_path / "quick", 50, **settings)
+    quick, quick_calls, _ = fitted(tmp_path / "quick", 50, **settings)
     assert_equal(plain, quick)
     assert quick["global_step"] == 46
-    assert calls.validated == calls_less.validated == [23, 46]
+    assert calls.validated == quick_calls.validated == [23, 46]
 
 
 def test_accumulated_gradients_are_left_to_lightning(tmp_path: Path) -> None:
     plain, calls, _ = fitted(tmp_path / "plain", None, max_steps=12, accumulate_grad_batches=3)
-    quick, calls_less, _ = fitted(tmp_path / "quick", 6, max_steps=12, accumulate_grad_batches=3)
+    quick, quick_calls, _ = fitted(tmp_path / "quick", 6, max_steps=12, accumulate_grad_batches=3)
     assert_equal(plain, quick)
-    assert calls.steps == calls_less.steps
+    assert calls.steps == quick_calls.steps
 
 
 def test_a_callback_of_gradients_hears_of_every_update(tmp_path: Path) -> None:

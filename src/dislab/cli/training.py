@@ -487,7 +487,7 @@ def _restores_a_checkpoint(error: Exception) -> bool:
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:
-    """Prints the error of a thread, unless it is TensorBoard's, which is reported elsewhere."""
+    """Prints the error of a thread, except a failed write: TensorBoard's writer raises it again."""
     if not cannot_write(failed.exc_value):
         threading.__excepthook__(failed)
 
