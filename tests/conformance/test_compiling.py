@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
         build, batch = case.values
         check_compiles(cases.ready(build, Path(folder)), batch)
     [vae, *_] = cases.builds("objectives", "VAE")
-    regularizers = {case.id: case.values[0] for case in cases.cases("regularizers")}
+    regularizers = {case.id.replace("-", "_"): case.values[0] for case in cases.cases("regularizers")}
     check_compiles(partial(vae, regularizers=regularizers), images)
     [pairs, *_] = cases.builds("objectives", "AdaGVAE")
     noise = {"likelihood": "discretized", "input_noise": (0.1, 0.1)}
