@@ -90,7 +90,8 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
         "BetaVAEScore": [{"points_train": 500, "points_test": 200}],
         "DCI": [{"learner": one} for one in ("hgbt", "rf", "lasso", "lassocv")],
         "DownstreamAccuracy": [
-            {"classifier": one, "labels": (10, 100), "tested": 150} for one in ("logistic", "hgbt")
+            {"classifier": "logistic", "labels": (10, 100), "tested": 150},
+            {"classifier": "hgbt", "labels": (60,), "tested": 150},
         ],
         "InfoMEC": [{}, {"estimator": "bins"}],
         "MCC": [{}, {"correlation": "spearman"}],
