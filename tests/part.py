@@ -1,7 +1,7 @@
 """The arguments with which pytest runs the tests of one part: `make part NAME=TotalCorrelation`.
 
-Its own test file runs whole, or, where it has none, those of its group that name its class. Of the
-tests that all parts of its group share, its cases run.
+Its own test file runs whole, or, where it has none, the one of its group that names it most often. Of
+the tests that all parts of its group share, its cases run.
 """
 
 import os
@@ -34,15 +34,13 @@ def chosen(name: str) -> list[str]:
         raise InputError(f"there is no part {name!r}{suggestion(name, modules)}")
     [cls] = found
     group, module = modules[cls]
-    own = sorted((TESTS / group).rglob(f"test_{module}*.py"))
-    own = own or [
-        path
-        for path in sorted((TESTS / group).rglob("test_*.py"))
-        if re.search(rf"\b{cls}\b", path.read_text())
+    files = sorted((TESTS / group).rglob("test_*.py"))
+    named = {path: len(re.findall(rf"\b{cls}\b", path.read_text())) for path in files}
+    own = [path for path in files if path.stem == f"test_{module}"] or [
+        max(files, key=lambda path: named[path])
     ]
-    shared = [TESTS / "conformance" / f"test_{group}.py"]
-    files = " or ".join(path.stem for path in own)
-    return [*map(str, own + shared), "-k", f"{files} or {cls}-" if own else f"{cls}-"]
+    shared = TESTS / "conformance" / f"test_{group}.py"
+    return [str(own[0]), str(shared), "-k", f"{own[0].stem} or {cls}-"]
 
 
 if __name__ == "__main__":

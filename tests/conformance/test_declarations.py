@@ -1,8 +1,12 @@
 """Every part is declared under its name, and the cases of the tests name such parts."""
 
+from pathlib import Path
+
 import pytest
 from tests import cases
+from tests.part import chosen
 
+from dislab.errors import InputError
 from dislab.plugins import GROUPS, available
 from dislab.testing import check_declared
 
@@ -15,3 +19,22 @@ def test_every_part_is_declared_under_its_name(group: str) -> None:
 @pytest.mark.parametrize("group", cases.SETTINGS)
 def test_cases_are_of_declared_parts(group: str) -> None:
     assert cases.SETTINGS[group].keys() <= set(cases.own(group))
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("TotalCorrelation", "regularizers/test_total_correlation.py"),
+        ("dcimig", "metrics/test_information_scores.py"),
+    ],
+)
+def test_the_tests_of_a_part_are_its_own_and_its_cases(name: str, file: str) -> None:
+    own, shared, _, expression = chosen(name)
+    assert own.endswith(file)
+    assert shared.endswith(f"conformance/test_{file.partition('/')[0]}.py")
+    assert expression.startswith(Path(file).stem)
+
+
+def test_a_part_that_is_none_has_no_tests() -> None:
+    with pytest.raises(InputError, match=r"'TotlCorrelation' \(did you mean TotalCorrelation\?\)"):
+        chosen("TotlCorrelation")
