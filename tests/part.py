@@ -1,7 +1,7 @@
 """The arguments with which pytest runs the tests of one part: `make part NAME=TotalCorrelation`.
 
-Its own test file runs whole, or, where it has none, the one of its group that names it most often. Of
-the tests that all parts of its group share, its cases run.
+Its own test file runs whole, or, where it has none, the one of its group that names it most often.
+Of the tests that all parts of its group share, its cases run.
 """
 
 import os
@@ -36,11 +36,10 @@ def chosen(name: str) -> list[str]:
     group, module = modules[cls]
     files = sorted((TESTS / group).rglob("test_*.py"))
     named = {path: len(re.findall(rf"\b{cls}\b", path.read_text())) for path in files}
-    own = [path for path in files if path.stem == f"test_{module}"] or [
-        max(files, key=lambda path: named[path])
-    ]
+    most = max(files, key=lambda path: named[path])
+    own = next((path for path in files if path.stem == f"test_{module}"), most)
     shared = TESTS / "conformance" / f"test_{group}.py"
-    return [str(own[0]), str(shared), "-k", f"{own[0].stem} or {cls}-"]
+    return [str(own), str(shared), "-k", f"{own.stem} or {cls}-"]
 
 
 if __name__ == "__main__":
