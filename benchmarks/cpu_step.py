@@ -33,6 +33,7 @@ def step_milliseconds(kept: bool, threads: int) -> float:
     from dislab.cli.allocator import keep_freed_memory
     from dislab.decoders import ConvDecoder64
     from dislab.encoders import ConvEncoder64
+    from dislab.functional.streams import Stream
     from dislab.objectives import VAE
     from dislab.regularizers import KL, TotalCorrelation
 
@@ -45,7 +46,7 @@ def step_milliseconds(kept: bool, threads: int) -> float:
     optimizer = model.configure_optimizers()
     image = (torch.rand(64, 1, 64, 64) > 0.9).float()
     batch = ImageBatch(image, torch.zeros(64, 5, dtype=torch.long))
-    draws = model.draw(64, torch.Generator().manual_seed(0))
+    draws = model.draw(64, Stream(0))
     step = torch.tensor(0)
     times = []
     for _ in range(25):

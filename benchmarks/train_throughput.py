@@ -36,6 +36,7 @@ from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder
 from dislab.encoders import ConvEncoder64, MLPEncoder
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.runs import versions
@@ -202,9 +203,8 @@ class Logged(pl.LightningModule):
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """The loss, logged."""
-        generator = torch.Generator().manual_seed(batch_idx)
         delivered = self.data[0].on_after_batch_transfer(batch, 0)
-        draws = self.model.draw(len(delivered.image), generator)
+        draws = self.model.draw(len(delivered.image), Stream(0, batch_idx))
         loss = self.model.losses(delivered, draws, self.model.steps).loss
         self.log("loss", loss)
         return loss
@@ -374,7 +374,7 @@ def dislab_model(variant: Variant) -> None:
 
     def step() -> None:
         batch = data.on_after_batch_transfer(next(batches), 0)
-        draws = model.draw(len(batch.image), torch.Generator().manual_seed(0))
+        draws = model.draw(len(batch.image), Stream(0))
         loss = model.losses(batch, draws, model.steps).loss
         optimizer.zero_grad()
         loss.backward()

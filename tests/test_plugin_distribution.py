@@ -163,7 +163,7 @@ class TinyAutoencoder(Objective):
         self.encoder = TinyEncoder(image_shape, latent_dim)
         self.decoder = TinyDecoder(latent_dim, image_shape)
 
-    def draw(self, count, generator):
+    def draw(self, count, stream):
         return {}
 
     def losses(self, batch, draws, step):

@@ -24,6 +24,7 @@ from dislab.base import ImageBatch
 from dislab.datasets import DSprites
 from dislab.decoders import MLPDecoder
 from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.objectives import BottleneckGenerator
 from dislab.storage import atomic
 
@@ -64,7 +65,7 @@ def train(options: argparse.Namespace, data: DSprites) -> dict[str, Any]:
         generator = device_generator(CPU, options.seed, 2, step)
         index = torch.randint(len(space), (64,), generator=generator)
         batch = ImageBatch(small(data, index), torch.from_numpy(space.positions(index.numpy())))
-        terms = model.losses(batch, model.draw(64, generator), torch.tensor(step))
+        terms = model.losses(batch, model.draw(64, Stream(options.seed, step)), torch.tensor(step))
         optimizer.zero_grad()
         terms.loss.backward()
         optimizer.step()

@@ -23,7 +23,7 @@ import torch
 from pictures import save
 
 from dislab import runs
-from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.plots import image_grid
 from dislab.storage import atomic
 
@@ -155,7 +155,7 @@ def draw(found: dict[str, Path], seed: int) -> None:
         for concept in DRAWN:
             symbol = torch.zeros(6, len(symbols))
             symbol[:, [symbols.index(one) for one in concept]] = 1
-            draws = method.draw(6, device_generator(torch.device("cpu"), seed))
+            draws = method.draw(6, Stream(seed))
             with torch.no_grad():
                 row.append(method.sym2img(symbol, draws))
         rows.append(torch.cat(row))

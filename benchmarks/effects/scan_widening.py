@@ -26,6 +26,7 @@ from dislab import runs
 from dislab.base import SymbolBatch
 from dislab.datasets import DSprites
 from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.objectives import SCAN
 from dislab.storage import atomic
 
@@ -83,7 +84,7 @@ def train(data: DSprites, scan: SCAN, steps: int, seed: int) -> tuple[list[Any],
             generator = device_generator(CPU, seed, step)
             positions = examples(data, varied, generator)
             batch = SymbolBatch(images(data, positions), concept, positions)
-            terms = scan.losses(batch, scan.draw(64, generator), torch.tensor(step))
+            terms = scan.losses(batch, scan.draw(64, Stream(seed, step)), torch.tensor(step))
             optimizer.zero_grad()
             terms.loss.backward()
             optimizer.step()
@@ -92,7 +93,7 @@ def train(data: DSprites, scan: SCAN, steps: int, seed: int) -> tuple[list[Any],
                     deviation = scan.encode_symbol(concept[:1]).log_var[0].div(2).exp()
                 log.append([round(value, 4) for value in deviation.tolist()])
         with torch.no_grad():
-            draws = scan.draw(8, device_generator(CPU, seed))
+            draws = scan.draw(8, Stream(seed))
             drawn.append(scan.sym2img(concept[:8], draws)[:, 0])
     return log, drawn
 

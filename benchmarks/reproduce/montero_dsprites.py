@@ -40,7 +40,8 @@ from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.random import device_generator, host_generator
+from dislab.functional.random import host_generator
+from dislab.functional.streams import Stream
 from dislab.plots import image_grid, pixels
 from dislab.plots.hinton import draw_hinton
 from dislab.runs import checkpoint_of, load_run, read_checkpoint, read_scores, versions
@@ -249,7 +250,7 @@ def alike(data: SingleData, module: Objective) -> float:
     chosen = host_generator(0).choice(states, size=min(EXAMPLES, len(states)), replace=False)
     total = 0.0
     for number, part in enumerate(np.array_split(chosen, -(-len(chosen) // 500))):
-        draws = module.draw(len(part), device_generator(torch.device("cpu"), 0, number))
+        draws = module.draw(len(part), Stream(0, number))
         with torch.inference_mode():
             terms = module.losses(batch_of(data, part), draws, module.steps)
         total += float(terms.log["reconstruction"]) * len(part)

@@ -27,6 +27,7 @@ from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.streams import Stream
 
 SPACE = FactorSpace(
     (
@@ -122,8 +123,8 @@ class Linear(Objective):
         self.encoded: list[int] = []
         self.modes: list[bool] = []
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
-        return {"noise": torch.randn(count, self.latent_dim, generator=generator)}
+    def draw(self, count: int, stream: Stream) -> Draws:
+        return {"noise": stream.normal("noise", count, self.latent_dim)}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         posterior = self.encode(batch.image)
@@ -156,7 +157,7 @@ class Autoencoder(Objective):
         super().__init__(torch.optim.SGD)
         self.encoder = nn.Linear(64, 2)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         return {}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
@@ -192,7 +193,7 @@ class Renderer(Objective):
         super().__init__(torch.optim.SGD)
         self.decoder = nn.Linear(3, 64)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         return {}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from dislab.base import DataModule, Draws, Objective, SymbolBatch, Terms
 from dislab.callbacks import ConceptScores
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 
 MakeTrainer = Callable[..., pl.Trainer]
 NAMES = ("x=left", "x=right", "y=top", "y=bottom")
@@ -50,8 +51,8 @@ class Drawer(Objective):
         self.diverse = diverse
         self.weight = nn.Parameter(torch.zeros(()))
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
-        return {"lot": torch.rand(count, 2, generator=generator)}
+    def draw(self, count: int, stream: Stream) -> Draws:
+        return {"lot": stream.uniform("lot", count, 2)}
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Tensor) -> Terms:
         return Terms(self.weight.square(), {})
@@ -78,8 +79,8 @@ class Recombiner(Objective):
         self.inner = Drawer(diverse=True)
         self.asked: list[tuple[str, list[float], list[float]]] = []
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
-        return self.inner.draw(count, generator)
+    def draw(self, count: int, stream: Stream) -> Draws:
+        return self.inner.draw(count, stream)
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Tensor) -> Terms:
         return self.inner.losses(batch, draws, step)

@@ -14,6 +14,7 @@ from dislab.callbacks import Generalisation
 from dislab.datamodules import CompositionData, SingleData
 from dislab.errors import InputError
 from dislab.factors import Selection
+from dislab.functional.streams import Stream
 
 MakeTrainer = Callable[..., pl.Trainer]
 BRIGHT: Selection = {"brightness": 1.0}
@@ -32,8 +33,8 @@ class Light(Objective):
         self.seen: list[Tensor] = []
         self.modes: list[bool] = []
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
-        return {name: torch.rand(count, generator=generator) for name in ("noise", "order")}
+    def draw(self, count: int, stream: Stream) -> Draws:
+        return {name: stream.uniform(name, count) for name in ("noise", "order")}
 
     def losses(self, batch: Any, draws: Draws, step: Tensor) -> Terms:
         image = batch.target if isinstance(batch, CompositionBatch) else batch.image
@@ -59,7 +60,7 @@ class Noiseless(Light):
 
     code_noise = ()
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         return {name: torch.zeros(count) for name in ("noise", "order")}
 
 

@@ -11,7 +11,7 @@ from dislab import plots
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Samples
 from dislab.errors import InputError
-from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 
 MakeTrainer = Callable[..., pl.Trainer]
 
@@ -39,7 +39,7 @@ def test_latents_come_from_the_standard_normal_prior(
 ) -> None:
     runner = trainer(callbacks=[Samples(rows=2, columns=3, seed=7)])
     runner.test(objective, datamodule=data, verbose=False)
-    z = torch.randn(6, 3, generator=device_generator(torch.device("cpu"), 7))
+    z = Stream(7).of("samples").normal("latents", 6, 3)
     with torch.no_grad():
         expected = objective.decode(z).view(2, 3, 1, 8, 8)
     np.testing.assert_allclose(drawn[0], expected, atol=1e-6)
@@ -53,12 +53,12 @@ def test_a_prior_of_the_methods_own_comes_first(
     drawn: list[np.ndarray],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def generate(module: Objective, count: int, generator: torch.Generator) -> torch.Tensor:
-        return torch.rand(count, 1, 8, 8, generator=generator)
+    def generate(module: Objective, count: int, stream: Stream) -> torch.Tensor:
+        return stream.uniform("image", count, 1, 8, 8)
 
     monkeypatch.setattr(type(objective), "generate", generate)
     trainer(callbacks=[Samples(1, 4)]).test(objective, datamodule=data, verbose=False)
-    own = torch.rand(4, 1, 8, 8, generator=device_generator(torch.device("cpu"), 0))
+    own = Stream(0).of("samples").uniform("image", 4, 1, 8, 8)
     np.testing.assert_array_equal(drawn[0][0], own)
 
 

@@ -26,6 +26,7 @@ from dislab.datasets import DSprites
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
+from dislab.functional.streams import Stream
 from dislab.predictors import Ridge
 from dislab.testing import (
     check_datamodule,
@@ -139,12 +140,14 @@ class Careless(Objective):
         self.encoder = nn.Linear(4, 2)
         self.idle = nn.Linear(1, 1, bias=False).requires_grad_(fault == "idle")
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         rows = 2 * count if self.fault == "rows" else count
-        used = None if self.fault == "draw" else generator
         if self.fault == "noise":
             return {"other": torch.zeros(rows, 2)}
-        return {"noise": torch.randn(rows, 2, generator=used)}
+        if self.fault == "draw":
+            return {"noise": torch.randn(rows, 2)}
+        noise = stream.normal("noise", rows, 2)
+        return {"noise": noise, "twin": noise} if self.fault == "names" else {"noise": noise}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Tensor) -> Terms:
         codes = self.encoder(batch.image.flatten(1)) + sum(draws.values())
@@ -167,7 +170,8 @@ class Careless(Objective):
         ("settings", "save_hyperparameters is called"),
         ("idle", r"the loss trains every parameter, but not idle\.weight"),
         ("rows", "draw gives noise at most one row an image, 3, not 6"),
-        ("draw", "draw is a function of its generator alone"),
+        ("draw", "draw is a function of its stream alone"),
+        ("names", "draw takes noise and twin from the stream under different names"),
         ("noise", "code_noise names draws, but not noise"),
         ("losses", "losses is deterministic"),
         ("reads", "draw and losses leave the global random state alone"),

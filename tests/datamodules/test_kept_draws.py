@@ -31,16 +31,16 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "transitions": (TransitionData, {}),
 }
 KEPT = {
-    "single": "98c3ff407803cdf9",
-    "single, correlated": "ed6f206853a9dae6",
-    "paired": "a6944d6701831125",
-    "paired, uniform": "ddfa6ab5cf2ff76b",
-    "clamped": "3b8ab5b63cceae54",
-    "composition": "3b047403c575c0f1",
-    "composition, across": "2fd262d046ec4411",
-    "symbols": "6de9e1651a390627",
-    "symbols, per concept": "c9b9c5e5d4f8eaa4",
-    "transitions": "e206f6f891d9f333",
+    "single": "55322cb17e9f2e90",
+    "single, correlated": "674038dcc7b41737",
+    "paired": "b83728cd67571c90",
+    "paired, uniform": "a31d00c2d9357866",
+    "clamped": "7cddf72d1798a29d",
+    "composition": "c6457e784f69f5dd",
+    "composition, across": "9d5223b1fa40f5c7",
+    "symbols": "1a62520c2efb0319",
+    "symbols, per concept": "4a8e41f120d74cd9",
+    "transitions": "eb6da37817270423",
 }
 
 

@@ -13,9 +13,13 @@ from dislab.datamodules import SingleData
 from dislab.datamodules.single_data import SinglePlan
 from dislab.datasets import DSprites
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 
 WORLD = "dislab.base.planned.planned_data.world"
 """What counts the processes."""
+
+KEPT = [181, 215, 244, 238, 183, 207, 287, 179]
+"""States that training drew first when streams were last changed."""
 
 
 def draws(count: int, steps: int, seed: int = 5, rank: int = 0, world: int = 1) -> list[np.ndarray]:
@@ -24,10 +28,12 @@ def draws(count: int, steps: int, seed: int = 5, rank: int = 0, world: int = 1) 
     return [plan.draw(step).states for step in range(steps)]
 
 
-def test_draws_are_those_of_earlier_releases() -> None:
-    first, second = draws(200, 2)
-    assert first[:8].tolist() == [167, 126, 294, 215, 198, 207, 287, 229]
-    assert second[:4].tolist() == [156, 266, 101, 289]
+def test_draws_are_those_of_the_stream() -> None:
+    """A block of 64 steps of 64 is one draw, which a device could make as well."""
+    for block, steps in enumerate(np.split(np.stack(draws(200, 128)), 2)):
+        stream = Stream(5, block).of("training states")
+        assert np.array_equal(steps, 100 + stream.integers("0", 200, 64, 64).numpy())
+    assert draws(200, 1)[0][:8].tolist() == KEPT
 
 
 def test_draws_are_uniform_and_with_replacement() -> None:

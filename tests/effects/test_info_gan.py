@@ -11,6 +11,7 @@ from dislab.base import ImageBatch
 from dislab.decoders import ConvGenerator
 from dislab.encoders import ConvCritic
 from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.objectives import InfoGAN
 
 CPU = torch.device("cpu")
@@ -44,7 +45,7 @@ def test_its_categorical_code_is_recovered_and_follows_the_digit() -> None:
         generator = device_generator(CPU, 0, step)
         chosen = torch.randint(len(image), (128,), generator=generator)
         batch = ImageBatch(image[chosen], digit[chosen, None])
-        loss, log = gan.losses(batch, gan.draw(128, generator), torch.tensor(step))
+        loss, log = gan.losses(batch, gan.draw(128, Stream(0, step)), torch.tensor(step))
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

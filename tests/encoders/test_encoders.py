@@ -11,6 +11,7 @@ from dislab.encoders import ConvCritic, ConvEncoder64, MLPEncoder, ResidualEncod
 from dislab.encoders.conv_encoder64 import Preset64
 from dislab.errors import InputError
 from dislab.functional.networks import GatedBlock
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 
@@ -159,7 +160,7 @@ def test_a_residual_vae_of_two_128x128_images_takes_a_step() -> None:
     parts = ResidualEncoder128, ResidualDecoder128
     vae = VAE((3, 128, 128), 100, 10, *parts, {"kl": KL})
     batch = ImageBatch(torch.rand(2, 3, 128, 128), torch.zeros(2, 1, dtype=torch.int64))
-    draws = vae.draw(2, torch.Generator().manual_seed(0))
+    draws = vae.draw(2, Stream(0))
     loss = vae.losses(batch, draws, torch.tensor(0)).loss
     loss.backward()  # type: ignore[no-untyped-call]
     assert loss.isfinite()

@@ -15,6 +15,7 @@ from dislab.functional.games import (
     read_codes,
     recovered,
 )
+from dislab.functional.streams import Stream
 
 REAL = torch.tensor([0.3, -1.2, 2.0])
 FAKE = torch.tensor([-0.7, 0.4, 0.1])
@@ -82,7 +83,7 @@ def test_a_flat_critic_has_a_finite_gradient() -> None:
 
 
 def test_codes_have_their_prior() -> None:
-    drawn = draw_codes(20_000, (2, 5), 3, torch.Generator().manual_seed(0))
+    drawn = draw_codes(20_000, (2, 5), 3, Stream(0))
     category, continuous = drawn["category"], drawn["continuous"]
     assert category.shape == (20_000, 2)
     assert continuous.shape == (20_000, 3)
@@ -91,18 +92,18 @@ def test_codes_have_their_prior() -> None:
     assert -1 <= float(continuous.min()) < -0.99
     assert 0.99 < float(continuous.max()) <= 1
     torch.testing.assert_close(continuous.var(0), torch.full((3,), 1 / 3), atol=0.01, rtol=0)
-    again = draw_codes(20_000, (2, 5), 3, torch.Generator().manual_seed(0))
+    again = draw_codes(20_000, (2, 5), 3, Stream(0))
     assert torch.equal(again["category"], category)
 
 
 def test_a_kind_of_code_may_be_missing() -> None:
-    none = draw_codes(4, (), 1, torch.Generator())
+    none = draw_codes(4, (), 1, Stream(0))
     assert none["category"].shape == (4, 0)
     z = generator_input(torch.zeros(4, 2), none["category"], none["continuous"], ())
     assert z.shape == (4, 3)
     outputs = torch.randn(4, 1)
     assert recovered(outputs, none["category"], none["continuous"], ()).categorical == 0
-    only = draw_codes(4, (3,), 0, torch.Generator())
+    only = draw_codes(4, (3,), 0, Stream(0))
     bounds = recovered(torch.randn(4, 3), only["category"], only["continuous"], (3,))
     assert bounds.continuous == 0
     assert read_codes(torch.randn(4, 3), (3,), 0).shape == (4, 1)

@@ -11,13 +11,13 @@ from dislab.functional.noise import (
     draw_input_noise,
     occlude,
 )
-from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 
 CPU = torch.device("cpu")
 
 
 def test_noise_has_its_deviations_and_leaves_the_image_in_the_middle() -> None:
-    draws = draw_input_noise(400, (3, 32, 48), device_generator(CPU, 0))
+    draws = draw_input_noise(400, (3, 32, 48), Stream(0))
     assert draws["fine"].shape == (400, 3, 32, 48)
     assert draws["coarse"].shape == (400, 1, 2, 3)
     image = torch.full((400, 3, 32, 48), 0.5)
@@ -40,7 +40,7 @@ def test_the_coarse_grid_is_interpolated_bilinearly() -> None:
 
 
 def test_sides_that_are_no_multiple_of_the_cell_get_a_cell_more() -> None:
-    draws = draw_input_noise(2, (1, 20, 8), device_generator(CPU, 0))
+    draws = draw_input_noise(2, (1, 20, 8), Stream(0))
     assert draws["coarse"].shape == (2, 1, 2, 1)
     assert add_input_noise(torch.zeros(2, 1, 20, 8), **draws, noise=(1.0, 1.0)).isfinite().all()
 

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from dislab.functional.gaussians import kl_between, log_density
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import (
     RecombinationDraws,
     combined,
@@ -102,7 +103,7 @@ def test_the_second_concept_of_ignore_may_say_more() -> None:
 
 def test_a_full_description_leaves_a_factor_open() -> None:
     symbol = k_hot("a=1", "b=0", "c=1").expand(3, -1)
-    draws = draw_recombination(3, 3, 6, torch.Generator().manual_seed(0))
+    draws = draw_recombination(3, 3, 6, Stream(0))
     draws = draws._replace(operator=torch.arange(3), left_open=torch.tensor([1, 1, 2]))
     made = recombination(symbol, ALL, FACTOR, draws)
     expected = torch.cat([symbol[:1], k_hot("a=1", "c=1"), k_hot("a=1", "b=0")])
@@ -122,7 +123,7 @@ def descriptions(count: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]
 
 def test_the_operator_turns_the_concepts_into_the_description() -> None:
     symbol = descriptions(5000)[1]
-    draws = draw_recombination(5000, 3, 6, torch.Generator().manual_seed(1))
+    draws = draw_recombination(5000, 3, 6, Stream(1))
     made = recombination(symbol, ALL, FACTOR, draws)
     assert torch.equal(combined(made.first, made.second, made.operator), made.result)
     full = symbol.sum(1) == 3
@@ -138,7 +139,7 @@ def test_pairs_of_in_common_disagree_and_their_images_show_everything() -> None:
     """Without such pairs the operator learns a third value; tied to the image it learns another."""
     count = 60_000
     image, symbol = descriptions(count)
-    draws = draw_recombination(count, 3, 6, torch.Generator().manual_seed(1))
+    draws = draw_recombination(count, 3, 6, Stream(1))
     made = recombination(symbol, ALL, FACTOR, draws)
     asked = made.operator == IN_COMMON
     said = [one.view(-1, 3, 2) for one in (made.first, made.second)]
@@ -154,7 +155,7 @@ def test_pairs_of_in_common_disagree_and_their_images_show_everything() -> None:
 
 
 def test_of_a_single_factor_nothing_is_left_open() -> None:
-    draws = draw_recombination(9, 1, 2, torch.Generator().manual_seed(1))
+    draws = draw_recombination(9, 1, 2, Stream(1))
     symbol = torch.tensor([[1.0, 0.0]]).expand(9, -1)
     made = recombination(symbol, torch.ones(2), torch.tensor([0, 0]), draws)
     assert torch.equal(made.first, symbol)

@@ -20,6 +20,7 @@ from tests.gpu.place import (
 from torch.utils.data import DataLoader
 
 from dislab.base import ImageBatch, Objective
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 
 
@@ -34,7 +35,7 @@ def check_losses(build: Any, batch: Any) -> None:
     torch.manual_seed(0)
     model: Objective = build()
     twin = copy.deepcopy(model).to(DEVICE)
-    draws = model.draw(len(batch[0]), torch.Generator().manual_seed(1))
+    draws = model.draw(len(batch[0]), Stream(1))
     expected, gradients = judged(model, batch, draws)
     there, drawn = to_device(batch), to_device(draws)
     with no_waiting():

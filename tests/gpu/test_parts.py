@@ -10,6 +10,7 @@ from tests.gpu.place import CLOSE, DEVICE, no_waiting, to_device, to_host
 from torch import Tensor, nn
 
 from dislab.base import ImageShape, Posterior
+from dislab.functional.streams import Stream
 
 HOST = torch.device("cpu")
 
@@ -44,8 +45,8 @@ def test_regularizers(build: Any, step: int) -> None:
     """At the beginning, in the middle and behind the end of what is annealed."""
     regularizer = build(4, 100)
     given = torch.randn(2, 6, 4), torch.randn(6, 4), torch.tensor(step)
-    draws = regularizer.draw(6, torch.Generator().manual_seed(0))
-    on_device = regularizer.draw(6, torch.Generator(DEVICE).manual_seed(0))
+    draws = regularizer.draw(6, Stream(0))
+    on_device = regularizer.draw(6, Stream(0, device=DEVICE))
     assert {one.device for one in on_device.values()} <= {DEVICE}
     assert {name: one.shape for name, one in on_device.items()} == {
         name: one.shape for name, one in draws.items()

@@ -15,6 +15,7 @@ from dislab.codes.concepts import read_attributes
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import factor_of_each
 from dislab.objectives import VAE
 from dislab.regularizers import KL, TotalCorrelation
@@ -204,7 +205,7 @@ def train() -> Train:
         logs = []
         for step in range(steps):
             drawn = batch(torch.randint(states, (64,), generator=generator))
-            loss, log = model.losses(drawn, model.draw(64, generator), torch.tensor(step))
+            loss, log = model.losses(drawn, model.draw(64, Stream(0, step)), torch.tensor(step))
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()

@@ -12,6 +12,7 @@ from dislab.base import DataModule, ImageBatch, Objective
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 from dislab.objectives import BetaVAEDAE, DenoisingAutoencoder, GroundTruthDecoder
 from dislab.runs import load_run
 
@@ -50,7 +51,7 @@ def test_pixels_beyond_black_and_white_are_pulled_back(dae: str, data: DataModul
     last = list(model.decoder.parameters())[-1]
     last.data.fill_(-5.0)
     assert model.decode(torch.zeros(1, 3)).eq(0).all()
-    draws = model.draw(4, torch.Generator().manual_seed(0))
+    draws = model.draw(4, Stream(0))
     model.losses(batch_of(data), draws, torch.tensor(0)).loss.backward()  # type: ignore[no-untyped-call]
     assert last.grad is not None
     assert last.grad.ne(0).all()
@@ -64,7 +65,7 @@ def test_the_frozen_network_stays_as_it_is(dae: str, data: DataModule) -> None:
     frozen = {id(p) for p in model.features.parameters()}
     assert not trained & frozen
     assert len(trained) == len(list(model.encoder.parameters())) * 2
-    draws = model.draw(4, torch.Generator().manual_seed(0))
+    draws = model.draw(4, Stream(0))
     model.losses(batch_of(data), draws, torch.tensor(0)).loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     for name, value in model.features.state_dict().items():
@@ -89,7 +90,7 @@ def test_the_run_needs_no_other_folder(
     run = save(model, "whole")
     shutil.rmtree(dae)
     loaded = load_run(run)
-    draws = model.draw(4, torch.Generator().manual_seed(0))
+    draws = model.draw(4, Stream(0))
     first, second = (one.losses(batch_of(data), draws, torch.tensor(0)) for one in (model, loaded))
     assert torch.equal(first.loss, second.loss)
     again = load_run(save(loaded, "again"))
@@ -123,7 +124,7 @@ def test_training_lowers_the_distance(dae: str, data: DataModule) -> None:
     )
     image = data.images(torch.arange(16))
     batch = ImageBatch(image, torch.zeros(16, 2, dtype=torch.int64))
-    draws = model.draw(16, torch.Generator().manual_seed(0))
+    draws = model.draw(16, Stream(0))
 
     def distance() -> float:
         with torch.no_grad():

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from dislab.base import ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 from dislab.objectives import BottleneckGenerator
 
 NAMES, SIZES = ("x", "y"), (3, 5)
@@ -61,7 +62,7 @@ def test_the_run_starts_below_its_first_capacity() -> None:
     model = make()
     everything = torch.cartesian_prod(torch.arange(3), torch.arange(5))
     image = torch.zeros(15, 1, 8, 8)
-    drawn = model.draw(15, torch.Generator().manual_seed(0))
+    drawn = model.draw(15, Stream(0))
     log = model.losses(ImageBatch(image, everything), drawn, torch.tensor(0)).log
     assert log["kl"].item() < log["capacity"].item() == 0.5
 

@@ -12,6 +12,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.gaussians import sample
+from dislab.functional.streams import Stream
 from dislab.objectives import DCIGN
 from dislab.regularizers import KL, TotalCorrelation
 from dislab.runs import load_run
@@ -44,7 +45,7 @@ def clamped(active: int, count: int = 6) -> ClampedBatch:
 @pytest.mark.parametrize(("active", "columns"), [(0, [1, 2]), (1, [0]), (2, [3, 4, 5])], ids=GROUPS)
 def test_the_loss_clamps_the_latents_of_the_other_groups(active: int, columns: list[int]) -> None:
     model, batch = make(strength=0.3), clamped(active)
-    draws = model.draw(6, torch.Generator().manual_seed(0))
+    draws = model.draw(6, Stream(0))
     posterior = model.encode(batch.image)
     z = sample(*posterior, draws["noise"])
     others = [column for column in range(6) if column not in columns]
@@ -62,7 +63,7 @@ def test_the_loss_clamps_the_latents_of_the_other_groups(active: int, columns: l
 def test_means_get_the_decoders_gradient_or_the_pull_and_the_divergence_reaches_all() -> None:
     """The gradient that the paper's edited backward pass would hand on, latent by latent."""
     model, batch = make(strength=0.5), clamped(1)
-    draws = model.draw(6, torch.Generator().manual_seed(0))
+    draws = model.draw(6, Stream(0))
     held = []
     model.encoder.register_forward_hook(lambda _, __, out: held.append(out))
     model.decoder.register_forward_pre_hook(lambda _, given: held.append(given[0]))

@@ -10,6 +10,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.noise import occlude
+from dislab.functional.streams import Stream
 from dislab.objectives import DenoisingAutoencoder
 
 NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
@@ -37,7 +38,7 @@ def test_codes_and_reconstructions_are_of_whole_images(data: DataModule) -> None
 
 def test_each_image_has_a_rectangle_of_its_own() -> None:
     model = DenoisingAutoencoder((1, 8, 8), *NETWORKS)
-    corners = model.draw(1000, torch.Generator().manual_seed(0))["corners"]
+    corners = model.draw(1000, Stream(0))["corners"]
     assert corners.shape == (1000, 4)
     assert len(torch.unique(corners, dim=0)) == 1000
     sides = (corners[:, 0] - corners[:, 1]).abs()
@@ -57,7 +58,7 @@ def test_it_fills_in_what_is_hidden(toy: Any, train: Any) -> None:
         (1, 32, 32), partial(MLPEncoder, hidden=(256,)), partial(MLPDecoder, hidden=(256,)), 20
     )
     train(model, lambda i: ImageBatch(toy.image[i], toy.factors[i]), len(toy.image), 1500, 2e-3)
-    drawn = model.draw(len(toy.image), torch.Generator().manual_seed(1))
+    drawn = model.draw(len(toy.image), Stream(1))
     shown = occlude(toy.image, drawn["corners"])
     with torch.no_grad():
         filled = model.reconstruct(shown)

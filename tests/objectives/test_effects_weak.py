@@ -13,6 +13,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.metrics import DCI
 from dislab.objectives import DCIGN, VAE, AdaGVAE, AdaMLVAE
 from dislab.regularizers import KL
@@ -72,7 +73,7 @@ def train(model: Objective, batches: Any, steps: int, count: int, seed: int) -> 
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     for step in range(steps):
         batch = batches(count, device_generator(CPU, seed, 0, step))
-        draws = model.draw(count, device_generator(CPU, seed, 1, step))
+        draws = model.draw(count, Stream(seed, step))
         loss = model.losses(batch, draws, torch.tensor(step)).loss
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -12,6 +12,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.games import discriminator_loss, generator_input, generator_loss, recovered
+from dislab.functional.streams import Stream
 from dislab.objectives import InfoGAN, InfoWGANGP
 
 STEP = torch.tensor(0)
@@ -36,7 +37,7 @@ def gradients(loss: Tensor, module: torch.nn.Module) -> list[Tensor]:
 def test_each_player_gets_the_gradient_of_its_own_loss() -> None:
     gan = make(weight_categorical=0.7, weight_continuous=0.3)
     given = batch()
-    draws = gan.draw(6, torch.Generator().manual_seed(2))
+    draws = gan.draw(6, Stream(2))
     loss = gan.losses(given, draws, STEP).loss
     category, continuous = draws["category"], draws["continuous"]
     z = generator_input(draws["noise"], category, continuous, (4,))
@@ -52,7 +53,7 @@ def test_each_player_gets_the_gradient_of_its_own_loss() -> None:
 
 def test_the_log_holds_both_losses_and_the_information() -> None:
     gan = make()
-    log = gan.losses(batch(), gan.draw(6, torch.Generator().manual_seed(2)), STEP).log
+    log = gan.losses(batch(), gan.draw(6, Stream(2)), STEP).log
     assert set(log) == {
         "generator",
         "discriminator",
@@ -88,7 +89,7 @@ def test_learned_deviations_have_outputs_of_their_own() -> None:
     ("noise", "low", "high", "deviation"), [("normal", -9, 9, 1.0), ("uniform", -1, 1, 3**-0.5)]
 )
 def test_noise_is_normal_or_uniform(noise: str, low: float, high: float, deviation: float) -> None:
-    drawn = make(noise=noise).draw(4000, torch.Generator().manual_seed(2))["noise"]
+    drawn = make(noise=noise).draw(4000, Stream(2))["noise"]
     assert drawn.shape == (4000, 3)
     assert low < drawn.min() < -0.9 < 0.9 < drawn.max() < high
     assert drawn.std().item() == pytest.approx(deviation, rel=0.05)
@@ -111,8 +112,8 @@ def test_players_have_learning_rates_of_their_own() -> None:
 def test_pictures_get_samples_and_the_bounds_of_codes(method: Any) -> None:
     parts = partial(MLPDecoder, hidden=(16,)), partial(MLPEncoder, hidden=(16,))
     gan = method((1, 8, 8), *parts, noise_dim=3, categorical=(4, 2), continuous=1)
-    made = gan.generate(5, torch.Generator().manual_seed(2))
-    draws = gan.draw(5, torch.Generator().manual_seed(2))
+    made = gan.generate(5, Stream(2))
+    draws = gan.draw(5, Stream(2))
     ones = [F.one_hot(draws["category"][:, i], size).float() for i, size in enumerate((4, 2))]
     z = torch.cat([draws["noise"], *ones, draws["continuous"]], 1)
     torch.testing.assert_close(made, gan.generator(z).sigmoid())

@@ -12,6 +12,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.games import generator_input, gradient_penalty, recovered
+from dislab.functional.streams import Stream
 from dislab.objectives import InfoWGANGP
 
 STEP = torch.tensor(0)
@@ -38,7 +39,7 @@ def gradients(loss: Tensor, module: torch.nn.Module) -> list[Tensor]:
 def test_each_player_gets_the_gradient_of_its_own_loss() -> None:
     gan = make(weight=0.4, penalty=7.0)
     image = batch().image
-    draws = gan.draw(6, torch.Generator().manual_seed(2))
+    draws = gan.draw(6, Stream(2))
     loss, log = gan.losses(batch(), draws, STEP)
     category, continuous = draws["category"], draws["continuous"]
     fake = gan.generator(generator_input(draws["noise"], category, continuous, (3,))).sigmoid()

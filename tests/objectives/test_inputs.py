@@ -14,6 +14,7 @@ from dislab.base import Objective, Posterior
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 from dislab.objectives import (
     JMVAE,
     SCAN,
@@ -42,7 +43,7 @@ NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 NAMES = ("x=low", "x=high", "y=low")
 FACTORS: tuple[Any, ...] = (SHAPE, ("hue", "size"), (4, 3), NETWORKS[1])
 GAME: tuple[Any, ...] = (SHAPE, NETWORKS[1], NETWORKS[0], 5, (3,), 1)
-DRAW = torch.Generator().manual_seed(0)
+DRAW = Stream(0)
 
 
 def vae() -> VAE:

@@ -9,6 +9,7 @@ import torch
 from dislab.codes.concepts import concept_accuracy
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
+from dislab.functional.streams import Stream
 from dislab.objectives import JMVAE, TELBO
 
 NETWORKS = partial(MLPEncoder, hidden=(128,)), partial(MLPDecoder, hidden=(128, 128))
@@ -34,7 +35,7 @@ def test_each_side_tells_the_other(method: Any, describe: Any, train: Any) -> No
             right.append(found.float().mean().item())
         drawn = []
         for concept in torch.eye(10)[6:]:
-            draws = model.draw(100, torch.Generator().manual_seed(5))
+            draws = model.draw(100, Stream(5))
             read = described.read(model.sym2img(concept.expand(100, 10), draws))
             drawn.append(concept_accuracy(read, concept, described.factor))
     _, scale, x, y = right

@@ -13,6 +13,7 @@ from dislab.base import SymbolBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 from dislab.objectives import JMVAE, TELBO
 
 NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
@@ -42,7 +43,7 @@ def joint_of(model: JMVAE | TELBO) -> Gaussian:
 
 
 def drawn(model: JMVAE | TELBO) -> dict[str, Tensor]:
-    draws = model.draw(2, torch.Generator().manual_seed(1))
+    draws = model.draw(2, Stream(1))
     return {name: noise.double() for name, noise in draws.items()}
 
 

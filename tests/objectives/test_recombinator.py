@@ -12,6 +12,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.gaussians import kl_between
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import (
     OPERATORS,
     RecombinationDraws,
@@ -61,7 +62,7 @@ def test_the_operator_chooses_a_network_that_goes_over_the_latents(scan: str) ->
 
 def test_the_loss_is_the_divergence_of_images_from_results(scan: str) -> None:
     model = Recombinator((1, 8, 8), NAMES, scan)
-    draws = model.draw(4, torch.Generator().manual_seed(0))
+    draws = model.draw(4, Stream(0))
     lots = RecombinationDraws(*(draws[name] for name in RecombinationDraws._fields))
     made = recombination(batch().symbol, torch.ones(4), model.factor, lots)
     inner = load_run(scan)
@@ -85,11 +86,11 @@ def test_what_concepts_disagree_about_is_as_wide_as_the_prior() -> None:
     network = OperatorNetwork(30)
     optimizer = torch.optim.Adam(network.parameters(), 1e-2)
     factor, generator = torch.arange(9) // 3, torch.Generator().manual_seed(0)
-    for _ in range(1500):
+    for step in range(1500):
         image = torch.eye(3)[torch.randint(3, (64, 3), generator=generator)]
         named = torch.rand(64, 3, 1, generator=generator) < 0.6
         named[:, 0] |= ~named.any(1)
-        draws = draw_recombination(64, 3, 9, generator)
+        draws = draw_recombination(64, 3, 9, Stream(0, step))
         made = recombination((image * named).flatten(1), torch.ones(9), factor, draws)
         result = network(concept(made.first), concept(made.second), made.operator)
         loss = kl_between(*concept(image.flatten(1)), *result).sum(1).mean()
@@ -120,7 +121,7 @@ def test_it_is_stored_with_scan_and_vision(scan: str, save: Save) -> None:
     loaded = load_run(save(model, "recombinator"))
     assert isinstance(loaded, Recombinator)
     loaded.on_fit_start()
-    draws = model.draw(4, torch.Generator().manual_seed(0))
+    draws = model.draw(4, Stream(0))
     operators: tuple[Literal["and", "in_common", "ignore"], ...] = ("and", "in_common", "ignore")
     for operator in operators:
         first, second = (

@@ -16,6 +16,7 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import InputError, TrainingError
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import negative_log_likelihood
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.runs import load_run
@@ -44,7 +45,7 @@ def batch_of(data: DataModule) -> ImageBatch:
 def test_the_loss_is_reconstruction_plus_penalties(make_vae: Any, data: DataModule) -> None:
     vae = make_vae()
     batch = batch_of(data)
-    draws = vae.draw(8, torch.Generator().manual_seed(0))
+    draws = vae.draw(8, Stream(0))
     loss, log = vae.losses(batch, draws, STEP)
     mean, log_var = vae.encoder(batch.image).chunk(2, 1)
     z = mean + (0.5 * log_var).exp() * draws["noise"]
@@ -67,18 +68,18 @@ def test_codes_are_means_and_decoded_images_are_pixels(make_vae: Any, data: Data
     assert 0 <= pixels.min() < pixels.max() <= 1
 
 
-def test_draws_are_a_function_of_the_generator(make_vae: Any) -> None:
+def test_draws_are_a_function_of_the_stream(make_vae: Any) -> None:
     vae = make_vae()
-    first, again = (vae.draw(6, torch.Generator().manual_seed(1)) for _ in range(2))
+    first, again = (vae.draw(6, Stream(1)) for _ in range(2))
     assert set(first) == {"noise", "tc.permutation"}
     assert all(torch.equal(first[name], again[name]) for name in first)
-    other = vae.draw(6, torch.Generator().manual_seed(2))
+    other = vae.draw(6, Stream(2))
     assert not torch.equal(first["noise"], other["noise"])
 
 
 def test_one_batch_reaches_every_parameter(make_vae: Any, data: DataModule) -> None:
     vae = make_vae()
-    vae.losses(batch_of(data), vae.draw(8, torch.Generator().manual_seed(0)), STEP).loss.backward()
+    vae.losses(batch_of(data), vae.draw(8, Stream(0)), STEP).loss.backward()
     without = [name for name, p in vae.named_parameters() if p.grad is None or not p.grad.any()]
     assert without == []
 
@@ -149,9 +150,9 @@ def test_annealing_counts_optimiser_steps_and_noise_counts_batches(
     seen = []
     draw = VAE.draw
 
-    def noted(self: VAE, count: int, generator: torch.Generator) -> Any:
-        seen.append((int(self.steps), generator.initial_seed()))
-        return draw(self, count, generator)
+    def noted(self: VAE, count: int, stream: Stream) -> Any:
+        seen.append((int(self.steps), stream.step))
+        return draw(self, count, stream)
 
     monkeypatch.setattr(VAE, "draw", noted)
     trainer(tmp_path, max_steps=3, accumulate_grad_batches=2, limit_val_batches=0).fit(vae, data)
@@ -235,7 +236,7 @@ def noisy_vae(**settings: Any) -> VAE:
 
 def test_input_noise_reaches_the_encoder_alone_and_in_training_alone(data: DataModule) -> None:
     vae, batch = noisy_vae(input_noise=(0.1, 0.2)), batch_of(data)
-    draws = vae.draw(8, torch.Generator().manual_seed(0))
+    draws = vae.draw(8, Stream(0))
     seen = []
     vae.encoder.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     log = vae.losses(batch, draws, STEP).log
@@ -244,15 +245,15 @@ def test_input_noise_reaches_the_encoder_alone_and_in_training_alone(data: DataM
     z = sample(*vae.encode(seen[0]), draws["noise"])
     pixels = F.binary_cross_entropy_with_logits(vae.decoder(z), batch.image, reduction="sum") / 8
     torch.testing.assert_close(log["reconstruction"], pixels)
-    clean = noisy_vae().draw(8, torch.Generator().manual_seed(0))
+    clean = noisy_vae().draw(8, Stream(0))
     assert clean.keys() == {"noise"}
     assert torch.equal(clean["noise"], draws["noise"])
-    assert vae.eval().draw(8, torch.Generator().manual_seed(0)).keys() == {"noise"}
+    assert vae.eval().draw(8, Stream(0)).keys() == {"noise"}
 
 
 def test_the_discretized_likelihood_learns_its_scale(data: DataModule) -> None:
     vae, batch = noisy_vae(likelihood="discretized"), batch_of(data)
-    draws = vae.draw(8, torch.Generator().manual_seed(0))
+    draws = vae.draw(8, Stream(0))
     loss, log = vae.losses(batch, draws, STEP)
     z = sample(*vae.encode(batch.image), draws["noise"])
     scale = vae.pixels.log_scale

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from dislab.base import Draws, Posterior
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 from dislab.regularizers import TotalCorrelation
 
 STEP = torch.tensor(0)
@@ -19,7 +20,7 @@ def small(batches: Literal["one", "two"] = "one", gamma: float = 7.0) -> TotalCo
 
 
 def drawn(regularizer: TotalCorrelation, count: int = 8) -> Draws:
-    return regularizer.draw(count, torch.Generator().manual_seed(3))
+    return regularizer.draw(count, Stream(3))
 
 
 def test_draws_permute_each_latent_on_its_own() -> None:
@@ -74,7 +75,7 @@ def test_one_optimiser_with_two_groups_equals_two_optimisers() -> None:
             else [torch.optim.Adam([group]) for group in groups]
         )
         for step in range(50):
-            draws = regularizer.draw(8, torch.Generator().manual_seed(step))
+            draws = regularizer.draw(8, Stream(step))
             posterior = Posterior(codes, torch.zeros_like(codes))
             penalty, auxiliary, _ = regularizer(posterior, codes, draws, STEP)
             assert auxiliary is not None
@@ -98,7 +99,7 @@ def test_the_discriminator_finds_a_known_total_correlation() -> None:
         generator = torch.Generator().manual_seed(step)
         first, second = torch.randn(2, 512, generator=generator)
         z = torch.stack([first, 0.9 * first + 0.19**0.5 * second], dim=1)
-        draws = regularizer.draw(512, generator)
+        draws = regularizer.draw(512, Stream(step))
         penalty, auxiliary, _ = regularizer(Posterior(z, torch.zeros_like(z)), z, draws, STEP)
         assert auxiliary is not None
         optimizer.zero_grad()
@@ -173,7 +174,7 @@ def test_updates_in_turns_are_updates_at_once_where_the_codes_are_kept() -> None
         parameters = list(regularizer.parameters())
         models, critics = torch.optim.Adam([codes]), torch.optim.Adam(parameters, lr=1e-3)
         for step in range(20):
-            draws = regularizer.draw(8, torch.Generator().manual_seed(step))
+            draws = regularizer.draw(8, Stream(step))
             if in_turns:
                 kept = codes.detach().clone()
                 posterior = Posterior(codes, torch.zeros_like(codes))

@@ -17,6 +17,7 @@ from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.runs import load_run, rebuild
@@ -46,7 +47,7 @@ def own_objective() -> type[Objective]:
             self.save_hyperparameters()
             self.encoder = MLPEncoder(image_shape, width, hidden=(4,))
 
-        def draw(self, count: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
+        def draw(self, count: int, stream: Stream) -> dict[str, torch.Tensor]:
             return {}
 
         def losses(self, batch: Any, draws: Any, step: Any) -> Any:

@@ -10,7 +10,7 @@ from dislab.base import ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import TimmEncoder
 from dislab.errors import InputError
-from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.testing import check_encoder
@@ -49,7 +49,7 @@ def test_a_vae_trains_with_a_backbone() -> None:
     optimizer = torch.optim.Adam(vae.parameters(), 1e-3)
     losses = []
     for step in range(12):
-        draws = vae.draw(8, device_generator(torch.device("cpu"), 0, step))
+        draws = vae.draw(8, Stream(0, step))
         loss = vae.losses(batch, draws, torch.tensor(step)).loss
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

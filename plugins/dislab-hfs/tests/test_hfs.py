@@ -18,6 +18,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.testing import check_declared, check_objective, check_regularizer
@@ -41,7 +42,7 @@ def every_point(batch: int, pairs: int) -> Tensor:
 
 
 def penalty(part: HFS, mean: Tensor, seed: int = 0) -> tuple[Tensor, dict[str, Tensor]]:
-    draws = part.draw(len(mean), device_generator(CPU, seed))
+    draws = part.draw(len(mean), Stream(seed))
     out = part(Posterior(mean, torch.zeros_like(mean)), mean, draws, STEP)
     return out.penalty, out.terms
 
@@ -146,7 +147,7 @@ def test_draws_are_pairs_without_replacement_and_points_of_the_batch() -> None:
     part = HFS(5, 100, pairs=4, points=3)
     seen: Counter[tuple[int, ...]] = Counter()
     for seed in range(300):
-        draws = part.draw(6, device_generator(CPU, seed))
+        draws = part.draw(6, Stream(seed))
         assert draws["pairs"].shape == (6, 4, 2)
         assert draws["points"].shape == (6, 3, 4, 2)
         assert all(torch.equal(rows[0], row) for rows in draws.values() for row in rows)
@@ -162,7 +163,7 @@ def test_draws_are_pairs_without_replacement_and_points_of_the_batch() -> None:
 def test_two_processes_equal_one(monkeypatch: pytest.MonkeyPatch) -> None:
     part = HFS(3, 100)
     mean = random_codes(8, 3)
-    draws = part.draw(8, device_generator(CPU, 0))
+    draws = part.draw(8, Stream(0))
     whole = part(Posterior(mean, mean), mean, draws, STEP).penalty
     monkeypatch.setattr(dislab_hfs.hfs, "gather_rows", lambda rows: mean)
     for rank in range(2):

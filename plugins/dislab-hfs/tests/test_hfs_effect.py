@@ -10,6 +10,7 @@ from dislab.base import ImageBatch, RegularizerBuilder
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import DIP, KL
 from dislab_hfs import HFS
@@ -42,7 +43,7 @@ def alignment(regularizers: dict[str, RegularizerBuilder], seed: int, steps: int
         generator = device_generator(CPU, seed, step)
         image = images(states(128, generator))
         batch = ImageBatch(image, torch.zeros(128, 2, dtype=torch.int64))
-        loss = model.losses(batch, model.draw(128, generator), torch.tensor(step)).loss
+        loss = model.losses(batch, model.draw(128, Stream(seed, step)), torch.tensor(step)).loss
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

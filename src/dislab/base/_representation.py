@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base.parts import Posterior
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 
 
 class Representation(ABC):
@@ -101,16 +101,14 @@ class Representation(ABC):
         """
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
-    def generate(
-        self, count: int, generator: torch.Generator
-    ) -> Float[Tensor, "batch channel height width"]:
+    def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
         """Images of latents drawn from a prior that is the method's own, pixels in [0, 1].
 
         A method with posteriors and the standard normal prior needs none.
 
         Args:
             count: How many images.
-            generator: Source of the numbers; they live on its device.
+            stream: Source of the numbers; they live on its device.
 
         Raises:
             InputError: The method has no prior of its own, or the number is negative.

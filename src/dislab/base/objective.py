@@ -34,12 +34,10 @@ from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
 from dislab.errors import InputError
 from dislab.functional.distributed import alone, own_rows, world
 from dislab.functional.precision import check_precision
-from dislab.functional.random import device_generator
 from dislab.functional.settings import checks_settings
+from dislab.functional.streams import Stream
 
 Stage = Literal["train", "validation", "test"]
-
-_STREAMS: dict[Stage, int] = {"train": 0, "validation": 1, "test": 2}
 
 
 class Terms(NamedTuple):
@@ -58,9 +56,9 @@ class Objective(pl.LightningModule, Representation):
     """A method: what is minimised, and how an image becomes a code.
 
     A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode`
-    where it has them. All random numbers of a step come from a generator seeded by the run's seed
-    and the number of the batch, drawn for the global batch of all processes, of which each takes
-    its rows; so a resumed run continues exactly, and several processes equal one.
+    where it has them. All random numbers of a step are a function of the run's seed and the number
+    of the batch, drawn for the global batch of all processes, of which each takes its rows; so a
+    resumed run continues exactly, several processes equal one, and every device draws the same.
 
     Args:
         optimizer: Makes the optimiser from parameter groups; None is Adam with a learning rate
@@ -108,12 +106,12 @@ class Objective(pl.LightningModule, Representation):
         """
 
     @abstractmethod
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Every random number of one step.
 
         Args:
             count: Images in the global batch, over all processes.
-            generator: Source of the numbers; they live on its device.
+            stream: Source of the numbers, on the device of the step.
         """
 
     def forward(
@@ -311,8 +309,8 @@ class Objective(pl.LightningModule, Representation):
             with first_batch(self, self.batch_types, data, batch):
                 return self._step(batch, stage, number, weight)
         count = len(batch[0])
-        generator = device_generator(self.device, self._seed, _STREAMS[stage], number)
-        drawn = self.draw(count * world()[1], generator)
+        stream = Stream(self._seed, number, self.device).of(stage)
+        drawn = self.draw(count * world()[1], stream)
         draws = {name: own_rows(rows) for name, rows in drawn.items()}
         terms = self.losses(batch, draws, self.steps)
         if stage == "train":

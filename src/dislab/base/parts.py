@@ -4,11 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from dislab.functional.settings import checks_settings
+from dislab.functional.streams import Stream
 
 ImageShape = tuple[int, int, int]
 """Channels, height and width of an image."""
@@ -123,12 +123,12 @@ class Regularizer(nn.Module, ABC):
             step: Optimiser steps done so far.
         """
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """The random numbers of one step; none unless a regulariser says so.
 
         Args:
             count: Images in the global batch, over all processes.
-            generator: Source of the numbers; they live on its device.
+            stream: Source of the numbers, on the device of the step.
         """
         return {}
 

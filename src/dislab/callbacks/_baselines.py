@@ -14,6 +14,7 @@ from dislab.base import DataModule, Draws, ImageBatch, Objective
 from dislab.callbacks._encoding import over_images
 from dislab.factors import Indices
 from dislab.functional.random import mix
+from dislab.functional.streams import Stream
 
 Baseline = Literal["pixels", "pca"]
 """Grey pixels averaged over a grid of 8×8; as many principal components as there are latents."""
@@ -27,7 +28,7 @@ IMAGES: Final = 1000
 class _Fixed(Objective):
     """Codes without training."""
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """No random numbers."""
         return {}
 

@@ -1,7 +1,7 @@
 """States drawn from a data module, and what a network makes of their images."""
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import lightning.pytorch as pl
 import torch
@@ -14,10 +14,8 @@ from dislab.callbacks._trainer import evaluating, lacks
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.random import device_generator, host_generator
-
-_NOISE: Final = 0x5A
-"""Stream of the noise of sampled codes."""
+from dislab.functional.random import host_generator
+from dislab.functional.streams import Stream
 
 
 class Encoding(NamedTuple):
@@ -149,8 +147,7 @@ def standard_noise(points: int, seed: int) -> Callable[[Tensor], Tensor]:
     def following(like: Tensor) -> Tensor:
         nonlocal numbers, start
         if numbers is None:
-            generator = device_generator(torch.device("cpu"), seed, _NOISE)
-            numbers = torch.randn(points, like.shape[1], generator=generator)
+            numbers = Stream(seed).normal("sampled codes", points, like.shape[1])
         rows = numbers[start : start + len(like)]
         start += len(like)
         return rows.to(like)

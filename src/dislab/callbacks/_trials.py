@@ -8,14 +8,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Draws, Objective
-from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import (
     OPERATORS,
     draw_recombination,
     recombination,
 )
 
-_STREAM: Final = 0x0B
 _DISAGREEING: Final = "disagreeing"
 _DISAGREE: Final = 0.5
 """A lot by which the concepts of IN COMMON disagree about a factor."""
@@ -63,9 +62,8 @@ def trials(
     method: Any = module
     if callable(getattr(module, "sym2img", None)):
         return [Trial(one, "", _given(method, one)) for one in concepts]
-    generator = device_generator(torch.device("cpu"), seed, _STREAM)
     factors = int(factor.max()) + 1
-    drawn = draw_recombination(len(concepts), factors, len(factor), generator)
+    drawn = draw_recombination(len(concepts), factors, len(factor), Stream(seed).of("concepts"))
     disagreeing = drawn._replace(lot=torch.full_like(drawn.lot, _DISAGREE))
     asked = [(name, name, drawn) for name in OPERATORS]
     asked.append((_DISAGREEING, "in_common", disagreeing))

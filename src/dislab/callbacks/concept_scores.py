@@ -16,8 +16,9 @@ from dislab.callbacks._trials import Trial, can_draw, trials
 from dislab.codes.concepts import concept_accuracy, concept_diversity, read_attributes
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.functional.random import device_generator, host_generator
+from dislab.functional.random import host_generator
 from dislab.functional.settings import checks_settings
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import factor_of_each
 
 _NAMES: Final = ("accuracy", "diversity")
@@ -144,7 +145,8 @@ class ConceptScores(pl.Callback):
         }
 
     def _draw(self, trainer: pl.Trainer, module: Objective, trial: Trial) -> Tensor:
-        draws = module.draw(self.images, device_generator(module.device, self.seed))
+        stream = Stream(self.seed, device=module.device).of("concepts")
+        draws = module.draw(self.images, stream)
         with evaluating(trainer, module):
             return trial.draw(self.images, draws).float().cpu()
 

@@ -14,8 +14,8 @@ from dislab.base import DataModule, Draws, Objective, Split
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
 from dislab.functional.checks import check_count
 from dislab.functional.distributed import alone
-from dislab.functional.random import device_generator
 from dislab.functional.settings import checks_settings
+from dislab.functional.streams import Stream
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "test")
 NAME: Final = "reconstruction"
@@ -94,8 +94,8 @@ class Generalisation(pl.Callback):
                     data.transfer_batch_to_device(raw, module.device, 0), 0
                 )
                 size = len(batch[0])
-                generator = device_generator(module.device, self.seed, number)
-                draws = module.draw(size, generator)
+                stream = Stream(self.seed, number, module.device).of("generalisation")
+                draws = module.draw(size, stream)
                 for decoded, means in sums.items():
                     used = draws if decoded == SAMPLE else _without_noise(module, draws)
                     for name, value in module.losses(batch, used, module.steps).log.items():

@@ -3,7 +3,6 @@
 from typing import ClassVar, final
 
 import lightning.pytorch as pl
-import torch
 from einops import rearrange
 from matplotlib.figure import Figure
 
@@ -13,8 +12,8 @@ from dislab.callbacks._encoding import images_of
 from dislab.callbacks._picture import Picture
 from dislab.callbacks._trainer import evaluating, lacks
 from dislab.functional.checks import check_count
-from dislab.functional.random import device_generator
 from dislab.functional.settings import checks_settings
+from dislab.functional.streams import Stream
 
 
 @checks_settings
@@ -58,14 +57,14 @@ class Samples(Picture):
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """Rows and columns of images."""
         count = self.rows * self.columns
-        generator = device_generator(module.device, self.seed)
+        stream = Stream(self.seed, device=module.device).of("samples")
         with evaluating(trainer, module):
             if lacks(module, "generate"):
                 first = images_of(trainer, data, module, data.indices("all")[:1])
-                size = count, module.encode(first).mean.shape[1]
-                image = module.decode(torch.randn(size, generator=generator, device=module.device))
+                latents = module.encode(first).mean.shape[1]
+                image = module.decode(stream.normal("latents", count, latents))
             else:
-                image = module.generate(count, generator)
+                image = module.generate(count, stream)
         grid = rearrange(image.float().cpu(), "(row column) ... -> row column ...", row=self.rows)
         title = f"Samples after {int(module.steps):,} steps"
         return plots.image_grid(grid.numpy(), title=title)

@@ -157,7 +157,7 @@ class ClampedPlan:
     ) -> None:
         self.states = states
         self.runs = runs
-        self.shares = shares
+        self._groups = None if shares is None else Lottery(len(shares), shares)
         self._held = [np.flatnonzero(varied) for varied in runs.varied]
         self._lotteries = [
             Lottery(len(held), None if weights is None else weights[held]) for held in self._held
@@ -175,10 +175,10 @@ class ClampedPlan:
                 there are no shares.
             batches: How many batches.
         """
-        if self.shares is None:
+        if self._groups is None:
             active = np.arange(number, number + batches) % len(self._held)
         else:
-            active = generator.choice(len(self.shares), p=self.shares, size=batches)
+            active = self._groups.draw(generator, batches)
         held = np.empty(batches, dtype=np.int64)
         for group, lottery in enumerate(self._lotteries):
             rows = np.flatnonzero(active == group)

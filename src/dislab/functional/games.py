@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dislab.functional.precision import full_precision
+from dislab.functional.streams import Stream
 
 Critic = Callable[[Tensor], Tensor]
 
@@ -81,7 +82,7 @@ class Recovered(NamedTuple):
 
 
 def draw_codes(
-    count: int, sizes: Sequence[int], continuous: int, generator: torch.Generator
+    count: int, sizes: Sequence[int], continuous: int, stream: Stream
 ) -> dict[str, Tensor]:
     """Codes from their prior: `category` (count, categorical code), `continuous` (count, code).
 
@@ -89,14 +90,13 @@ def draw_codes(
         count: Images.
         sizes: Number of values of each categorical code, all equally likely.
         continuous: Number of continuous codes, uniform between −1 and 1.
-        generator: Source of the numbers; they live on its device.
+        stream: Source of the numbers; they live on its device.
     """
-    device = generator.device
     categories = [
-        torch.randint(size, (count,), generator=generator, device=device) for size in sizes
+        stream.integers(f"category.{number}", size, count) for number, size in enumerate(sizes)
     ]
-    empty = torch.zeros(count, 0, dtype=torch.int64, device=device)
-    uniform = torch.rand(count, continuous, generator=generator, device=device)
+    empty = torch.zeros(count, 0, dtype=torch.int64, device=stream.device)
+    uniform = stream.uniform("continuous", count, continuous)
     return {
         "category": torch.stack(categories, dim=1) if categories else empty,
         "continuous": 2 * uniform - 1,

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dislab.functional.checks import check_at_least
+from dislab.functional.streams import Stream
 
 InputNoise = tuple[float, float]
 """Standard deviations, in pixels of [0, 1], of the fine and the coarse noise; 0 is none."""
@@ -31,19 +32,19 @@ def check_input_noise(noise: InputNoise) -> None:
 
 
 def draw_input_noise(
-    count: int, image_shape: tuple[int, int, int], generator: torch.Generator
+    count: int, image_shape: tuple[int, int, int], stream: Stream
 ) -> dict[str, Tensor]:
     """Standard normal numbers for one batch: `fine`, one a subpixel, and `coarse`, one a cell.
 
     Args:
         count: Number of images.
         image_shape: Channels, height and width.
-        generator: Source of the numbers.
+        stream: Source of the numbers.
     """
     _, height, width = image_shape
     cells = (1, math.ceil(height / _CELL), math.ceil(width / _CELL))
     return {
-        name: torch.randn(count, *shape, generator=generator, device=generator.device)
+        name: stream.normal(name, count, *shape)
         for name, shape in (("fine", image_shape), ("coarse", cells))
     }
 

@@ -6,28 +6,48 @@ bits come from integer arithmetic only: a CPU and an accelerator agree in every 
 of one image do not depend on which others are asked for.
 """
 
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
-_MASK: Final = 2**64 - 1
-
 BYTES: Final = 8
 """Random bytes that one counter gives."""
 
-_GOLDEN: Final = 0x9E3779B97F4A7C15 - 2**64
+MASK: Final = 2**64 - 1
+"""All bits of an integer of 64 bits."""
+
+GOLDEN: Final = 0x9E3779B97F4A7C15 - 2**64
+"""Increment of SplitMix64's state, as a signed number."""
+
 _FIRST: Final = 0xBF58476D1CE4E5B9 - 2**64
 _SECOND: Final = 0x94D049BB133111EB - 2**64
+
+Words = TypeVar("Words", Tensor, npt.NDArray[np.int64])
+"""Integers of 64 bits: a torch tensor or a numpy array."""
+
+
+def absorb(state: int, number: int) -> int:
+    """64 bits that depend on every bit of a state and of one more number.
+
+    Their exclusive or passes through one step of SplitMix64 (Steele, Lea & Flood 2014,
+    https://doi.org/10.1145/2660193.2660195).
+
+    Args:
+        state: 64 bits.
+        number: Any integer; its lowest 64 bits count.
+    """
+    state = (state ^ (number & MASK)) + GOLDEN & MASK
+    state = (state ^ (state >> 30)) * _FIRST & MASK
+    state = (state ^ (state >> 27)) * _SECOND & MASK
+    return state ^ (state >> 31)
 
 
 def mix(seed: int, *counters: int) -> int:
     """A 63-bit number that depends on every bit of its arguments.
-
-    Each argument passes once through the SplitMix64 finaliser (Steele, Lea & Flood 2014,
-    https://doi.org/10.1145/2660193.2660195).
 
     Args:
         seed: The seed of a run.
@@ -35,11 +55,17 @@ def mix(seed: int, *counters: int) -> int:
     """
     state = 0
     for number in (seed, *counters):
-        state = (state ^ (number & _MASK)) + 0x9E3779B97F4A7C15 & _MASK
-        state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-        state = (state ^ (state >> 27)) * 0x94D049BB133111EB & _MASK
-        state ^= state >> 31
+        state = absorb(state, number)
     return state >> 1
+
+
+def signed(bits: int) -> int:
+    """The number that 64 bits stand for in int64.
+
+    Args:
+        bits: Any integer; its lowest 64 bits count.
+    """
+    return ((bits & MASK) ^ 2**63) - 2**63
 
 
 def short_seed(seed: int) -> int:
@@ -74,6 +100,27 @@ def device_generator(device: torch.device, seed: int, *counters: int) -> torch.G
     return torch.Generator(device).manual_seed(mix(seed, *counters))
 
 
+def finalise(state: Words) -> Words:
+    """SplitMix64's mixing function: a bijection of the integers of 64 bits.
+
+    Args:
+        state: States, int64.
+    """
+    state = (state ^ shifted(state, 30)) * _FIRST
+    state = (state ^ shifted(state, 27)) * _SECOND
+    return state ^ shifted(state, 31)
+
+
+def shifted(bits: Words, places: int) -> Words:
+    """Bits moved to the right and filled with zeros: both libraries repeat the sign of int64.
+
+    Args:
+        bits: The bits, int64.
+        places: By how many, at least 1.
+    """
+    return (bits >> places) & ((1 << (64 - places)) - 1)
+
+
 def hashed(seed: int, counters: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
     """64 random bits a counter, as int64.
 
@@ -85,10 +132,7 @@ def hashed(seed: int, counters: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         seed: Tells one sequence from another.
         counters: Places in the sequence, int64.
     """
-    state = (counters + 1) * _GOLDEN + mix(seed)
-    state = (state ^ _shifted(state, 30)) * _FIRST
-    state = (state ^ _shifted(state, 27)) * _SECOND
-    return state ^ _shifted(state, 31)
+    return finalise((counters + 1) * GOLDEN + mix(seed))
 
 
 def random_bytes(seed: int, counters: Int[Tensor, " count"]) -> UInt8[Tensor, "count 8"]:
@@ -99,8 +143,3 @@ def random_bytes(seed: int, counters: Int[Tensor, " count"]) -> UInt8[Tensor, "c
         counters: Places in the sequence, int64.
     """
     return hashed(seed, counters).unsqueeze(-1).view(torch.uint8)
-
-
-def _shifted(bits: Int[Tensor, "*shape"], places: int) -> Int[Tensor, "*shape"]:
-    """To the right, filled with zeros: torch repeats the sign."""
-    return (bits >> places) & ((1 << (64 - places)) - 1)

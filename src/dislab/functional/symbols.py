@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dislab.functional.precision import full_precision
+from dislab.functional.streams import Stream
 
 OPERATORS: Final = ("and", "in_common", "ignore")
 """How two concepts become one; their numbers are their places."""
@@ -76,22 +77,21 @@ def symbol_negative_log_likelihood(
 
 
 def draw_recombination(
-    count: int, factors: int, symbols: int, generator: torch.Generator
+    count: int, factors: int, symbols: int, stream: Stream
 ) -> RecombinationDraws:
-    """Random numbers for `recombination`, on the generator's device.
+    """Random numbers for `recombination`, on the device of the stream.
 
     Args:
         count: Number of descriptions.
         factors: Number of factors.
         symbols: Number of attributes.
-        generator: Where the numbers come from.
+        stream: Source of the numbers.
     """
-    device = generator.device
     return RecombinationDraws(
-        torch.randint(len(OPERATORS), (count,), generator=generator, device=device),
-        torch.rand(count, factors, generator=generator, device=device),
-        torch.rand(count, symbols, generator=generator, device=device),
-        torch.randint(factors, (count,), generator=generator, device=device),
+        stream.integers("operator", len(OPERATORS), count),
+        stream.uniform("lot", count, factors),
+        stream.uniform("order", count, symbols),
+        stream.integers("left_open", factors, count),
     )
 
 

@@ -2,7 +2,6 @@
 
 from abc import ABC
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -10,6 +9,7 @@ from dislab.base import Decoder, Encoder, ImageShape, Objective
 from dislab.functional.checks import check_count
 from dislab.functional.games import read_codes
 from dislab.functional.precision import widen
+from dislab.functional.streams import Stream
 from dislab.objectives._games import images_of_codes, images_of_draws, values_of_codes
 from dislab.objectives._inputs import checked_images, checked_rows
 
@@ -50,12 +50,10 @@ class GameObjective(Objective, ABC):
         z = checked_rows(self, "z", z, codes, "code")
         return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
 
-    def generate(
-        self, count: int, generator: torch.Generator
-    ) -> Float[Tensor, "batch channel height width"]:
+    def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
         """Images of noise and codes from their prior, pixels in [0, 1]."""
         check_count("count", count, 0)
-        return images_of_draws(self.generator, self.draw(count, generator), self.categorical)
+        return images_of_draws(self.generator, self.draw(count, stream), self.categorical)
 
     def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
         """All values of each categorical code, then steps from −1 to 1 for each continuous one."""

@@ -76,7 +76,7 @@ def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
         found = "no noise" if noise is None else f"noise of shape {tuple(noise.shape)}"
         raise InputError(
             f"draws has {found}, and {tuple(mean.shape)} is asked for; pass what "
-            f"{type(owner).__name__}.draw({len(mean)}, generator) returns"
+            f"{type(owner).__name__}.draw({len(mean)}, stream) returns"
         )
     return noise
 

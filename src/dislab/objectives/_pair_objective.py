@@ -21,6 +21,7 @@ from dislab.functional.pairs import (
     pair_divergence,
     shared_latents,
 )
+from dislab.functional.streams import Stream
 from dislab.objectives._pairs import (
     SIDES,
     PairLabels,
@@ -62,13 +63,13 @@ class PairObjective(VariationalObjective, ABC):
             second: Posteriors of the second images.
         """
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Noise and the regularisers' draws for each image, under `first.` and `second.`."""
         draws: Draws = {}
         for side in SIDES:
-            own = draw_codes(count, self.latent_dim, self.regularizers, generator)
+            own = draw_codes(count, self.latent_dim, self.regularizers, stream.of(side))
             if self.training and any(self.input_noise):
-                own |= draw_input_noise(count, self.image_shape, generator)
+                own |= draw_input_noise(count, self.image_shape, stream.of(side))
             draws |= {f"{side}.{name}": rows for name, rows in own.items()}
         return draws
 

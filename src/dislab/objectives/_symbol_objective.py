@@ -3,12 +3,12 @@
 from abc import ABC
 from typing import ClassVar
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Draws, Objective, Posterior, SymbolBatch
 from dislab.functional.gaussians import sample
+from dislab.functional.streams import Stream
 from dislab.objectives._inputs import check_named, checked_noise, checked_rows, listed
 from dislab.objectives._variational import posterior_of
 
@@ -31,10 +31,9 @@ class SymbolObjective(Objective, ABC):
     symbol_encoder: nn.Module
     symbol_decoder: nn.Module
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Standard normal noise."""
-        size = count, self.latent_dim
-        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
+        return {"noise": stream.normal("noise", count, self.latent_dim)}
 
     def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
         """The posteriors q(z|y) of descriptions alone.

@@ -13,6 +13,7 @@ from dislab.errors import InputError
 from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
 from dislab.functional.noise import InputNoise, add_input_noise
 from dislab.functional.precision import widen
+from dislab.functional.streams import Stream
 
 _LOG_SCALE: Final = -3.0
 """Where the learned scale starts: about 0.05, in pixels of [0, 1]."""
@@ -73,14 +74,12 @@ def build_regularizers(
     return nn.ModuleDict({name: make(latent_dim, train_size) for name, make in builders.items()})
 
 
-def draw_codes(
-    count: int, latent_dim: int, regularizers: nn.ModuleDict, generator: torch.Generator
-) -> Draws:
+def draw_codes(count: int, latent_dim: int, regularizers: nn.ModuleDict, stream: Stream) -> Draws:
     """Standard normal `noise`, then what each regulariser needs, under `regulariser.name`."""
-    device = generator.device
-    draws = {"noise": torch.randn(count, latent_dim, generator=generator, device=device)}
+    draws = {"noise": stream.normal("noise", count, latent_dim)}
     for name, regularizer in regularizers.items():
-        for key, drawn in cast("Regularizer", regularizer).draw(count, generator).items():
+        own = cast("Regularizer", regularizer).draw(count, stream.of("regularizers", name))
+        for key, drawn in own.items():
             draws[f"{name}.{key}"] = drawn
     return draws
 

@@ -2,7 +2,6 @@
 
 from typing import Literal, final
 
-import torch
 from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
@@ -23,6 +22,7 @@ from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import feature_distance, mean_image
+from dislab.functional.streams import Stream
 from dislab.objectives._frozen import Frozen
 from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import posterior_of
@@ -92,10 +92,9 @@ class BetaVAEDAE(Objective):
         """Looks whether the frozen network has its weights."""
         self.features.check()
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Standard normal noise."""
-        size = count, self.latent_dim
-        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
+        return {"noise": stream.normal("noise", count, self.latent_dim)}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """½‖J(x̂) − J(x)‖² plus beta times the KL, where J gives the frozen network's codes."""

@@ -23,6 +23,7 @@ from dislab.functional.distributed import gather_rows
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.ramps import linear_ramp
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import normalized
 from dislab.objectives._inputs import check_positions, checked_rows
 from dislab.objectives._variational import Pixels
@@ -91,10 +92,9 @@ class BottleneckGenerator(Objective):
         self.log_var = nn.Parameter(torch.zeros(len(self.names)))
         self.register_buffer("last", torch.tensor(self.sizes) - 1.0, persistent=False)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Standard normal noise."""
-        size = count, len(self.names)
-        return {"noise": torch.randn(size, generator=generator, device=generator.device)}
+        return {"noise": stream.normal("noise", count, len(self.names))}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """Negative log likelihood plus gamma · |mean KL − C(step)|; logs each factor's KL."""
@@ -134,12 +134,10 @@ class BottleneckGenerator(Objective):
         """Mean images of what comes out of the bottleneck, pixels in [0, 1]."""
         return self.pixels.mean(self.decoder(checked_rows(self, "z", z, len(self.names), "factor")))
 
-    def generate(
-        self, count: int, generator: torch.Generator
-    ) -> Float[Tensor, "batch channel height width"]:
+    def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
         """Mean images of a bottleneck that tells nothing, pixels in [0, 1]."""
         check_count("count", count, 0)
-        return self.decode(self.draw(count, generator)["noise"])
+        return self.decode(self.draw(count, stream)["noise"])
 
     def render(
         self, factors: Int[Tensor, "batch factor"]

@@ -23,6 +23,7 @@ from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import one_hot
 from dislab.objectives._inputs import check_as_many, check_numbers, checked_images, checked_rows
 from dislab.objectives._perceptron import perceptron
@@ -104,12 +105,10 @@ class CompositionVAE(Objective):
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.mixer = _mixer(mixing, latent_dim, self.actions)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Standard normal noise for references and transforms."""
-        size = count, self.latent_dim
         return {
-            name: torch.randn(size, generator=generator, device=generator.device)
-            for name in ("reference", "transform")
+            name: stream.normal(name, count, self.latent_dim) for name in ("reference", "transform")
         }
 
     def losses(self, batch: CompositionBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:

@@ -23,6 +23,7 @@ from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.pairs import clamp_to_mean
+from dislab.functional.streams import Stream
 from dislab.objectives._variational import (
     Pixels,
     build_regularizers,
@@ -97,9 +98,9 @@ class DCIGN(VariationalObjective):
         sizes = torch.tensor([*latents.values()])
         self.register_buffer("group_of_latent", numbers.repeat_interleave(sizes))
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Noise of the codes, then what each regulariser needs, under `regulariser.name`."""
-        return draw_codes(count, self.latent_dim, self.regularizers, generator)
+        return draw_codes(count, self.latent_dim, self.regularizers, stream)
 
     def losses(self, batch: ClampedBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """Negative log likelihood with clamped latents, penalties, and the pull towards the mean.

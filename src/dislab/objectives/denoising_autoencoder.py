@@ -2,7 +2,6 @@
 
 from typing import final
 
-import torch
 from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
@@ -22,6 +21,7 @@ from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.noise import occlude
 from dislab.functional.precision import widen
+from dislab.functional.streams import Stream
 from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import Pixels
 
@@ -69,9 +69,9 @@ class DenoisingAutoencoder(Objective):
         self.encoder = make_encoder(encoder, image_shape, bottleneck)
         self.decoder = make_decoder(decoder, bottleneck, image_shape)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """The sides of the rectangles, as fractions of width (two) and height (two)."""
-        return {"corners": torch.rand(count, 4, generator=generator, device=generator.device)}
+        return {"corners": stream.uniform("corners", count, 4)}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """Negative log likelihood of the whole images given the ones with a part hidden."""

@@ -18,6 +18,7 @@ from dislab.base import (
 )
 from dislab.errors import InputError, suggestion
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import factor_inputs
 from dislab.objectives._inputs import check_positions, checked_rows
 from dislab.objectives._variational import Pixels
@@ -71,7 +72,7 @@ class GroundTruthDecoder(Objective):
         self.decoder = make_decoder(decoder, self.inputs, image_shape)
         self.register_buffer("last", torch.tensor(self.sizes) - 1.0, persistent=False)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Nothing: the method has no noise."""
         return {}
 

@@ -21,6 +21,7 @@ from dislab.base import (
 )
 from dislab.functional.checks import check_betas
 from dislab.functional.games import discriminator_loss, draw_codes, generator_loss, recovered
+from dislab.functional.streams import Stream
 from dislab.objectives._game_objective import GameObjective
 from dislab.objectives._games import check_codes, code_outputs, images_of_draws
 
@@ -102,14 +103,13 @@ class InfoGAN(GameObjective):
         )
         self.critic = make_encoder(critic, image_shape, 1 + outputs)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """The noise, and codes from their prior."""
-        size, device = (count, self.noise_dim), generator.device
         if self.noise == "normal":
-            noise = torch.randn(size, generator=generator, device=device)
+            noise = stream.normal("noise", count, self.noise_dim)
         else:
-            noise = 2 * torch.rand(size, generator=generator, device=device) - 1
-        return {"noise": noise, **draw_codes(count, self.categorical, self.continuous, generator)}
+            noise = 2 * stream.uniform("noise", count, self.noise_dim) - 1
+        return {"noise": noise, **draw_codes(count, self.categorical, self.continuous, stream)}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """The two players' losses, each with the mutual information it maximises.

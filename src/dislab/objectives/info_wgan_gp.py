@@ -23,6 +23,7 @@ from dislab.base import (
 from dislab.functional.checks import check_betas, check_count
 from dislab.functional.games import draw_codes, gradient_penalty, recovered
 from dislab.functional.precision import widen
+from dislab.functional.streams import Stream
 from dislab.objectives._game_objective import GameObjective
 from dislab.objectives._games import check_codes, code_outputs, images_of_draws
 
@@ -97,13 +98,12 @@ class InfoWGANGP(GameObjective):
         )
         self.critic = make_encoder(critic, image_shape, 1 + outputs)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Standard normal noise, codes from their prior, and where gradients are penalised."""
-        device = generator.device
         return {
-            "noise": torch.randn(count, self.noise_dim, generator=generator, device=device),
-            "mix": torch.rand(count, generator=generator, device=device),
-            **draw_codes(count, self.categorical, self.continuous, generator),
+            "noise": stream.normal("noise", count, self.noise_dim),
+            "mix": stream.uniform("mix", count),
+            **draw_codes(count, self.categorical, self.continuous, stream),
         }
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:

@@ -12,6 +12,7 @@ from dislab.errors import InputError
 from dislab.functional.checks import check_choice
 from dislab.functional.distributed import gather_rows
 from dislab.functional.gaussians import kl_between, sample
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import (
     OPERATORS,
     RecombinationDraws,
@@ -95,10 +96,10 @@ class Recombinator(Objective):
         """Looks whether SCAN has its weights."""
         self.scan.check()
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """An operator for each image, what decides its two concepts, and noise for `sym2img`."""
-        made = draw_recombination(count, self.factors, len(self.factor), generator)
-        return {**made._asdict(), **self.concepts.draw(count, generator)}
+        made = draw_recombination(count, self.factors, len(self.factor), stream)
+        return {**made._asdict(), **self.concepts.draw(count, stream.of("concepts"))}
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """KL(q(z|image) ‖ q(z|result)) of concepts whose result describes the image."""

@@ -2,7 +2,6 @@
 
 from typing import Literal, final
 
-import torch
 from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
@@ -22,6 +21,7 @@ from dislab.base import (
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import symbol_negative_log_likelihood
 from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._perceptron import perceptron
@@ -115,11 +115,10 @@ class TELBO(SymbolObjective):
         self.symbol_decoder = perceptron(latent_dim, hidden, symbols)
         self.joint = JointEncoder(encoder, image_shape, symbols, hidden, 2 * latent_dim)
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Standard normal noise for each of the three terms; `sym2img` takes the first."""
-        size = count, self.latent_dim
         return {
-            name: torch.randn(size, generator=generator, device=generator.device)
+            name: stream.normal(name, count, self.latent_dim)
             for name in ("noise", "image_noise", "symbol_noise")
         }
 

@@ -2,7 +2,6 @@
 
 from typing import final
 
-import torch
 from jaxtyping import Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
@@ -22,6 +21,7 @@ from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.gaussians import sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.noise import InputNoise, check_input_noise, draw_input_noise
+from dislab.functional.streams import Stream
 from dislab.objectives._variational import (
     Pixels,
     build_regularizers,
@@ -85,11 +85,11 @@ class VAE(VariationalObjective):
         self.pixels = Pixels(likelihood)
         self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "a VAE")
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Noise of the codes, what each regulariser needs, and in training the input noise."""
-        draws = draw_codes(count, self.latent_dim, self.regularizers, generator)
+        draws = draw_codes(count, self.latent_dim, self.regularizers, stream)
         if self.training and any(self.input_noise):
-            draws |= draw_input_noise(count, self.image_shape, generator)
+            draws |= draw_input_noise(count, self.image_shape, stream)
         return draws
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:

@@ -10,6 +10,7 @@ from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least, check_betas, check_count
 from dislab.functional.distributed import gather_rows, world
+from dislab.functional.streams import Stream
 from dislab.functional.total_correlation import SLOPE, judge, permute_latents
 
 
@@ -77,12 +78,11 @@ class TotalCorrelation(Regularizer):
             features = width
         self.discriminator = nn.Sequential(*layers, nn.Linear(features, 2))
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """For each latent a permutation of the images whose codes are permuted."""
         size = world()[1]
         rows = count if self.batches == "one" else count // size // 2 * size
-        keys = torch.rand(rows, self.latent_dim, generator=generator, device=generator.device)
-        return {"permutation": keys.argsort(0)}
+        return {"permutation": stream.permutations("permutation", rows, self.latent_dim)}
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The discriminator's parameters with their learning rate and Adam coefficients."""

@@ -1,6 +1,7 @@
 """Checks of objectives."""
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -9,15 +10,16 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from dislab.base import Draws, Objective
 from dislab.errors import InputError
-from dislab.functional.random import device_generator
-from dislab.testing._claims import CPU, check_state_dict, must, random_states
+from dislab.functional.streams import Stream
+from dislab.testing._claims import check_state_dict, must, random_states
 
 
 def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     """An objective's `losses` is pure, its codes are float32 vectors, and it can be rebuilt.
 
     All chance comes from `draw`, which gives at most one row an image and follows from its
-    generator alone. Two stacked copies under `torch.func.vmap` equal two separate passes.
+    stream alone; no two draws are equal. Two stacked copies under `torch.func.vmap` equal two
+    separate passes.
 
     Args:
         build: Makes the objective, with other weights each time.
@@ -61,7 +63,7 @@ def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
     """
     torch.compiler.reset()  # else objectives checked before this one count against a limit
     model = build()
-    draws = model.draw(len(batch[0]), device_generator(CPU, 0))
+    draws = model.draw(len(batch[0]), Stream(0))
     holder = _Loss(model, batch, draws, torch.tensor(3))
     compiled = torch.compile(holder, backend="aot_eager", fullgraph=True)
     torch.testing.assert_close(compiled(), holder(), msg="losses compiles to one graph")
@@ -78,13 +80,16 @@ class _Loss(nn.Module):
 
 
 def _drawn(model: Objective, count: int) -> Draws:
-    draws, again = (model.draw(count, device_generator(CPU, 0)) for _ in range(2))
+    draws, again = (model.draw(count, Stream(0)) for _ in range(2))
     for name, rows in draws.items():
-        must(torch.equal(rows, again[name]), "draw is a function of its generator alone")
+        must(torch.equal(rows, again[name]), "draw is a function of its stream alone")
         must(
             len(rows) <= count,
             f"draw gives {name} at most one row an image, {count}, not {len(rows)}",
         )
+    for first, second in combinations(draws, 2):
+        same = draws[first].numel() > 1 and torch.equal(draws[first], draws[second])
+        must(not same, f"draw takes {first} and {second} from the stream under different names")
     unknown = set(model.code_noise or ()) - set(draws)
     must(not unknown, f"code_noise names draws, but not {', '.join(sorted(unknown))}")
     return draws

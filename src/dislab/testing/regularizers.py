@@ -5,6 +5,7 @@ from torch import Tensor
 
 from dislab.base import Penalty, Posterior, Regularizer, RegularizerBuilder
 from dislab.functional.random import device_generator
+from dislab.functional.streams import Stream
 from dislab.testing._claims import CPU, check_state_dict, must
 
 
@@ -29,11 +30,11 @@ def check_regularizer(
     posterior = Posterior(mean, log_var)
     z = mean + (0.5 * log_var).exp() * noise
     step = torch.tensor(3)
-    draws = regularizer.draw(batch, device_generator(CPU, 1))
-    again = regularizer.draw(batch, device_generator(CPU, 1))
+    draws = regularizer.draw(batch, Stream(1))
+    again = regularizer.draw(batch, Stream(1))
     must(
         all(torch.equal(draws[name], again[name]) for name in draws),
-        "draw is a function of its generator alone",
+        "draw is a function of its stream alone",
     )
     out = regularizer(posterior, z, draws, step)
     repeated = regularizer(posterior, z, draws, step)
@@ -45,7 +46,7 @@ def check_regularizer(
     _check_gradients(regularizer, out, [mean, log_var])
     check_state_dict(regularizer, build(latent_dim, train_size))
     single = Posterior(mean[:2], log_var[:2])
-    few = regularizer.draw(2, device_generator(CPU, 1))
+    few = regularizer.draw(2, Stream(1))
     must(bool(regularizer(single, z[:2], few, step).penalty.isfinite()), "two images are enough")
 
 

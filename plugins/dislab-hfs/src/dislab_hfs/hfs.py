@@ -10,6 +10,7 @@ from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.distributed import gather_rows
+from dislab.functional.streams import Stream
 from dislab_hfs.hausdorff import hausdorff_gaps, missing_spread, unit_scale
 
 
@@ -74,17 +75,15 @@ class HFS(Regularizer):
         self.pairs = min(pairs, latent_dim * (latent_dim - 1) // 2)
         self.points = points
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """The pairs of latents, and for each point and pair two images of the global batch.
 
         Every row is the same, for all processes need all of them.
         """
-        device = generator.device
-        every = torch.triu_indices(self.latent_dim, self.latent_dim, 1, device=device).T
-        order = torch.randperm(len(every), generator=generator, device=device)
+        every = torch.triu_indices(self.latent_dim, self.latent_dim, 1, device=stream.device).T
+        order = stream.permutations("pairs", len(every), 1)[:, 0]
         pairs = every[order[: self.pairs]]
-        size = self.points, self.pairs, 2
-        points = torch.randint(count, size, generator=generator, device=device)
+        points = stream.integers("points", count, self.points, self.pairs, 2)
         return {
             "pairs": pairs.expand(count, *pairs.shape),
             "points": points.expand(count, *points.shape),

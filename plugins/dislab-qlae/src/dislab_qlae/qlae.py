@@ -22,6 +22,7 @@ from dislab.base import (
 )
 from dislab.functional.checks import check_at_least
 from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.streams import Stream
 from dislab_qlae.quantization import Snapped, even_values, snap, snapping_losses, values_in_use
 
 
@@ -89,7 +90,7 @@ class QLAE(Objective):
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.values = nn.Parameter(even_values(latent_dim, values))
 
-    def draw(self, count: int, generator: torch.Generator) -> Draws:
+    def draw(self, count: int, stream: Stream) -> Draws:
         """Nothing: the method is deterministic."""
         return {}
 

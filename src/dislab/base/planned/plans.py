@@ -8,11 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.factors import FactorSpace, Indices
-from dislab.functional.random import host_generator
-
-_TRAINING: Final = 0x1D15
-_FIXED: Final = 0xF1ED
-"""Tell the draws of states, of training and of evaluation, from other draws with the same seed."""
+from dislab.functional.streams import Stream
 
 _TOGETHER: Final = 4096
 """Training examples that are drawn in one go, or one batch where that is more: small batches would
@@ -113,7 +109,7 @@ class TrainPlan:
     def _block(self, seed: int, block: int) -> Drawn:
         """This process's part of all batches of a block, one axis more in front."""
         steps, share = self._steps, self.batch_size // self.world
-        generator = host_generator(seed, _TRAINING, block)
+        generator = Stream(seed, block).of("training states").host()
         drawn = self.plan.draw(generator, self.batch_size, block * steps, steps)
         own = slice(self.rank * share, (self.rank + 1) * share)
         states = drawn.states.reshape(*drawn.states.shape[:-1], steps, self.batch_size)[..., own]
@@ -146,7 +142,8 @@ class FixedPlan:
         Args:
             number: Number of the batch, from 0.
         """
-        return self.plan.draw(host_generator(self.seed, _FIXED, number), self.batch_size, number)
+        generator = Stream(self.seed, number).of("evaluated states").host()
+        return self.plan.draw(generator, self.batch_size, number)
 
 
 @dataclass(frozen=True)

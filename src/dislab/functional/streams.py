@@ -1,0 +1,218 @@
+"""Random numbers that are a function of a seed, a name, a step and a place, not of history.
+
+`Stream` draws torch tensors on any device; `Stream.host` gives a numpy generator for index plans.
+The formula, in integers modulo 2⁶⁴, with `finalise` the mixing function of SplitMix64:
+
+    absorb(a, b) = finalise((a XOR b) + G),  G = 0x9E3779B97F4A7C15
+    state        = absorb(absorb(absorb(0, seed), stream), step)
+    word n       = finalise(state + (n + 1)·G)
+
+`stream` is 0 absorbed with one number for each name on the way to the draw, the FNV-1a hash of the
+name's UTF-8 bytes in 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/). Word n is output n of
+the generator SplitMix64 when it starts at `state`: Steele, Lea & Flood (2014),
+https://doi.org/10.1145/2660193.2660195. Places are counted along rows: with C columns, the number
+in row r and column c is number n = r·C + c of a draw.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.functional.random import GOLDEN, MASK, absorb, finalise, shifted, signed
+
+_CPU: Final = torch.device("cpu")
+_LOW: Final = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Source of the random numbers of one step, the same on every device.
+
+    Uniform numbers, integers and permutations have equal bits everywhere; normal numbers agree to
+    one unit in the last place. A draw depends on nothing but the seed, the names and the step: not
+    on other draws, their order or their sizes, nor on the number of processes. Each draw of a step
+    needs a name of its own; two draws of one name share their bits.
+
+    Nothing waits for the device. With a step, or a seed, that is a tensor on the device, a draw can
+    be captured into a CUDA graph, compiled, and stacked by `torch.func.vmap`.
+
+    Args:
+        seed: Seed of the run; an int64 scalar tensor to stack several.
+        step: Number of the step or of the batch; an int64 scalar tensor where the host must not
+            know it.
+        device: Where the numbers are drawn.
+        path: Number of the names so far; `of` changes it.
+    """
+
+    seed: int | Tensor
+    step: int | Tensor = 0
+    device: torch.device = _CPU
+    path: int = 0
+
+    def of(self, *names: str) -> "Stream":
+        """The stream under some names, unrelated to this one and to those under other names.
+
+        Args:
+            names: Names, from the outermost on.
+        """
+        path = self.path
+        for name in names:
+            path = absorb(path, _number(name))
+        return replace(self, path=path)
+
+    def uniform(self, name: str, *shape: int) -> Float[Tensor, "..."]:
+        """Numbers in [0, 1), multiples of 2⁻²⁴: the top 24 bits of a word each.
+
+        Args:
+            name: Name of the draw.
+            shape: Shape of the result.
+        """
+        bits = shifted(self._words(name, math.prod(shape)), 40)
+        return bits.to(torch.get_default_dtype()).mul(2.0**-24).view(shape)
+
+    def normal(self, name: str, *shape: int) -> Float[Tensor, "..."]:
+        """Standard normal numbers, two from each word w.
+
+        With u = (⌊w / 2³²⌋ + ½) / 2³² and v = (w mod 2³²) / 2³² they are r·cos(2πv) and
+        r·sin(2πv), where r = √(−2 log u): Box & Muller (1958),
+        https://doi.org/10.1214/aoms/1177706645. They are computed in float64 and rounded, except on
+        Apple's devices, which have no float64: there they may be some units off.
+
+        Args:
+            name: Name of the draw.
+            shape: Shape of the result.
+        """
+        wide = torch.float32 if self.device.type == "mps" else torch.float64
+        count = math.prod(shape)
+        words = self._words(name, (count + 1) // 2)
+        radius = shifted(words, 32).to(wide).add_(0.5).mul_(2.0**-32).log_().mul_(-2).sqrt_()
+        angle = (words & _LOW).to(wide).mul_(2 * math.pi * 2.0**-32)
+        pair = angle.cos().mul_(radius), angle.sin_().mul_(radius)
+        numbers = torch.stack([one.to(torch.get_default_dtype()) for one in pair], dim=-1)
+        return numbers.flatten()[:count].view(shape)
+
+    def integers(self, name: str, bound: int, *shape: int) -> Int[Tensor, "..."]:
+        """Integers from 0 to below a bound: the top 63 bits of a word each, modulo the bound.
+
+        No value is more likely than another by more than the bound divided by 2⁶³.
+
+        Args:
+            name: Name of the draw.
+            bound: The first integer that is not drawn.
+            shape: Shape of the result.
+        """
+        return (shifted(self._words(name, math.prod(shape)), 1) % bound).view(shape)
+
+    def permutations(self, name: str, count: int, columns: int) -> Int[Tensor, "count columns"]:
+        """For each column a permutation of the numbers from 0 to below `count`.
+
+        It sorts the words of the column as signed numbers; no two words of a draw are equal.
+
+        Args:
+            name: Name of the draw.
+            count: Numbers in each permutation.
+            columns: How many permutations.
+        """
+        return self._words(name, count * columns).view(count, columns).argsort(0)
+
+    def generator(self, name: str) -> torch.Generator:
+        """A torch generator on the device, for distributions that a stream lacks.
+
+        Its numbers differ between devices, and it cannot be captured into a graph.
+
+        Args:
+            name: Name of the draw.
+        """
+        state = self.of(name)._state()
+        return torch.Generator(self.device).manual_seed(int(state) & (2**63 - 1))
+
+    def host(self) -> "HostGenerator":
+        """A numpy generator of this stream, for draws that the host makes."""
+        return HostGenerator(self)
+
+    def _words(self, name: str, count: int) -> Int[Tensor, " count"]:
+        state = self.of(name)._state()
+        places = torch.arange(1, count + 1, device=self.device)
+        return finalise(places * GOLDEN + (signed(state) if isinstance(state, int) else state))
+
+    def _state(self) -> int | Tensor:
+        seeded = _absorbed(0, self.seed)
+        return _absorbed(_absorbed(seeded, self.path), self.step)
+
+
+class HostGenerator(np.random.Generator):
+    """A numpy generator that draws uniform numbers, integers and orders from words of a stream.
+
+    Call number k of `random`, `integers` and `permutation` together draws from the stream under
+    the name k, counted from 0. All other methods are numpy's own, with Philox as the bit generator.
+
+    Args:
+        stream: The stream; its seed and step are Python numbers.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        state = stream._state()
+        if not isinstance(state, int):
+            raise TypeError("a generator of the host needs a seed and a step that are numbers")
+        super().__init__(np.random.Philox(key=state))
+        self._stream = stream
+        self._calls = 0
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Numbers in [0, 1), multiples of 2⁻⁵³: the top 53 bits of a word each."""
+        if dtype is not np.float64 or out is not None:
+            return super().random(size, dtype, out)
+        return (self._words(size) >> np.uint64(11)) * 2.0**-53
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: bool = False,
+    ) -> Any:
+        """Integers between bounds: the top 63 bits of a word each, modulo their number."""
+        low, high = (0, low) if high is None else (low, high)
+        span = np.asarray(high) - low + endpoint
+        if np.any(span < 1):
+            raise ValueError(f"low {low} must lie below high {high}")
+        size = np.broadcast(low, high).shape or None if size is None else size
+        drawn = (self._words(size) >> np.uint64(1)).astype(np.int64) % span + low
+        return drawn.astype(dtype) if np.ndim(drawn) else dtype(drawn)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """Numbers below x, or the rows of an array, sorted by their words as signed numbers."""
+        rows = np.arange(x) if isinstance(x, int | np.integer) else np.asarray(x)
+        order = self._words(rows.shape[axis]).view(np.int64).argsort()
+        return rows.take(order, axis)
+
+    def _words(self, size: Any) -> npt.NDArray[np.uint64]:
+        shape = () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
+        state = self._stream.of(str(self._calls))._state()
+        self._calls += 1
+        assert isinstance(state, int)
+        places = np.arange(1, math.prod(shape) + 1)
+        return finalise(places * GOLDEN + signed(state)).view(np.uint64).reshape(shape)
+
+
+def _absorbed(state: int | Tensor, part: int | Tensor) -> int | Tensor:
+    """`absorb` for numbers of which some are on a device."""
+    if isinstance(state, int) and isinstance(part, int):
+        return absorb(state, part)
+    first, second = (signed(one) if isinstance(one, int) else one for one in (state, part))
+    return finalise(cast("Tensor", first ^ second) + GOLDEN)
+
+
+def _number(name: str) -> int:
+    """FNV-1a in 64 bits, in Python that torch.compile can follow."""
+    number = 0xCBF29CE484222325
+    for byte in name.encode():
+        number = (number ^ byte) * 0x100000001B3 & MASK
+    return number
