@@ -94,7 +94,7 @@ _ON_DEMAND = {
 
 
 def __getattr__(name: str) -> object:
-    """Imports the classes that stand on Lightning when they are first asked for."""
+    """Imports the classes that need Lightning when they are first used."""
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

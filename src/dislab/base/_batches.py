@@ -6,16 +6,7 @@ from dislab.plugins import load_all
 
 
 def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> None:
-    """Refuses data whose batches a method does not learn from.
-
-    Args:
-        method: Name of the method, for the message.
-        accepted: The batches that it learns from.
-        data: The data module.
-
-    Raises:
-        InputError: It delivers other batches; the message names data modules that fit.
-    """
+    """Refuse data whose batches a method does not learn from; the message names data that fit."""
     if issubclass(data.batch_type, accepted):
         return
     fitting = [

@@ -8,7 +8,7 @@ from torch import Tensor
 from dislab.errors import TrainingError
 
 _MOST: Final = 1000
-"""Steps that are remembered at most before somebody looks."""
+"""Steps after which the terms are looked at in any case."""
 
 
 class Watch:
@@ -20,15 +20,7 @@ class Watch:
         self._names: tuple[str, ...] = ()
 
     def note(self, step: int, terms: dict[str, Tensor]) -> None:
-        """Remembers the terms of a step; looks by itself when that has become a lot.
-
-        Args:
-            step: Optimiser steps done before it.
-            terms: Scalars by name, the same in every step.
-
-        Raises:
-            TrainingError: A term was not finite.
-        """
+        """Keep the terms of a step, scalars by name; after a thousand steps, look at them."""
         self._names = tuple(terms)
         self._steps.append(step)
         self._values.append([one.detach() for one in terms.values()])
@@ -36,11 +28,7 @@ class Watch:
             self.look()
 
     def look(self) -> None:
-        """Looks at what was noted, and forgets it unless something is wrong.
-
-        Raises:
-            TrainingError: A term was not finite; the message names it and the step.
-        """
+        """Raise a TrainingError that names the first step and its terms that were not finite."""
         if not self._values:
             return
         values = torch.stack([one.float() for step in self._values for one in step])

@@ -27,18 +27,10 @@ _MARGIN: Final = 0.01
 def first_batch(
     method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any
 ) -> Iterator[None]:
-    """Checks a batch, and during the step on it the output of every part.
+    """Check a batch and, during the step on it, the output of every part.
 
-    Args:
-        method: The objective, with its parts.
-        accepted: The batches that it learns from.
-        data: The data module; anything else stands for plain data loaders.
-        batch: What the objective receives.
-
-    Raises:
-        InputError: The batch is of another type, shape or kind of number than the objective
-            learns from, its pixels leave [0, 1], a part returns another shape or type than its
-            contract says, or a part of another distribution fails.
+    A message names the data module or part that breaks its contract: type, shape or kind of number,
+    pixels outside of [0, 1], or an error in a part of another distribution.
     """
     _check_batch(type(method).__name__, accepted, data, batch)
     hooks = [

@@ -15,11 +15,7 @@ _FUSABLE: Final = (torch.optim.Adam, torch.optim.AdamW)
 
 
 def groups_of(module: nn.Module) -> list[dict[str, Any]]:
-    """Parameter groups of a model: its own first, then those that its regularisers ask for.
-
-    Args:
-        module: The model; parameters that ask for no gradient take no part.
-    """
+    """Groups of the trainable parameters: a model's own first, then those of its regularisers."""
     parts = [one for one in module.modules() if isinstance(one, Regularizer)]
     groups = [group for part in parts for group in part.parameter_groups()]
     asked = [group for group in groups if any(one.requires_grad for one in group["params"])]
@@ -29,18 +25,11 @@ def groups_of(module: nn.Module) -> list[dict[str, Any]]:
 
 
 def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optimizer:
-    """The optimiser of some parameter groups; Adam's update of a group is one kernel.
+    """The optimiser of some parameter groups; Adam and AdamW update a group by one fused kernel.
 
-    Adam and AdamW take their fused form unless `fused`, `foreach`, `capturable` or `differentiable`
-    is set. It is set in the groups, not in the optimiser, which would otherwise undo the scaling of
-    gradients by itself, after they are clipped.
-
-    Args:
-        make: Makes it.
-        groups: The parameter groups.
-
-    Raises:
-        InputError: The optimiser refuses its settings, or does not know one of such a group.
+    They do not where `fused`, `foreach`, `capturable` or `differentiable` is set. The choice is
+    written into the groups: an optimiser made with `fused` would undo the scaling of gradients
+    itself, after they are clipped.
     """
     try:
         optimizer = make(groups)
@@ -61,15 +50,7 @@ def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optim
 
 
 def scheduler_of(make: LRSchedulerCallable, optimizer: Optimizer) -> LRScheduler:
-    """The learning-rate schedule of an optimiser.
-
-    Args:
-        make: Makes it.
-        optimizer: Whose rates it sets.
-
-    Raises:
-        InputError: The schedule refuses its settings, or waits for a score.
-    """
+    """The learning-rate schedule of an optimiser; one that waits for a score is refused."""
     try:
         scheduler = make(optimizer)
     except (ValueError, TypeError, ArithmeticError) as error:
@@ -83,22 +64,12 @@ def scheduler_of(make: LRSchedulerCallable, optimizer: Optimizer) -> LRScheduler
 
 
 def takes_scaled_gradients(optimizer: Optimizer) -> bool:
-    """Whether an optimiser undoes the scaling of float16's gradients itself, in its update.
-
-    Args:
-        optimizer: What is asked.
-    """
+    """Whether an optimiser undoes the scaling of float16's gradients itself, in its update."""
     return bool(getattr(optimizer, "_step_supports_amp_scaling", False))
 
 
 def clip_groups(optimizer: Optimizer, limit: int | float, algorithm: str | None) -> None:
-    """Clips the gradients of each parameter group by itself.
-
-    Args:
-        optimizer: Holds the groups.
-        limit: Largest norm of a group's gradient, or largest value.
-        algorithm: `value` limits values, anything else the norm.
-    """
+    """Clip each parameter group by its own norm, or with algorithm `value` each gradient."""
     for group in optimizer.param_groups:
         if algorithm == "value":
             nn.utils.clip_grad_value_(group["params"], limit)

@@ -78,7 +78,7 @@ class Representation(ABC):
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """What the method makes of images, pixels in [0, 1]: the decoded means of their posteriors.
+        """Reconstructions of images, pixels in [0, 1]: the decoded means of their posteriors.
 
         Args:
             image: Pixels in [0, 1].
@@ -107,7 +107,7 @@ class Representation(ABC):
         A method with posteriors and the standard normal prior needs none.
 
         Args:
-            count: How many images.
+            count: Number of images.
             stream: Source of the numbers; they live on its device.
 
         Raises:
@@ -119,7 +119,7 @@ class Representation(ABC):
         """The values that a picture moves each code through, of a method whose codes are bounded.
 
         Args:
-            steps: How many values of a code that can take any between its bounds.
+            steps: Number of values of a continuous code.
 
         Raises:
             InputError: The codes are not bounded, or there is no step.

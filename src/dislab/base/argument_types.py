@@ -55,7 +55,7 @@ def signature_of(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def options_of(hint: Any) -> list[Option]:
-    """How a value of a type may name a class."""
+    """Ways in which a value of a type may name a class."""
     return [option for one in alternatives(hint) for option in _of_one_type(one)]
 
 

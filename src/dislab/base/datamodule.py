@@ -140,7 +140,7 @@ class DataModule(pl.LightningDataModule, ABC):
     """Properties that the constructor of an objective may ask for by name; the command line hands
     them over. A module with more of them appends their names."""
     batch_type: ClassVar[type] = ImageBatch
-    """What the loaders of training, validation and test deliver."""
+    """Type of the batches of training, validation and test."""
     dataset: Dataset
     hold_out: Selection | None = None
     """The states of the test split, as conditions on factors; None where they are a random part."""
@@ -211,7 +211,7 @@ class DataModule(pl.LightningDataModule, ABC):
         """
 
     def likelihoods(self, states: Indices) -> npt.NDArray[np.float64] | None:
-        """How likely training draws each of some states, up to a common factor.
+        """Weight of each of some states in a draw of training.
 
         It is None where all are alike, which they are in a data module without correlations.
 

@@ -31,7 +31,7 @@ class Dataset(ABC):
     contents: ClassVar[str] = ""
     """Images and factors in one line, for lists that construct nothing."""
     drawn: ClassVar[str] = ""
-    """How drawn images compare with published ones, in a few words; empty if there are not both."""
+    """Comparison of drawn images with published ones, in a few words; empty without both."""
     cache: ClassVar[str] = ""
     """Name of the folder or file in the cache folder; empty where nothing is kept."""
 
@@ -92,7 +92,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def provenance(self) -> dict[str, str]:
-        """Where the images come from, for the records of a run: source, version, checksum."""
+        """Origin of the images, for the records of a run: source, version, checksum."""
 
     def canonical(self, index: Indices) -> Indices:
         """For each state the first one that has the same image.

@@ -44,7 +44,7 @@ class Terms(NamedTuple):
     """Result of an objective on one batch.
 
     Attributes:
-        loss: What is minimised: a scalar, in nats per image.
+        loss: The scalar that is minimised, in nats per image.
         log: Scalars to log, by name.
     """
 
@@ -100,7 +100,7 @@ class Objective(pl.LightningModule, Representation):
         """The loss of one batch; pure in parameters, batch, draws and step.
 
         Args:
-            batch: What the data module delivers.
+            batch: A batch of the data module.
             draws: This process's rows of what `draw` returned.
             step: Optimiser steps done so far.
         """
@@ -121,7 +121,7 @@ class Objective(pl.LightningModule, Representation):
         return self.codes(image)
 
     def check_finite(self) -> None:
-        """Looks whether every term of the loss has been finite so far.
+        """Checks that every term of the loss has been finite so far.
 
         Raises:
             TrainingError: One was not; the message names it and the step.

@@ -30,7 +30,7 @@ class Posterior(NamedTuple):
 
 
 class Penalty(NamedTuple):
-    """What a regulariser adds to a loss.
+    """Contribution of a regulariser to a loss.
 
     Attributes:
         penalty: Weighted penalty in nats per image, a scalar; it trains the model.
@@ -51,7 +51,7 @@ class Encoder(nn.Module, ABC):
     """
 
     output_shape: tuple[int, ...] | None = None
-    """Shape of one row of the output, which `make_encoder` notes; None if nobody did."""
+    """Shape of one row of the output, which `make_encoder` sets; None if unknown."""
 
     def __init_subclass__(cls) -> None:
         """Lets every constructor refuse settings of the wrong kind."""
@@ -76,7 +76,7 @@ class Decoder(nn.Module, ABC):
     """
 
     output_shape: tuple[int, ...] | None = None
-    """Shape of one row of the output, which `make_decoder` notes; None if nobody did."""
+    """Shape of one row of the output, which `make_decoder` sets; None if unknown."""
 
     def __init_subclass__(cls) -> None:
         """Lets every constructor refuse settings of the wrong kind."""

@@ -33,14 +33,14 @@ from dislab.yaml_files import check_limits
 ObjectiveT = TypeVar("ObjectiveT", bound=LightningModule)
 
 _MAKER: Final = "lightning.pytorch.cli.instantiate_module"
-"""What builds a model that the command line made, by the words of its checkpoint."""
+"""The function that builds a model of the command line, as its checkpoint names it."""
 _SPECIFICATION: Final = {"class_path", "init_args", "dict_kwargs"}
 
 
 def check_names(
     cls: type, stored: Mapping[str, Any], own: Mapping[str, type] | None = None
 ) -> None:
-    """Looks whether stored arguments name only classes that they may name; nothing is called.
+    """Refuses stored arguments that name classes which they may not name; nothing is called.
 
     Args:
         cls: The class that takes the arguments.
@@ -182,7 +182,7 @@ def settings_in(hparams: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_checkpoint(cls: type, path: Any) -> None:
-    """Looks whether Lightning may build a model from a checkpoint.
+    """Refuses a checkpoint from which Lightning must not build a model.
 
     Args:
         cls: The class of the model, or a base of it.

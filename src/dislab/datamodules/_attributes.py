@@ -55,32 +55,19 @@ class Attributes:
                 self.names.append(f"{name}={label}")
 
     def of(self, positions: Indices) -> Indices:
-        """Attributes of states, -1 for none, one column a factor described.
-
-        Args:
-            positions: Value numbers, one row a state.
-        """
+        """Attributes of states by their value numbers: a column a described factor, -1 is none."""
         return self.of_value[np.arange(len(self.columns)), positions[:, self.columns]]
 
     def symbols(self, attributes: Indices) -> npt.NDArray[np.float32]:
-        """k-hot vectors, one row a state.
-
-        Args:
-            attributes: What the symbols name, -1 for nothing, one column a factor described.
-        """
+        """k-hot vectors, one row a state, of attributes as `of` returns them."""
         symbols = np.zeros((len(attributes), len(self.names) + 1), dtype=np.float32)
         symbols[np.arange(len(attributes))[:, None], attributes] = 1  # -1 is the last column
         return symbols[:, :-1]
 
     def concepts(self, given: Sequence[Sequence[str]]) -> Indices:
-        """Combinations of attributes, one row each, laid out as `of` returns them.
+        """Combinations of names such as `shape=heart`, one row each, in the columns of `of`.
 
-        Args:
-            given: Combinations of names such as `shape=heart`.
-
-        Raises:
-            InputError: A name does not exist, or a combination is not of attributes of at least
-                two factors, each once.
+        Each names attributes of at least two factors, one of each; others are refused.
         """
         owner = {number: row for row in range(len(self.columns)) for number in self.of_value[row]}
         concepts = np.full((len(given), len(self.columns)), -1, dtype=np.int64)

@@ -17,11 +17,11 @@ _MOST_SETS: Final = 4096
 _PROPOSALS: Final = (1, 2, 8)
 """Drawn at once for every row, and for those rows that the ones before did not serve."""
 _FIRSTS: Final = 10
-"""How often another first image is drawn for one that no state is a partner of."""
+"""Draws of a first image before a pair is given up, if no state is its partner."""
 
 
 class Pairs(NamedTuple):
-    """What was tried at drawing pairs.
+    """Result of an attempt to draw pairs.
 
     Attributes:
         first: Rows of the first images.
@@ -37,12 +37,7 @@ class Partners(Protocol):
     """Draws first and second images."""
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
-        """Pairs; one fails only where no state is a partner of any of several first images.
-
-        Args:
-            generator: Where every random number comes from.
-            count: How many.
-        """
+        """Pairs; one fails only where none of several first images has a partner."""
 
 
 class GridPartners:
@@ -54,9 +49,9 @@ class GridPartners:
     Args:
         space: The factors; a complete grid.
         states: The states to draw from.
-        looks: What tells the images of all states of the grid apart, one row a state.
+        looks: Rows that are equal where images are, one row a state of the grid.
         factors: Columns of the factors that may differ.
-        sizes: How many of them differ at once, each as likely.
+        sizes: Numbers of factors that differ at once, each as likely.
     """
 
     def __init__(
@@ -84,12 +79,7 @@ class GridPartners:
             self._ranks[:, column] = np.searchsorted(values, self._ranks[:, column])
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
-        """Pairs; one fails only where no state is a partner of any of several first images.
-
-        Args:
-            generator: Where every random number comes from.
-            count: How many.
-        """
+        """Pairs; one fails only where none of several first images has a partner."""
         changes = self._changes[generator.integers(len(self._changes), size=count)]
         lots = places(generator.random((count, len(self._factors))))
         changed = np.zeros((count, len(self._sizes)), dtype=np.bool_)
@@ -146,10 +136,10 @@ class RunPartners:
     """Partners by sorting the states once for each set of factors, for any states.
 
     Args:
-        looks: What tells the images of the states apart, one row a state.
+        looks: Rows that are equal where images are, one row a state.
         factors: Columns of the factors that may differ.
-        sizes: How many of them differ at once, each as likely.
-        weights: How often each state is drawn; None where all are alike.
+        sizes: Numbers of factors that differ at once, each as likely.
+        weights: Weight of each state in a draw; None where all are equal.
         firsts: Rows of the states that may be first images; all unless given.
 
     Raises:
@@ -193,12 +183,7 @@ class RunPartners:
         self.impossible = [chosen for chosen, one in zip(sets, usable, strict=True) if not one]
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
-        """Pairs; one fails only where no state is a partner of any of several first images.
-
-        Args:
-            generator: Where every random number comes from.
-            count: How many.
-        """
+        """Pairs; one fails only where none of several first images has a partner."""
         if not self._choices:
             return Pairs(np.zeros(count, dtype=np.int64), np.full(count, -1, dtype=np.int64))
         flat = np.concatenate(self._choices)
@@ -244,12 +229,7 @@ class RunPartners:
 
 
 def present_values(space: FactorSpace, states: Indices) -> list[Indices]:
-    """The value numbers of each factor that some of the states have.
-
-    Args:
-        space: The factors.
-        states: State numbers.
-    """
+    """The value numbers of each factor that some of the states have."""
     return [
         np.flatnonzero(np.bincount(column, minlength=size))
         for column, size in zip(space.positions(states).T, space.sizes, strict=True)

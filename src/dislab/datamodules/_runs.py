@@ -18,10 +18,6 @@ def looks(dataset: Dataset, states: Indices) -> Indices:
     Two states look alike in a factor where these agree, whatever their labels say: dSprites at
     orientation 0 and 2π, for one. In a nuisance factor all look alike: it may change with any
     other, and never counts as a change.
-
-    Args:
-        dataset: The images.
-        states: State numbers.
     """
     rows = dataset.factors.positions(dataset.canonical(states))
     rows[..., [column for column, one in enumerate(dataset.factors.factors) if one.nuisance]] = 0
@@ -29,11 +25,7 @@ def looks(dataset: Dataset, states: Indices) -> Indices:
 
 
 def groups(rows: Indices) -> Indices:
-    """Numbers of the distinct rows, from 0 and without gaps; equal rows have equal numbers.
-
-    Args:
-        rows: One row a state; without columns all are equal.
-    """
+    """Numbers of the distinct rows, from 0 without gaps; without columns all rows are equal."""
     number = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
         # renumbered at every column, so that no product of sizes can overflow
@@ -42,11 +34,7 @@ def groups(rows: Indices) -> Indices:
 
 
 def places(lots: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
-    """The place of each number among those of its row, from 0 for the smallest.
-
-    Args:
-        lots: Numbers, few in a row.
-    """
+    """The rank of each number in its short row, from 0 for the smallest."""
     columns = np.ascontiguousarray(lots.T)
     place = np.zeros(columns.shape, dtype=np.int16)
     # for short rows much faster than sorting each of them
@@ -68,12 +56,7 @@ class Lottery:
         self._cumulative = None if weights is None else np.append(0.0, np.cumsum(weights))
 
     def draw(self, generator: np.random.Generator, shape: int | tuple[int, ...]) -> Indices:
-        """Places among all, with replacement.
-
-        Args:
-            generator: Where the numbers come from.
-            shape: How many.
-        """
+        """Places among all, with replacement."""
         if self._cumulative is None:
             return generator.integers(self._count, size=shape)
         return self._place(generator.random(shape) * self._cumulative[-1], 0, self._count)
@@ -85,14 +68,7 @@ class Lottery:
         high: Indices,
         shape: tuple[int, ...] | None = None,
     ) -> Indices:
-        """One place in each interval.
-
-        Args:
-            generator: Where the numbers come from.
-            low: First places of the intervals.
-            high: Places after their last ones.
-            shape: Shape of the result, which the bounds are broadcast to; their own unless given.
-        """
+        """One place in each interval from `low` to below `high`, which broadcast to `shape`."""
         shape = low.shape if shape is None else shape
         if self._cumulative is None:
             return generator.integers(low, high, size=shape)
@@ -112,7 +88,7 @@ class Runs:
     Args:
         rows: One row a state, as `looks` returns them.
         shared: Sets of columns.
-        weights: How often each state is drawn; None where all are alike.
+        weights: Weight of each state in a draw; None where all are equal.
     """
 
     def __init__(
@@ -143,24 +119,12 @@ class Runs:
     def pick(
         self, generator: np.random.Generator, which: Indices, row: Indices, proposals: int = 1
     ) -> Indices:
-        """Rows that agree with given ones, drawn with replacement, shape (proposals, rows).
-
-        Args:
-            generator: Where the numbers come from.
-            which: Number of the set of columns, for each row.
-            row: Rows to agree with.
-            proposals: How many to draw for each.
-        """
+        """Rows, (proposals, row), that agree with given ones in the column sets `which`."""
         place = which * self.count + row
         low, high = self._start[place], self._stop[place]
         return self._order[self._lottery.between(generator, low, high, (proposals, len(row)))]
 
     def members(self, which: int, row: int) -> Indices:
-        """All rows that agree with one.
-
-        Args:
-            which: Number of the set of columns.
-            row: The row to agree with.
-        """
+        """All rows that agree with `row` in the column set `which`."""
         place = which * self.count + row
         return self._order[self._start[place] : self._stop[place]]

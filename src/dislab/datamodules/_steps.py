@@ -6,13 +6,9 @@ from dislab.factors import Factor, FactorSpace, Indices
 
 
 def steps(space: FactorSpace, states: Indices, column: int, way: int) -> Indices:
-    """The state that each one becomes, or -1 where that is not one of them.
+    """States after one factor moves up (way 1) or down (−1); -1 where that is none of `states`.
 
-    Args:
-        space: The factors.
-        states: State numbers, ascending.
-        column: The factor that moves.
-        way: 1 for the next value, -1 for the previous one.
+    `states` ascend. Circular factors go round.
     """
     following = _following(space.factors[column], way)
     positions = space.positions(states)

@@ -19,10 +19,10 @@ class DescriptionPlan:
     Args:
         states: The states to draw from.
         of_state: Attributes of the states, -1 for none, one column a factor described.
-        attributes: What makes symbols of them.
+        attributes: Turns attributes into symbols.
         specified: Numbers of factors that a description names, each as likely.
         held_out: Combinations that no description names.
-        weights: How often each state is drawn; None where all are alike.
+        weights: Weight of each state in a draw; None where all are equal.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class DescriptionPlan:
         """Some batches, one behind the other.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Images in a batch.
             number: Which batch is the first; makes no difference.
-            batches: How many batches.
+            batches: Number of batches.
         """
         examples = count * batches
         row = self._lottery.draw(generator, examples)
@@ -74,7 +74,7 @@ class ConceptPlan:
     Args:
         states: The states to choose examples from, in an order that decides which are taken.
         of_state: Attributes of the states, -1 for none, one column a factor described.
-        attributes: What makes symbols of them.
+        attributes: Turns attributes into symbols.
         specified: Numbers of factors that a description names, each as likely.
         held_out: Combinations that no description names.
         examples: Images of each concept.
@@ -126,10 +126,10 @@ class ConceptPlan:
         """Some batches: how many factors are named, which, and one of the examples that name them.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Images in a batch.
             number: Which batch is the first; makes no difference.
-            batches: How many batches.
+            batches: Number of batches.
         """
         size = generator.integers(len(self._sets) - 1, size=count * batches)
         which = generator.integers(self._sets[size], self._sets[size + 1])
@@ -144,7 +144,7 @@ class HeldOutPlan:
     Args:
         states: The states to draw from.
         of_state: Attributes of the states, -1 for none, one column a factor described.
-        attributes: What makes symbols of them.
+        attributes: Turns attributes into symbols.
         held_out: The combinations.
 
     Raises:
@@ -175,10 +175,10 @@ class HeldOutPlan:
         """Some batches; the combinations are as likely as each other.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Images in a batch.
             number: Which batch is the first; makes no difference.
-            batches: How many batches.
+            batches: Number of batches.
         """
         concept = generator.integers(len(self.held_out), size=count * batches)
         ends = np.append(0, np.cumsum([len(rows) for rows in self._rows]))

@@ -30,7 +30,7 @@ class ClampedData(PlannedData):
         dataset: The images and their factors.
         groups: Names of the factors of each group, by the group's name; the groups are numbered
             in this order.
-        ratios: How often each group is active, up to a common factor; all alike unless given.
+        ratios: Weight of each group in the draw of the active one; equal unless given.
         **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
@@ -71,7 +71,7 @@ class ClampedData(PlannedData):
         return turns * len(self.groups)
 
     def plan(self, split: Split) -> "ClampedPlan":
-        """What draws the batches of a split.
+        """The plan that draws the batches of a split.
 
         Args:
             split: Which part of the selected states.
@@ -126,7 +126,7 @@ class ClampedData(PlannedData):
                 seen[name] = group
 
     def _check_ratios(self) -> np.ndarray:
-        """How often each group is active, in their order."""
+        """Share of batches in which each group is active, in their order."""
         if self.ratios is None:
             return np.full(len(self.groups), 1 / len(self.groups))
         if set(self.ratios) != set(self.groups):
@@ -148,8 +148,8 @@ class ClampedPlan:
     Args:
         states: The states to draw from.
         runs: For each group, the states that agree in everything else.
-        shares: How often each group is active; None lets them take turns.
-        weights: How often each state is drawn; None where all are alike.
+        shares: Share of batches in which each group is active; None lets them take turns.
+        weights: Weight of each state in a draw; None where all are equal.
     """
 
     def __init__(
@@ -169,11 +169,11 @@ class ClampedPlan:
         """Some batches, one behind the other.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Images in a batch.
             number: Which batch is the first; the turns of the batches decide their groups where
                 there are no shares.
-            batches: How many batches.
+            batches: Number of batches.
         """
         if self._groups is None:
             active = np.arange(number, number + batches) % len(self._held)

@@ -85,7 +85,7 @@ class CompositionData(PlannedData):
         return tuple(self.transfer)
 
     def plan(self, split: Split) -> "CompositionPlan":
-        """What draws the batches of a split.
+        """The plan that draws the batches of a split.
 
         Args:
             split: Which part of the selected states.
@@ -149,9 +149,9 @@ class CompositionPlan:
     Args:
         sources: The states to draw references and transforms from.
         targets: Rows of those that may be targets.
-        look: What tells the images of the sources apart, one row a state.
+        look: Rows that are equal where images are, one row a source.
         columns: The factors that may be taken over.
-        weights: How often each state is drawn, in training, where all sources are targets.
+        weights: Weight of each state in a draw of training, where all sources are targets.
 
     Attributes:
         impossible: Those of the factors that no triplet can take over.
@@ -178,10 +178,10 @@ class CompositionPlan:
         """Some batches, one behind the other.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Triplets in a batch.
             number: Which batch is the first; makes no difference.
-            batches: How many batches.
+            batches: Number of batches.
         """
         target, reference = self._pairs.attempt(generator, count * batches)
         differs = self._look.take(target, axis=0) != self._look.take(reference, axis=0)

@@ -66,7 +66,7 @@ class PairedData(PlannedData):
         self._sizes = _changes(scheme, k, len(self._columns()))
 
     def plan(self, split: Split) -> "PairPlan":
-        """What draws the batches of a split.
+        """The plan that draws the batches of a split.
 
         Args:
             split: Which part of the selected states.
@@ -159,9 +159,9 @@ class PairPlan:
 
     Args:
         states: The states to draw from.
-        look: What tells their images apart, one row a state.
+        look: Rows that are equal where images are, one row a state.
         partners: Draws their rows.
-        split: Where from, for messages.
+        split: Name of the split, for messages.
         names: The factors that change, for messages.
     """
 
@@ -180,10 +180,10 @@ class PairPlan:
         """Some batches, one behind the other.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Pairs in a batch.
             number: Which batch is the first; makes no difference.
-            batches: How many batches.
+            batches: Number of batches.
 
         Raises:
             InputError: Hardly any state has a partner.
@@ -208,7 +208,7 @@ class PairPlan:
 
 
 def _changes(scheme: Scheme, k: int | None, count: int) -> tuple[int, ...]:
-    """How many factors change, each as likely."""
+    """Numbers of factors that change, each as likely."""
     check_choice("scheme", scheme, get_args(Scheme))
     if scheme == "uniform":
         if k is not None:

@@ -21,7 +21,7 @@ class SingleData(PlannedData):
     """
 
     def plan(self, split: Split) -> "SinglePlan":
-        """What draws the batches of a split.
+        """The plan that draws the batches of a split.
 
         Args:
             split: Which part of the selected states.
@@ -34,7 +34,7 @@ class SinglePlan:
 
     Args:
         states: The states to draw from.
-        weights: How often each is drawn; None where all are alike.
+        weights: Weight of each in a draw; None where all are equal.
     """
 
     def __init__(self, states: Indices, weights: Weights | None = None) -> None:
@@ -47,9 +47,9 @@ class SinglePlan:
         """Some batches, one behind the other.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Images in a batch.
             number: Which batch is the first; makes no difference.
-            batches: How many batches.
+            batches: Number of batches.
         """
         return Drawn(self.states[self._lottery.draw(generator, count * batches)])

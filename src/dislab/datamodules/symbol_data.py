@@ -77,7 +77,7 @@ class SymbolData(PlannedData):
         return tuple(self._attributes.names)
 
     def plan(self, split: Split) -> IndexPlan:
-        """What draws the batches of a split.
+        """The plan that draws the batches of a split.
 
         Args:
             split: Which part of the selected states.

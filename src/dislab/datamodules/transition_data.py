@@ -65,7 +65,7 @@ class TransitionData(PlannedData):
         return tuple(f"{name}{sign}" for name in self.move for sign in "+-")
 
     def plan(self, split: Split) -> "TransitionPlan":
-        """What draws the batches of a split.
+        """The plan that draws the batches of a split.
 
         Args:
             split: Which part of the selected states.
@@ -114,7 +114,7 @@ class TransitionPlan:
         states: The states to draw from.
         after: For each action, the state that each state becomes; -1 where there is none.
         changed: For each action, which factor it moves.
-        weights: How often each state is drawn; None where all are alike.
+        weights: Weight of each state in a draw; None where all are equal.
     """
 
     def __init__(
@@ -134,10 +134,10 @@ class TransitionPlan:
         """Some batches, one behind the other.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Transitions in a batch.
             number: Which batch is the first; makes no difference.
-            batches: How many batches.
+            batches: Number of batches.
         """
         action = self._possible[generator.integers(len(self._possible), size=count * batches)]
         low, high = self._ends[action], self._ends[action + 1]

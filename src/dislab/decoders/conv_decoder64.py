@@ -43,7 +43,7 @@ class ConvDecoder64(Decoder):
         image_shape: Channels, height and width; the last two must be 64.
         preset: Which paper's network.
         hidden: Units of each fully connected layer; None takes the preset's.
-        initialization: How weights start.
+        initialization: Distribution of the initial weights.
 
     Raises:
         InputError: The images are not 64×64, or a size is not positive.

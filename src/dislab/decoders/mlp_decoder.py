@@ -22,7 +22,7 @@ class MLPDecoder(Decoder):
         latent_dim: Number of latents.
         image_shape: Channels, height and width.
         hidden: Units of each hidden layer.
-        initialization: How weights start.
+        initialization: Distribution of the initial weights.
 
     Raises:
         InputError: A layer has no units.

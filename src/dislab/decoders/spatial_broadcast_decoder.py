@@ -24,7 +24,7 @@ class SpatialBroadcastDecoder(Decoder):
         image_shape: Channels, height and width; any size.
         channels: Width of each hidden convolution, in order.
         kernel_size: Side of every kernel, in pixels; odd, so that images keep their size.
-        initialization: How weights start.
+        initialization: Distribution of the initial weights.
 
     Raises:
         InputError: A width or the kernel's side is not positive, or the side is even.

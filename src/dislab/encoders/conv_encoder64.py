@@ -45,7 +45,7 @@ class ConvEncoder64(Encoder):
         outputs: Length of the vector that comes out.
         preset: Which paper's network.
         hidden: Units of each fully connected layer; None takes the preset's.
-        initialization: How weights start.
+        initialization: Distribution of the initial weights.
 
     Raises:
         InputError: The images are not 64×64, or a size is not positive.

@@ -21,7 +21,7 @@ class MLPEncoder(Encoder):
         image_shape: Channels, height and width.
         outputs: Length of the vector that comes out.
         hidden: Units of each hidden layer.
-        initialization: How weights start.
+        initialization: Distribution of the initial weights.
 
     Raises:
         InputError: A layer has no units.

@@ -24,7 +24,7 @@ class Frozen(nn.Module):
 
     Args:
         source: A run folder, or what `stored` held when a checkpoint was written.
-        what: What a message calls the run.
+        what: Name of the run in messages.
         image_shape: Channels, height and width that the inner model must be made for.
 
     Raises:
@@ -48,11 +48,7 @@ class Frozen(nn.Module):
             )
 
     def check(self) -> None:
-        """Looks whether the weights are those of a run, once a checkpoint has been read.
-
-        Raises:
-            InputError: The model was built from stored settings, and no checkpoint filled it.
-        """
+        """Refuse settings without weights, once a checkpoint, if any, has been read."""
         if not self.trained:
             raise InputError(
                 f"{self.what} holds settings without weights, as the configuration of a resumed "

@@ -1,4 +1,4 @@
-"""What the games whose images tell their codes have in common."""
+"""Common parts of the games whose codes can be read from their images."""
 
 from abc import ABC
 
@@ -38,7 +38,7 @@ class GameObjective(Objective, ABC):
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """What Q reads: value numbers of the categorical codes, then means of the others."""
+        """The codes that Q reads: value numbers of categorical codes, then means of the others."""
         outputs = widen(self.critic(checked_images(self, image, self.image_shape)))
         return read_codes(outputs[:, 1:], self.categorical, self.continuous)
 

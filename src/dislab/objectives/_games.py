@@ -1,4 +1,4 @@
-"""What the games with latent codes share: checks of their settings, and images of codes."""
+"""Common steps of the games with latent codes: checks of settings, images of codes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,17 +19,7 @@ def check_codes(
     continuous: int,
     at_least_zero: Mapping[str, int | float],
 ) -> None:
-    """Refuses settings that leave no code, or a code without information.
-
-    Args:
-        noise_dim: Length of the noise.
-        categorical: Number of values of each categorical code.
-        continuous: Number of continuous codes.
-        at_least_zero: Rates and weights by their names.
-
-    Raises:
-        InputError: A number is too small, or there is no code at all.
-    """
+    """Refuse sizes, rates and weights that leave no code, or a code without information."""
     check_count("noise_dim", noise_dim, 0, MOST_LATENTS)
     check_count("continuous", continuous, 0, MOST_LATENTS)
     for size in categorical:
@@ -43,26 +33,14 @@ def check_codes(
 
 
 def code_outputs(categorical: Sequence[int], continuous: int, learned: bool) -> int:
-    """How many numbers Q(c|x) needs.
-
-    Args:
-        categorical: Number of values of each categorical code.
-        continuous: Number of continuous codes.
-        learned: Whether the standard deviations of these are learned.
-    """
+    """Number of outputs of Q(c|x); learned standard deviations need one more a continuous code."""
     return sum(categorical) + continuous * (2 if learned else 1)
 
 
 def images_of_draws(
     generator: Decoder, draws: Draws, categorical: Sequence[int]
 ) -> Float[Tensor, "batch channel height width"]:
-    """Images generated from noise and codes, pixels in [0, 1].
-
-    Args:
-        generator: The generator; it returns logits.
-        draws: `noise`, `category` and `continuous`.
-        categorical: Number of values of each categorical code.
-    """
+    """Images generated from noise and codes, pixels in [0, 1]; the generator returns logits."""
     codes = draws["category"], draws["continuous"]
     logits: Tensor = generator(generator_input(draws["noise"], *codes, categorical))
     return logits.sigmoid()
@@ -71,16 +49,7 @@ def images_of_draws(
 def values_of_codes(
     categorical: Sequence[int], continuous: int, steps: int
 ) -> list[Float[Tensor, " step"]]:
-    """All values of each categorical code, then steps from −1 to 1 for each continuous one.
-
-    Args:
-        categorical: Number of values of each categorical code.
-        continuous: Number of continuous codes.
-        steps: How many steps.
-
-    Raises:
-        InputError: There is no step.
-    """
+    """All values of each categorical code, then steps from −1 to 1 for each continuous one."""
     check_count("steps", steps, 1)
     return [
         *(torch.arange(float(size)) for size in categorical),
@@ -96,11 +65,7 @@ def images_of_codes(
 ) -> Float[Tensor, "batch channel height width"]:
     """Images generated from codes without noise, pixels in [0, 1].
 
-    Args:
-        generator: The generator; it returns logits.
-        z: Value numbers of the categorical codes, rounded and bounded here, then the others.
-        noise_dim: Length of the noise.
-        categorical: Number of values of each categorical code.
+    Categorical codes come first in `z`; their value numbers are rounded and bounded here.
     """
     first = len(categorical)
     largest = z.new_tensor([size - 1 for size in categorical])

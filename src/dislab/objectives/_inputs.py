@@ -18,16 +18,7 @@ _SHOWN: Final = 8
 
 
 def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Tensor:
-    """The images, if a network for images of that shape can read them.
-
-    Args:
-        owner: The method, whose weights tell the kind of number.
-        image: What was given.
-        shape: Channels, height and width.
-
-    Raises:
-        InputError: They have another shape, or are no numbers of the weights' kind.
-    """
+    """The images; others than (batch, *shape) in the weights' kind of number are refused."""
     if image.ndim != 4 or image.shape[1:] != tuple(shape):
         size = "×".join(map(str, shape))
         raise InputError(
@@ -39,18 +30,7 @@ def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Ten
 
 
 def checked_rows(owner: Objective, name: str, rows: Tensor, columns: int, each: str) -> Tensor:
-    """The rows, if they have one number for each of what they tell.
-
-    Args:
-        owner: The method, whose weights tell the kind of number.
-        name: The argument's name.
-        rows: What was given.
-        columns: How many numbers a row has.
-        each: What a number stands for.
-
-    Raises:
-        InputError: They have another shape, or are no numbers of the weights' kind.
-    """
+    """The rows; others than (batch, columns), a number for `each`, are refused."""
     if rows.ndim != 2 or rows.shape[1] != columns:
         raise InputError(
             f"{name} has shape {tuple(rows.shape)}; it is a batch of rows with "
@@ -61,16 +41,7 @@ def checked_rows(owner: Objective, name: str, rows: Tensor, columns: int, each: 
 
 
 def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
-    """The noise of draws, if there is as much as there are latents to be sampled.
-
-    Args:
-        owner: The method that draws.
-        draws: What was given.
-        mean: Means of what is sampled.
-
-    Raises:
-        InputError: There is none, or it has another shape.
-    """
+    """The noise of draws; it has the shape of the means to be sampled."""
     noise = draws.get("noise")
     if noise is None or noise.shape != mean.shape:
         found = "no noise" if noise is None else f"noise of shape {tuple(noise.shape)}"
@@ -82,14 +53,7 @@ def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
 
 
 def check_as_many(rows: Mapping[str, Tensor]) -> None:
-    """Refuses tensors that do not all have as many rows.
-
-    Args:
-        rows: The tensors by their names.
-
-    Raises:
-        InputError: One has more than another.
-    """
+    """Refuse tensors with unequal numbers of rows."""
     counts = {name: len(one) for name, one in rows.items()}
     if len(set(counts.values())) > 1:
         found = ", ".join(f"{name} has {count}" for name, count in counts.items())
@@ -97,15 +61,7 @@ def check_as_many(rows: Mapping[str, Tensor]) -> None:
 
 
 def check_named(name: str, symbol: Tensor) -> None:
-    """Refuses descriptions that neither name an attribute nor leave it open.
-
-    Args:
-        name: The argument's name.
-        symbol: Which attributes are named.
-
-    Raises:
-        InputError: A number is neither 0 nor 1.
-    """
+    """Refuse descriptions with numbers other than 0 (left open) and 1 (named)."""
     wrong = symbol[(symbol != 0) & (symbol != 1)]
     if len(wrong):
         raise InputError(
@@ -114,16 +70,7 @@ def check_named(name: str, symbol: Tensor) -> None:
 
 
 def check_numbers(name: str, numbers: Tensor, of: Sequence[str]) -> None:
-    """Refuses numbers that stand for nothing.
-
-    Args:
-        name: The argument's name.
-        numbers: What was given, one a row.
-        of: What the numbers from 0 on stand for.
-
-    Raises:
-        InputError: They are no whole numbers, no row of them, or one is out of range.
-    """
+    """Refuse numbers that are no places in `of`, one a row."""
     if numbers.ndim != 1 or not _is_whole(numbers):
         raise InputError(
             f"{name} is {numbers.dtype} of shape {tuple(numbers.shape)}; it has one whole number "
@@ -137,16 +84,7 @@ def check_numbers(name: str, numbers: Tensor, of: Sequence[str]) -> None:
 
 
 def check_positions(factors: Tensor, names: Sequence[str], sizes: Sequence[int]) -> None:
-    """Refuses positions that no image has.
-
-    Args:
-        factors: What was given.
-        names: Names of the factors.
-        sizes: Number of values of each.
-
-    Raises:
-        InputError: They are no whole numbers, of another shape, or one is out of range.
-    """
+    """Refuse positions that no image has."""
     if factors.ndim != 2 or factors.shape[1] != len(sizes) or not _is_whole(factors):
         raise InputError(
             f"factors is {factors.dtype} of shape {tuple(factors.shape)}; it has one row an image "
@@ -162,11 +100,7 @@ def check_positions(factors: Tensor, names: Sequence[str], sizes: Sequence[int])
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names for a message, the last of many only counted.
-
-    Args:
-        names: The names.
-    """
+    """Names for a message; of many, the last ones are only counted."""
     rest = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -1,4 +1,4 @@
-"""What the methods that learn from pairs of images have in common."""
+"""Common parts of the methods that learn from pairs of images."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -41,7 +41,7 @@ class PairObjective(VariationalObjective, ABC):
     A concrete class sets the attributes below besides those of its base, and implements `common`.
 
     Attributes:
-        kl: How far apart two posteriors are.
+        kl: Distance of two posteriors.
         labels: Whether the batch tells which factors changed.
         input_noise: Standard deviations of the noise that the encoder alone sees.
         regularizers: The regularisers by name.

@@ -21,7 +21,7 @@ SIDES: Final = ("first", "second")
 def seen_pair(
     batch: PairBatch | TransitionBatch, draws: Draws, noise: InputNoise
 ) -> Float[Tensor, "twice channel height width"]:
-    """What the encoder sees: all first images, then all second ones, with their input noise."""
+    """The encoder's input: all first images, then all second ones, with their input noise."""
     images = zip(SIDES, (batch.image, batch.second), strict=True)
     return torch.cat([seen(image, under(side, draws), noise) for side, image in images])
 

@@ -8,16 +8,7 @@ from dislab.functional.checks import check_count
 
 
 def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
-    """Fully connected layers with ReLU between them.
-
-    Args:
-        inputs: Length of the vectors that go in.
-        hidden: Units of each hidden layer.
-        outputs: Length of the vectors that come out.
-
-    Raises:
-        InputError: A layer has no units.
-    """
+    """Fully connected layers with ReLU between them."""
     layers: list[nn.Module] = []
     for units in hidden:
         check_count("hidden", units, 1)

@@ -16,15 +16,7 @@ from dislab.objectives._variational import posterior_of
 
 
 def count_symbols(names: Sequence[str], method: str) -> int:
-    """How many symbols there are.
-
-    Args:
-        names: Their names.
-        method: Who asks, for the message.
-
-    Raises:
-        InputError: There are none.
-    """
+    """Number of symbols; a method without any is refused."""
     if not names:
         raise InputError(
             f"{method} got no symbol names; use a data module that has some, such as SymbolData"

@@ -1,4 +1,4 @@
-"""What the methods that learn from images and their descriptions have in common."""
+"""Common parts of the methods that learn from images and their descriptions."""
 
 from abc import ABC
 from typing import ClassVar
@@ -55,7 +55,7 @@ class SymbolObjective(Objective, ABC):
 
         Args:
             symbol: Which attributes are named, 0 or 1.
-            draws: What `draw` returned for as many.
+            draws: Result of `draw` for as many rows.
 
         Raises:
             InputError: There is not one column for each attribute, a number is neither 0 nor 1, or

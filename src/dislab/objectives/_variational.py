@@ -16,7 +16,7 @@ from dislab.functional.precision import widen
 from dislab.functional.streams import Stream
 
 _LOG_SCALE: Final = -3.0
-"""Where the learned scale starts: about 0.05, in pixels of [0, 1]."""
+"""Start of the learned scale: about 0.05, in pixels of [0, 1]."""
 
 
 class Penalties(NamedTuple):
@@ -93,7 +93,7 @@ def under(name: str, draws: Draws) -> Draws:
 def seen(
     image: Float[Tensor, "batch channel height width"], draws: Draws, noise: InputNoise
 ) -> Float[Tensor, "batch channel height width"]:
-    """What the encoder sees: the image, with input noise where the step drew some."""
+    """The encoder's input: the image, with input noise where the step drew some."""
     if "fine" not in draws:
         return image
     return add_input_noise(image, draws["fine"], draws["coarse"], noise)

@@ -1,4 +1,4 @@
-"""What the methods with a posterior over latents and a likelihood of pixels have in common."""
+"""Common parts of the methods with a posterior over latents and a likelihood of pixels."""
 
 from abc import ABC
 from typing import ClassVar

@@ -43,10 +43,10 @@ class AdaMLVAE(PairObjective):
         encoder: Makes the encoder, whose outputs are means and log variances.
         decoder: Makes the decoder.
         regularizers: Makes the regularisers, by the name they have in the log.
-        kl: How far apart two posteriors are: KL(first ‖ second), or the mean of both directions.
+        kl: Distance of two posteriors: KL(first ‖ second), or the mean of both directions.
         labels: `none` finds the shared latents; `known` reads from the batch which factors changed:
-            latent j stands for factor j, and only latents beyond the factors are searched.
-        likelihood: How pixels are distributed around the decoder's output.
+            latent j belongs to factor j, and only latents beyond the factors are searched.
+        likelihood: Distribution of the pixels around the decoder's output.
         input_noise: Standard deviations of the noise that the encoder alone sees in training, in
             pixels of [0, 1]: of each subpixel, and of a 16 times coarser grid over all channels.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.

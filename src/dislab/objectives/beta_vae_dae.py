@@ -50,7 +50,7 @@ class BetaVAEDAE(Objective):
         dae: Folder of a run of the denoising autoencoder, such as runs/dae/version_0; a checkpoint
             holds the model's settings in its place.
         beta: Weight of the KL from the prior.
-        likelihood: How the decoder's output is read: `bernoulli` as logits of the pixels,
+        likelihood: Meaning of the decoder's output: `bernoulli` as logits of the pixels,
             `gaussian` as the pixels themselves.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
@@ -89,7 +89,7 @@ class BetaVAEDAE(Objective):
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
 
     def on_fit_start(self) -> None:
-        """Looks whether the frozen network has its weights."""
+        """Refuses a frozen network without its weights."""
         self.features.check()
 
     def draw(self, count: int, stream: Stream) -> Draws:

@@ -49,7 +49,7 @@ class BottleneckGenerator(Objective):
         start: Capacity at the first step, in nats.
         capacity: Final capacity in nats.
         steps: Optimiser steps over which the capacity rises.
-        likelihood: How pixels are distributed around the decoder's output.
+        likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 

@@ -30,7 +30,7 @@ from dislab.objectives._perceptron import perceptron
 from dislab.objectives._variational import Pixels, posterior_of
 
 Mixing = Literal["linear", "linear_code", "interpolation", "interpolation_code", "mlp"]
-"""How the codes of reference and transform become the code of the result."""
+"""Ways to mix the codes of reference and transform into the code of the result."""
 
 _HIDDEN = 100
 
@@ -62,10 +62,10 @@ class CompositionVAE(Objective):
         latent_dim: Number of latents.
         encoder: Makes the encoder, whose outputs are means and log variances.
         decoder: Makes the decoder.
-        mixing: How the codes are mixed.
+        mixing: Way to mix the codes.
         beta: Weight of the KL of either posterior from the prior; the paper found that above 1
             the task is not learned.
-        likelihood: How pixels are distributed around the decoder's output.
+        likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 

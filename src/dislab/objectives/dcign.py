@@ -57,7 +57,7 @@ class DCIGN(VariationalObjective):
         decoder: Makes the decoder.
         regularizers: Makes the regularisers, by the name they have in the log.
         strength: Weight of the clamped latents' distance from their mean.
-        likelihood: How pixels are distributed around the decoder's output.
+        likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 

@@ -42,7 +42,7 @@ class DenoisingAutoencoder(Objective):
         encoder: Makes the encoder.
         decoder: Makes the decoder.
         bottleneck: Length of the code.
-        likelihood: How pixels are distributed around the decoder's output.
+        likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 

@@ -39,7 +39,7 @@ class GroundTruthDecoder(Objective):
         factor_sizes: Number of values of each factor; the command line takes them from the data.
         decoder: Makes the decoder.
         one_hot: Names of the factors that enter as one-hot vectors.
-        likelihood: How pixels are distributed around the decoder's output.
+        likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 

@@ -49,7 +49,7 @@ class JMVAE(SymbolObjective):
             join the features of an image with a symbol.
         alpha: Weight of the KL of the joint posterior from either single one.
         symbol_weight: Weight of log p(symbol | z).
-        likelihood: How pixels are distributed around the decoder's output.
+        likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 

@@ -93,7 +93,7 @@ class Recombinator(Objective):
         return cast("SCAN", self.scan.model)
 
     def on_fit_start(self) -> None:
-        """Looks whether SCAN has its weights."""
+        """Refuses a SCAN without its weights."""
         self.scan.check()
 
     def draw(self, count: int, stream: Stream) -> Draws:
@@ -172,8 +172,8 @@ class Recombinator(Objective):
         Args:
             first: The first concepts, which attributes they name, 0 or 1.
             second: The second ones.
-            operator: What is done with them.
-            draws: What `draw` returned for as many.
+            operator: Name of the operator.
+            draws: Result of `draw` for as many rows.
 
         Raises:
             InputError: The concepts are not as `recombine` takes them, there is no such operator,

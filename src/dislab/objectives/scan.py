@@ -79,7 +79,7 @@ class SCAN(SymbolObjective):
         self.symbol_decoder = perceptron(self.latent_dim, hidden, symbols)
 
     def on_fit_start(self) -> None:
-        """Looks whether the vision model has its weights."""
+        """Refuses a vision model without its weights."""
         self.vision.check()
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:

@@ -67,7 +67,7 @@ class TELBO(SymbolObjective):
         symbol_weight: Weight of log p(symbol | z) in ELBO(image, symbol).
         symbol_alone_weight: Weight of log p(symbol | z) in ELBO(symbol); symbol_weight unless
             given.
-        likelihood: How pixels are distributed around the decoder's output.
+        likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 

@@ -49,7 +49,7 @@ class VAE(VariationalObjective):
         encoder: Makes the encoder, whose outputs are means and log variances.
         decoder: Makes the decoder.
         regularizers: Makes the regularisers, by the name they have in the log.
-        likelihood: How pixels are distributed around the decoder's output.
+        likelihood: Distribution of the pixels around the decoder's output.
         input_noise: Standard deviations of the noise that the encoder alone sees in training, in
             pixels of [0, 1]: of each subpixel, and of a 16 times coarser grid over all channels.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.

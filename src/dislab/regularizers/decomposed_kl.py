@@ -17,7 +17,7 @@ from dislab.functional.total_correlation import Estimator, decompose_kl
 class DecomposedKL(Regularizer):
     """Mutual information, total correlation and dimension-wise KL, weighted apart (β-TCVAE).
 
-    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 4. It stands in for `KL`. The
+    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 4. It replaces `KL`. The
     aggregate posterior is estimated from the global batch of all processes.
 
     Args:

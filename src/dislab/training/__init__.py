@@ -1,4 +1,4 @@
-"""What leans on Lightning's insides: steps without its loop, and the order of a step's end.
+"""Code that depends on Lightning's internals: steps without its loop, order of a step's end.
 
 The bound on Lightning's minor version is for this room. `tests/training/test_insides.py` names
 what to compare when Lightning moves.

@@ -41,20 +41,12 @@ class InnerLoop(_TrainingEpochLoop):
         self._plain: PlainStep | None = None
 
     def on_run_start(self, data_fetcher: _DataFetcher) -> None:
-        """Begins an epoch.
-
-        Args:
-            data_fetcher: Hands out the batches.
-        """
+        """Begin an epoch."""
         super().on_run_start(data_fetcher)
         self._everyone = None  # the trainer may have another objective since the last one
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
-        """Trains to the next step that something is due after.
-
-        Args:
-            data_fetcher: Hands out the batches.
-        """
+        """Train up to the next step after which something is due."""
         if self.steps > 1 and self._can_count(data_fetcher):
             if self.trainer.callbacks != self._everyone:
                 self._look_around()
@@ -83,7 +75,7 @@ class InnerLoop(_TrainingEpochLoop):
         )
 
     def _uneventful(self, data_fetcher: _DataFetcher) -> Iterator[int | float]:
-        """How many steps each of Lightning's duties leaves before the one that it follows."""
+        """For each duty of Lightning, the steps before the one after which it is due."""
         trainer, batches = self.trainer, self.batch_progress
         yield _before(self.global_step, self.steps)
         yield _before(self._batches_that_stepped, trainer.log_every_n_steps)

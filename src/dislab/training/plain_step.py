@@ -24,11 +24,7 @@ _ADDITIONS: Final = (
 
 
 def is_plain(trainer: pl.Trainer) -> bool:
-    """Whether neither precision, strategy, optimiser nor objective add to a step.
-
-    Args:
-        trainer: The trainer at work.
-    """
+    """Whether neither precision, strategy, optimiser nor objective adds to a step."""
     method = type(trainer.lightning_module)
     return (
         type(trainer.precision_plugin) is Precision
@@ -61,22 +57,13 @@ class PlainStep:
         )
 
     def receive(self, batch: Any) -> Any:
-        """The batch as the objective receives it.
-
-        Args:
-            batch: What the loader handed out.
-        """
+        """The batch as the objective receives it."""
         batch = self._before(batch, 0)
         batch = self._transfer(batch, self._device, 0)
         return self._after(batch, 0)
 
     def update(self, batch: Any, number: int) -> None:
-        """Makes one optimiser step.
-
-        Args:
-            batch: What the objective receives.
-            number: Number of the batch in its epoch.
-        """
+        """Make one optimiser step."""
         trainer, module = self._trainer, self._module
         optimizer = trainer.optimizers[0]
         loss = module.training_step(batch, number)

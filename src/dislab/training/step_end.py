@@ -1,4 +1,4 @@
-"""What Lightning does in a step after its callbacks: it logs, and it validates."""
+"""Lightning's duties in a step after its callbacks: logging and validation."""
 
 from typing import Any, cast
 
@@ -9,11 +9,7 @@ from dislab.runs import Curves
 
 
 def validation_follows(trainer: pl.Trainer) -> bool:
-    """Whether a validation is due after the batch whose end the callbacks hear of.
-
-    Args:
-        trainer: The trainer at work.
-    """
+    """Whether a validation is due after the batch that has just ended."""
     loop = trainer.fit_loop
     if getattr(trainer, "_val_check_time_interval", None) is not None:
         return False  # the clock decides, and only when Lightning asks it
@@ -21,26 +17,20 @@ def validation_follows(trainer: pl.Trainer) -> bool:
 
 
 def count_last_step(trainer: pl.Trainer) -> None:
-    """Counts the last step of a run that was finished before, as a run that trains it does.
+    """Count the last step of a run that was finished before, when `fit` has nothing to do.
 
     A state that is saved in a step has the step uncounted for the loggers, and Lightning counts it
     when the next one begins; after a finished run none does, and what is logged then would be of
     the step before.
-
-    Args:
-        trainer: The trainer, after `fit` with nothing to do.
     """
     trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
 
 
 def write_row(trainer: pl.Trainer) -> None:
-    """Writes the values that a step logs into the table of the run, before a checkpoint of it.
+    """Write the values that a step logs into the table of the run, before a checkpoint of it.
 
     Lightning writes them after its callbacks; a kill in between would lose them. The table takes
     them once.
-
-    Args:
-        trainer: The trainer at work, at the end of a batch.
     """
     for logger in trainer.loggers:
         if not isinstance(logger, Curves):

@@ -11,16 +11,7 @@ from dislab.factors import TOLERANCE, Correlation, Correlations, FactorSpace, In
 
 
 def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
-    """Looks whether correlations can be drawn.
-
-    Args:
-        space: The factors.
-        correlations: Which factors, and how strongly.
-
-    Raises:
-        InputError: There is none, or one does not name different factors that vary, a strength is
-            no positive number, or two correlations name the same pair.
-    """
+    """Refuse correlations that cannot be drawn: of unknown, equal or constant factors, or twice."""
     several = as_list(correlations)
     if not several:
         raise InputError("correlation is an empty list; give correlations, or null for none")
@@ -38,7 +29,7 @@ def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
 def likelihoods(
     space: FactorSpace, states: Indices, correlations: Correlations | None
 ) -> npt.NDArray[np.float64] | None:
-    """How likely each state is drawn, up to a common factor; None where all are alike.
+    """Weight of each state in a draw; None where all are equal.
 
     The product over all correlated pairs of exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0,
     or the numbers of a continuous factor above its smallest one, α = c₁max / c₂max, and σ the
@@ -77,22 +68,14 @@ def likelihoods(
 
 
 def as_list(correlations: Correlations) -> list[Correlation]:
-    """The correlations as a list, of one or several.
-
-    Args:
-        correlations: One of them, or several.
-    """
+    """One or several correlations as a list."""
     if isinstance(correlations, Mapping):
         return [correlations]
     return list(correlations)
 
 
 def pairs_of(correlation: Correlation) -> list[tuple[str, str]]:
-    """The first factor with each of the others.
-
-    Args:
-        correlation: Names of two factors or more.
-    """
+    """The first factor with each of the others."""
     first, *others = correlation["factors"]
     return [(first, other) for other in others]
 

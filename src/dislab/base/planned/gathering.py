@@ -1,4 +1,4 @@
-"""Where images are gathered, and what becomes of them before a network receives them."""
+"""Gathers images, and brings them into the form that a network receives."""
 
 from typing import Final, Literal, get_args
 
@@ -23,10 +23,10 @@ class Gathering:
 
     Args:
         dataset: The images.
-        residency: Where they are gathered; `auto` decides by the memory of a CUDA device.
+        residency: Place where they are gathered; `auto` decides by the memory of a CUDA device.
         num_workers: Processes that gather images ahead.
         resize: Height and width in pixels to come out; None keeps them.
-        colour: What becomes of the channels.
+        colour: Treatment of the channels.
 
     Raises:
         InputError: There is no such residency or colour, the size is not positive, or the images
@@ -57,11 +57,7 @@ class Gathering:
         return transformed_shape(self._dataset.image_shape, self._resize, self._colour)
 
     def settle(self, device: torch.device) -> None:
-        """Decides whether images are gathered late.
-
-        Args:
-            device: The device of the run.
-        """
+        """Decide for the device of the run whether images are gathered late."""
         if device.type == "cpu" and not self._num_workers:
             self.late = True
         elif self._residency != "auto" or device.type != "cuda":
@@ -72,11 +68,7 @@ class Gathering:
             self.late = size <= _MEMORY_SHARE * free
 
     def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
-        """Images by number, on the device of `index`.
-
-        Args:
-            index: State numbers.
-        """
+        """Images of states, on the device of `index`."""
         if self.late or index.device.type == "cpu":
             scaled = self._dataset.scaled(self._tables_on(index.device), index)
             return transform(scaled, self._resize, self._colour)
@@ -85,11 +77,7 @@ class Gathering:
     def received(
         self, image: UInt8[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channels rows columns"]:
-        """Images that a loader has gathered.
-
-        Args:
-            image: Pixels 0 to 255.
-        """
+        """Images out of a loader's pixels of 0 to 255."""
         return transform(fractions(image), self._resize, self._colour)
 
     def _tables_on(self, device: torch.device) -> dict[str, Tensor]:

@@ -14,14 +14,14 @@ from dislab.base.planned.plans import FixedPlan, OrderedPlan, Progress, TrainPla
 
 
 class Numbers(NamedTuple):
-    """What travels from a loader to the device.
+    """A batch on its way from a loader to the device.
 
     Attributes:
         states: State numbers, shape (*roles, batch).
         positions: Their value numbers, shape (*roles, batch, factor).
         image: Their pixels 0 to 255, shape (*roles, batch, channel, height, width); None when the
             images are gathered where the batch arrives.
-        labels: What else the plan drew, by name.
+        labels: Other draws of the plan, by name.
         single: Whether these are single images in order, whatever the data module delivers.
     """
 
@@ -32,11 +32,7 @@ class Numbers(NamedTuple):
     single: bool = False
 
     def moved(self, device: torch.device) -> "Numbers":
-        """The batch on a device.
-
-        Args:
-            device: Where to; a copy to an accelerator is not waited for.
-        """
+        """The batch on a device; a copy to an accelerator is not waited for."""
         if self.states.device == device:
             return self
         later = device.type == "cuda"
@@ -85,12 +81,7 @@ class Source(TorchDataset[Numbers]):
         return Numbers(index, torch.from_numpy(rows), image, labels, single)
 
     def batches(self, numbers: Sequence[int], num_workers: int) -> Iterator[Numbers]:
-        """Some batches, in the order of their numbers.
-
-        Args:
-            numbers: Which batches.
-            num_workers: Processes that gather images ahead; none means this one.
-        """
+        """Batches in the order of `numbers`; workers, if any, gather images ahead."""
         if not num_workers:
             return map(self.__getitem__, numbers)
         loader = DataLoader(
@@ -148,11 +139,7 @@ class TrainLoader:
         return {"seed": self._progress.seed, "step": self._progress.step - self._unfinished()}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continues from a state.
-
-        Args:
-            state: What `state_dict` returned.
-        """
+        """Continue from a state that `state_dict` returned."""
         self._progress.seed, self._progress.step = state["seed"], state["step"]
 
 

@@ -1,4 +1,4 @@
-"""What all data modules share: splits, loaders, the place of the images, and resuming."""
+"""Base of the data modules: splits, loaders, gathering of images, and resuming."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -111,7 +111,7 @@ class PlannedData(DataModule):
 
     @abstractmethod
     def plan(self, split: Split) -> IndexPlan:
-        """What draws the batches of a split.
+        """The plan that draws the batches of a split.
 
         Args:
             split: Which part of the selected states.
@@ -128,7 +128,7 @@ class PlannedData(DataModule):
         Args:
             images: Pixels in [0, 1], one row for each role of an image.
             positions: Value numbers behind the images.
-            labels: What else the plan drew.
+            labels: Other draws of the plan.
         """
         return ImageBatch(images, positions)
 
@@ -227,7 +227,7 @@ class PlannedData(DataModule):
 
         Args:
             split: Which part of the selected states.
-            examples: How many; fewer if the split has fewer states.
+            examples: Number of examples; fewer if the split has fewer states.
             seed: Decides the draw.
         """
         states = self.indices(split)
@@ -247,8 +247,8 @@ class PlannedData(DataModule):
         """The batch on the device of the run, without Lightning's walk through what it holds.
 
         Args:
-            batch: What a loader handed out.
-            device: Where to.
+            batch: A loader's batch.
+            device: Target of the copy.
             dataloader_idx: Which loader; there is one.
         """
         return cast("Numbers", batch).moved(device)
@@ -257,7 +257,7 @@ class PlannedData(DataModule):
         """The batch as the objective receives it, in the trainer's precision.
 
         Args:
-            batch: What a loader handed out, on the device.
+            batch: A loader's batch, on the device.
             dataloader_idx: Which loader; there is one.
         """
         numbers = cast("Numbers", batch)
@@ -281,12 +281,12 @@ class PlannedData(DataModule):
         """Continues from a state; Lightning's own loops restore loaders in mid-epoch only.
 
         Args:
-            state_dict: What `state_dict` returned.
+            state_dict: Result of `state_dict`.
         """
         self._progress.seed, self._progress.step = state_dict["seed"], state_dict["step"]
 
     def weights(self, split: Split) -> npt.NDArray[Any] | None:
-        """How often each state of a split is drawn; None where all are alike.
+        """Weight of each state of a split in a draw; None where all are equal.
 
         Args:
             split: Which part of the selected states; only training follows a correlation.
@@ -294,7 +294,7 @@ class PlannedData(DataModule):
         return self.likelihoods(self.indices(split)) if split == "train" else None
 
     def likelihoods(self, states: Indices) -> npt.NDArray[np.float64] | None:
-        """How likely training draws each of some states, up to a common factor.
+        """Weight of each of some states in a draw of training.
 
         Args:
             states: State numbers, of any split.

@@ -16,11 +16,11 @@ otherwise take longer to draw than to gather. To change it changes what a seed d
 
 
 class Drawn(NamedTuple):
-    """What an index plan draws for one batch.
+    """Draws of an index plan for one batch.
 
     Attributes:
         states: State numbers, shape (*roles, batch): one row for each role that an image plays.
-        labels: What else belongs to the batch, one row an example, by name.
+        labels: Other parts of the batch, one row an example, by name.
         positions: Value numbers of the states, shape (*roles, batch, factor), where they are known.
     """
 
@@ -39,16 +39,16 @@ class IndexPlan(Protocol):
         """Some batches, one behind the other in one array.
 
         Args:
-            generator: Where every random number comes from.
+            generator: Source of every random number.
             count: Examples in a batch.
             number: Which batch is the first, for plans that take turns.
-            batches: How many batches.
+            batches: Number of batches.
         """
 
 
 @dataclass
 class Progress:
-    """How far training has come.
+    """Progress of training.
 
     Args:
         seed: Seed of the run, the same in every process.

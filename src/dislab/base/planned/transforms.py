@@ -18,17 +18,7 @@ _LUMA: Final = (0.299, 0.587, 0.114)
 
 
 def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> ImageShape:
-    """Channels, height and width after `transform`.
-
-    Args:
-        shape: Channels, height and width of the data set.
-        resize: Height and width to come out; None keeps them.
-        colour: What becomes of the channels.
-
-    Raises:
-        InputError: There is no such colour, the size is not positive, or the images are neither
-            grey nor RGB.
-    """
+    """Channels, height and width after `transform`; impossible settings are refused."""
     check_choice("colour", colour, get_args(Colour))
     channels, height, width = shape
     if resize is not None:
@@ -46,11 +36,7 @@ def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> 
 def fractions(
     image: UInt8[Tensor, "batch channel height width"],
 ) -> Float[Tensor, "batch channel height width"]:
-    """Images in [0, 1].
-
-    Args:
-        image: Pixels 0 to 255.
-    """
+    """Images in [0, 1] out of pixels of 0 to 255."""
     return image.float().div_(255)
 
 
@@ -59,10 +45,7 @@ def transform(
 ) -> Float[Tensor, "batch channels rows columns"]:
     """Images in [0, 1], resized by antialiased bilinear interpolation where they differ in size.
 
-    Args:
-        scaled: Pixels in [0, 1].
-        resize: Height and width to come out; None keeps them.
-        colour: `grey` takes the luminance (ITU-R BT.601), `rgb` repeats a single channel.
+    The colour `grey` takes the luminance (ITU-R BT.601), `rgb` repeats a single channel.
     """
     channels = scaled.shape[1]
     if colour == "grey" and channels == 3:
