@@ -189,3 +189,13 @@ def test_settings_that_cannot_be() -> None:
             cls((1, 8, 8), NAMES, 0, *NETWORKS)
         with pytest.raises(InputError, match="hidden is empty"):
             cls((1, 8, 8), NAMES, 3, *NETWORKS, hidden=())
+
+
+@pytest.mark.parametrize("make", [jmvae, telbo])
+def test_the_bound_of_images_alone_has_a_likelihood_of_pixels(make: Any) -> None:
+    """ELBO(x) is a term of TELBO, and a score of both on every split."""
+    model = make().double()
+    z = torch.randn(2, 3, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+    assert model.pixel_loss(z, batch().image).item() == pytest.approx(pixels(model, z).item())
+    with pytest.raises(InputError, match="z"):
+        model.pixel_loss(z[:, :2], batch().image)

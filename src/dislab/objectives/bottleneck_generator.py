@@ -33,7 +33,8 @@ from dislab.objectives._variational import Pixels
 class BottleneckGenerator(Objective):
     """Decoder of true factors behind noise, which shows the factors that a few nats are spent on.
 
-    Each factor, from 0 to 1, is scaled and shifted and gets Gaussian noise; all three are learned.
+    Each factor, from 0 to 1 by value number, a continuous one by its rank among the numbers of the
+    data set, is scaled and shifted and gets Gaussian noise; all three are learned.
     The KL of this Gaussian from the standard normal is what the factor costs. The sum over factors
     is held at a capacity that grows linearly in the course of one run.
 

@@ -29,7 +29,9 @@ class GroundTruthDecoder(Objective):
     """Decoder of the true factors: what a perfectly disentangled code is good for.
 
     A factor enters as its value number divided by the last one, so from 0 to 1, or as a one-hot
-    vector. There is no encoder, hence no codes; pictures traverse the factors themselves.
+    vector. A continuous factor enters by its rank among the numbers of the data set, so that only
+    their order counts, not their distances. There is no encoder, hence no codes; pictures traverse
+    the factors themselves.
 
     Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, §2.1 ("GT decoder").
 

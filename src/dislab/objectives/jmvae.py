@@ -2,7 +2,7 @@
 
 from typing import final
 
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
 
@@ -11,7 +11,6 @@ from dislab.base import (
     Draws,
     EncoderBuilder,
     ImageShape,
-    Posterior,
     SymbolBatch,
     Terms,
     make_decoder,
@@ -21,15 +20,15 @@ from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_between, kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.symbols import symbol_negative_log_likelihood
-from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._perceptron import perceptron
 from dislab.objectives._symbol_networks import JointEncoder, count_symbols
 from dislab.objectives._symbol_objective import SymbolObjective
 from dislab.objectives._variational import Pixels, posterior_of
+from dislab.objectives._variational_objective import VariationalObjective
 
 
 @final
-class JMVAE(SymbolObjective):
+class JMVAE(SymbolObjective, VariationalObjective):
     """Joint multimodal VAE of images and symbols, whose single encoders follow the joint one.
 
     Codes are the means of the posteriors of images alone.
@@ -103,13 +102,3 @@ class JMVAE(SymbolObjective):
         loss = bound + self.alpha * (apart_image + apart_symbol)
         log = {"reconstruction": image, "symbol": symbol, "kl": kl}
         return Terms(loss, log | {"image_kl": apart_image, "symbol_kl": apart_symbol})
-
-    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
-        """The posteriors q(z|x) of images alone, in float32 or wider."""
-        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))

@@ -1,8 +1,8 @@
 """Joint VAE of images and symbols that also learns from either alone."""
 
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -12,7 +12,6 @@ from dislab.base import (
     Draws,
     EncoderBuilder,
     ImageShape,
-    Posterior,
     SymbolBatch,
     Terms,
     make_decoder,
@@ -23,7 +22,6 @@ from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import symbol_negative_log_likelihood
-from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._perceptron import perceptron
 from dislab.objectives._symbol_networks import (
     AttributeExperts,
@@ -32,12 +30,13 @@ from dislab.objectives._symbol_networks import (
 )
 from dislab.objectives._symbol_objective import SymbolObjective
 from dislab.objectives._variational import Pixels, posterior_of
+from dislab.objectives._variational_objective import VariationalObjective
 
 Stopped = Literal["image", "symbol"]
 
 
 @final
-class TELBO(SymbolObjective):
+class TELBO(SymbolObjective, VariationalObjective):
     """Triple ELBO: a VAE of images and symbols together, of images alone and of symbols alone.
 
     With `experts` the posterior of a description is the prior times one Gaussian for each attribute
@@ -75,6 +74,8 @@ class TELBO(SymbolObjective):
         InputError: There is no symbol or no latent, a weight is negative, or a part refuses its
             settings.
     """
+
+    code_noise: ClassVar[tuple[str, ...] | None] = ("noise", "image_noise", "symbol_noise")
 
     def __init__(
         self,
@@ -144,16 +145,6 @@ class TELBO(SymbolObjective):
             + kl_per_latent(*said).sum(1).mean()
         )
         return Terms(both + image + symbol, {"joint": both, "image": image, "symbol": symbol})
-
-    def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
-        """The posteriors q(z|x) of images alone, in float32 or wider."""
-        return posterior_of(self.encoder(checked_images(self, image, self.image_shape)))
-
-    def decode(
-        self, z: Float[Tensor, "batch latent"]
-    ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images, pixels in [0, 1]."""
-        return self.pixels.mean(self.decoder(checked_rows(self, "z", z, self.latent_dim, "latent")))
 
 
 def _applied(part: nn.Module, stopped: bool, *inputs: Tensor) -> Tensor:
