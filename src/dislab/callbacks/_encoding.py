@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import lightning.pytorch as pl
+import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
@@ -11,6 +12,7 @@ from tqdm import tqdm
 
 from dislab.base import DataModule, Objective, Split
 from dislab.callbacks._trainer import evaluating, lacks
+from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent, sample
@@ -72,6 +74,10 @@ def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indic
 def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> Indices:
     """State numbers of a split, drawn as often as training draws them, with replacement.
 
+    The states are split at random first: the first two thirds of what is drawn come from two thirds
+    of the states, the rest from the others, so that no score that learns from the former and is
+    tested on the latter meets an image again.
+
     Args:
         data: The data module.
         split: Where to draw from.
@@ -79,7 +85,7 @@ def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> I
         seed: Decides the draw.
 
     Raises:
-        InputError: The data module has no correlation.
+        InputError: The data module has no correlation, or a single likely state.
     """
     states = drawable(data, split)
     weights = data.likelihoods(states)
@@ -88,8 +94,21 @@ def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> I
             "evaluate.distribution is correlated, but the data are not; set data.correlation, or "
             "distribution to uniform"
         )
-    share = weights / weights.sum()
-    return host_generator(seed).choice(states, size=min(points, len(states)), p=share)
+    likely = np.flatnonzero(weights)
+    if len(likely) < 2:
+        raise InputError(
+            "one state alone is likely under data.correlation, and scores learn from some and are "
+            "tested on others; raise its strength, or set evaluate.distribution to uniform"
+        )
+    generator = host_generator(seed)
+    count, order = min(points, len(states)), generator.permutation(likely)
+    parts = np.split(order, [train_count(len(order), TEST_FRACTION)])
+    learnt = train_count(count, TEST_FRACTION)
+    drawn = [
+        generator.choice(part, size=size, p=weights[part] / weights[part].sum())
+        for part, size in zip(parts, (learnt, count - learnt), strict=True)
+    ]
+    return states[np.concatenate(drawn)]
 
 
 def images_of(trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices) -> Tensor:

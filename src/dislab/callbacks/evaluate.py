@@ -84,7 +84,8 @@ class Evaluate(pl.Callback):
         sheet: Whether a page with scores, importances, mutual information and KL is drawn into
             `images/scores.png` of the run folder.
         distribution: `uniform` draws every state of the split alike; `correlated` as often as the
-            data module's `correlation` makes training draw it, with replacement.
+            data module's `correlation` makes training draw it, with replacement; the last third of
+            the draws are of states that the others are not of, as scores are tested on them.
 
     Raises:
         InputError: A number is below what makes sense.

@@ -1,12 +1,16 @@
 """The images that a score learns from, and those that it is tested on."""
 
 import warnings
+from typing import Final
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.errors import InputError
+
+TEST_FRACTION: Final = 1 / 3
+"""Share of the images, the last ones, that scores test on unless another is given."""
 
 
 class UnseenValueWarning(UserWarning):

@@ -18,6 +18,7 @@ from dislab.codes.learners import (
 )
 from dislab.codes.learners.constant import Constant
 from dislab.codes.splits import (
+    TEST_FRACTION,
     check_fraction,
     check_labels,
     explained_share,
@@ -83,7 +84,7 @@ class DCI(Metric):
         self,
         space: FactorSpace,
         learner: Learner = "hgbt",
-        test_fraction: float = 1 / 3,
+        test_fraction: float = TEST_FRACTION,
         seed: int = 0,
         alpha: float | None = 0.02,
         tolerance: float = 1e-10,

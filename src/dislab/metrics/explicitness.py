@@ -11,6 +11,7 @@ from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.codes.correlations import roc_auc
 from dislab.codes.learners import LogisticClassifier, logits_of_answers
 from dislab.codes.splits import (
+    TEST_FRACTION,
     check_fraction,
     check_labels,
     standardized,
@@ -62,7 +63,7 @@ class Explicitness(Metric):
     def __init__(
         self,
         space: FactorSpace,
-        test_fraction: float = 1 / 3,
+        test_fraction: float = TEST_FRACTION,
         classifier: Classifier = "one_vs_rest",
         factor_bins: int = FACTOR_BINS,
     ) -> None:

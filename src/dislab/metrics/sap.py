@@ -10,6 +10,7 @@ from dislab.base import Metric
 from dislab.codes.bank import CodeBank
 from dislab.codes.learners import latent_machines
 from dislab.codes.splits import (
+    TEST_FRACTION,
     check_fraction,
     check_labels,
     spread_columns,
@@ -60,7 +61,7 @@ class SAP(Metric):
         space: FactorSpace,
         predictor: Predictor = "r2",
         standardize: bool = False,
-        test_fraction: float = 1 / 3,
+        test_fraction: float = TEST_FRACTION,
     ) -> None:
         super().__init__(space)
         check_fraction(test_fraction)
