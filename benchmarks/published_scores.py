@@ -28,17 +28,24 @@ import scipy.linalg
 import torch
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import entropy, spearmanr
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.cross_decomposition import CCA
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.feature_selection import mutual_info_classif
-from sklearn.linear_model import Lasso, LogisticRegression, LogisticRegressionCV
-from sklearn.metrics import log_loss, mutual_info_score, roc_auc_score
-from sklearn.model_selection import KFold
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, LogisticRegressionCV
+from sklearn.metrics import log_loss, mutual_info_score, r2_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.preprocessing import label_binarize
+from sklearn.preprocessing import StandardScaler, label_binarize
 from sklearn.svm import LinearSVC
 
 from dislab.metrics import (
     DCI,
+    DCIES,
     DCIMIG,
     IRS,
     JEMMIG,
@@ -46,6 +53,7 @@ from dislab.metrics import (
     MIG,
     SAP,
     BetaVAEScore,
+    BlockMCC,
     DownstreamAccuracy,
     Explicitness,
     FactorVAEScore,
@@ -133,6 +141,73 @@ def exact_boosting() -> GradientBoostingClassifier:
 
 def dci(codes: np.ndarray, factors: np.ndarray) -> float:
     return dci_with(exact_boosting, codes, factors)["disentanglement"]
+
+
+DEPTHS = (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32)
+
+
+def dcies(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
+    """Eastwood et al. (2023): forests of growing depth, regressions, as no factor is categorical.
+
+    A loss of more than 1, which an R² below 0 would be, is left as it is.
+    """
+    (train, test), (labels, tested) = cut(codes), cut(factors)
+    losses, importances = np.zeros((len(DEPTHS), factors.shape[1])), []
+    for row, depth in enumerate(DEPTHS):
+        columns = []
+        for k, (own, other) in enumerate(zip(labels.T, tested.T, strict=True)):
+            model = RandomForestRegressor(max_depth=depth, random_state=0).fit(train, own)
+            losses[row, k] = 1 - model.score(test, other)
+            columns.append(model.feature_importances_)
+        importances.append(np.stack(columns, axis=1))
+    best = losses.mean(1).argmin()
+    lowest = np.minimum.accumulate(losses, axis=0)
+    area = np.sum(
+        np.diff(DEPTHS)[:, None] * (lowest[1:] + lowest[:-1] - 2 * lowest[-1]) / 2, axis=0
+    )
+    return {
+        "explicitness": float(np.mean(1 - 2 * area / (DEPTHS[-1] - DEPTHS[0]))),
+        "informativeness": float(1 - losses[best].mean()),
+        "disentanglement": concentration(importances[best])[0],
+        "completeness": concentration(importances[best].T)[0],
+        "size": factors.shape[1] / codes.shape[1],
+    }
+
+
+def mcc_linear(codes: np.ndarray, factors: np.ndarray) -> float:
+    """Khemakhem et al. (2020): canonical variates of the first images, matched on the last."""
+    (train, test), (labels, tested) = cut(codes), cut(factors)
+    pairs = min(codes.shape[1], factors.shape[1])
+    left, right = CCA(pairs, max_iter=5000).fit(train, labels).transform(test, tested)
+    table = np.abs(np.corrcoef(left.T, right.T))[:pairs, pairs:]
+    rows, columns = linear_sum_assignment(-table)
+    return float(table[rows, columns].mean())
+
+
+def regressed_blocks(
+    make: Callable[[], object], most: int, codes: np.ndarray, factors: np.ndarray
+) -> dict[str, float]:
+    """Von Kügelgen et al. (2021): R² of each factor; Lachapelle et al. (2022): its root."""
+    (train, test), (labels, tested) = cut(codes), cut(factors)
+    units = StandardScaler().fit(train)
+    shares = []
+    for own, other in zip(labels.T[:, :, None], tested.T[:, :, None], strict=True):
+        unit = StandardScaler().fit(own)
+        model = make().fit(units.transform(train)[:most], unit.transform(own)[:most])
+        shares.append(r2_score(unit.transform(other), model.predict(units.transform(test))))
+    return {"mcc": float(np.mean(np.sqrt(np.maximum(shares, 0)))), "r2": float(np.mean(shares))}
+
+
+def kernel_ridge() -> GridSearchCV:
+    grid = {"alpha": [1.0, 0.1, 1e-2, 1e-3], "gamma": np.logspace(-2, 2, 4)}
+    return GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3)
+
+
+def blocks(
+    name: str, make: Callable[[], object], most: int, codes: np.ndarray, factors: np.ndarray
+) -> dict[str, float]:
+    found = regressed_blocks(make, most, codes, factors)
+    return {f"block_{one}_{name}": value for one, value in found.items()}
 
 
 def dci_lasso(scale: bool, codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
@@ -395,6 +470,12 @@ COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
     "IRS": (IRS, named("irs", irs)),
     "MCC, pearson": (MCC, named("mcc_pearson", mcc_pearson)),
     "MCC, spearman": (partial(MCC, correlation="spearman"), named("mcc_spearman", mcc_spearman)),
+    "MCC, linear": (partial(MCC, alignment="linear"), named("mcc_linear_pearson", mcc_linear)),
+    "BlockMCC, linear": (BlockMCC, partial(blocks, "linear", LinearRegression, IMAGES)),
+    "BlockMCC, kernel": (
+        partial(BlockMCC, regression="kernel"),
+        partial(blocks, "kernel", kernel_ridge, 1000),
+    ),
     "InfoMEC": (InfoMEC, infomec),
     "FactorVAEScore": (FactorVAEScore, named("factor_vae_score", factor_vae_score)),
     "BetaVAEScore": (BetaVAEScore, named("beta_vae_score", beta_vae_score)),
@@ -412,6 +493,7 @@ COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
         partial(DCI, learner="lassocv"),
         prefixed("dci_lassocv", partial(dci_lasso, False)),
     ),
+    "DCIES, rf": (DCIES, prefixed("dcies_rf", dcies)),
     "DownstreamAccuracy, logistic": (
         partial(DownstreamAccuracy, labels=(1000,), tested=1000),
         named("downstream_logistic_1000", partial(downstream, cross_validated)),

@@ -88,13 +88,15 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
     },
     "metrics": {
         "BetaVAEScore": [{"points_train": 500, "points_test": 200}],
+        "BlockMCC": [{}, {"regression": "kernel", "most": 60}],
+        "DCIES": [{"capacities": (1, 3)}, {"probe": "rff", "capacities": (4, 8)}],
         "DCI": [{"learner": one} for one in ("hgbt", "rf", "lasso", "lassocv")],
         "DownstreamAccuracy": [
             {"classifier": "logistic", "labels": (10, 100), "tested": 150},
             {"classifier": "hgbt", "labels": (60,), "tested": 150},
         ],
         "InfoMEC": [{}, {"estimator": "bins"}],
-        "MCC": [{}, {"correlation": "spearman"}],
+        "MCC": [{}, {"correlation": "spearman"}, {"alignment": "linear"}],
         "Modularity": [{}, {"active_only": True}],
         "SAP": [{}, {"predictor": "svc"}],
     },

@@ -5,10 +5,12 @@ import pytest
 import torch
 from scipy import stats
 from scipy.linalg import sqrtm
+from sklearn.cross_decomposition import CCA
 from sklearn.metrics import roc_auc_score
 
 from dislab.codes.correlations import (
     average_ranks,
+    canonical_variates,
     covariance,
     gaussian_total_correlation,
     gaussian_wasserstein_correlation,
@@ -106,3 +108,27 @@ def test_covariance_equals_numpys() -> None:
     expected = np.cov(codes.numpy(), rowvar=False)
     np.testing.assert_allclose(covariance(codes).numpy(), expected, atol=1e-12)
     assert covariance(codes)[1].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_canonical_variates_equal_scikit_learns() -> None:
+    generator = torch.Generator().manual_seed(0)
+    codes = torch.randn(200, 4, generator=generator, dtype=torch.float64)
+    noise = torch.randn(200, 2, generator=generator, dtype=torch.float64)
+    factors = torch.stack([codes[:, 0] + codes[:, 1], codes[:, 2]], 1) + noise * torch.tensor(
+        [1, 3]
+    )
+    left, right = canonical_variates(codes, factors, 120)
+    model = CCA(2, tol=1e-12, max_iter=10_000).fit(codes[:120].numpy(), factors[:120].numpy())
+    for own, other in zip(
+        (left, right), model.transform(codes.numpy(), factors.numpy()), strict=True
+    ):
+        assert pearson(own, torch.from_numpy(other)).abs().diagonal().tolist() == pytest.approx(
+            [1.0, 1.0], abs=1e-6
+        )
+
+
+def test_copies_and_dead_columns_have_no_variates_of_their_own() -> None:
+    codes = torch.randn(50, 1, dtype=torch.float64)
+    copies = torch.cat([codes, 2 * codes, torch.full((50, 1), 0.3).double()], dim=1)
+    left, right = canonical_variates(copies, torch.randn(50, 3, dtype=torch.float64), 40)
+    assert left.shape == right.shape == (50, 1)

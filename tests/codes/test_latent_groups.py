@@ -30,7 +30,7 @@ def test_a_group_that_stands_still_stays_so() -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ([], "give each latent at least one column"),
+        ([], "give each at least one column"),
         ([[0], []], r"groups are \[\[0\], \[\]\]; give each"),
         ([[0, 4]], "groups name column 4; codes have columns 0 to 3"),
         ([[0, 1], [1]], "groups name column 1 twice"),

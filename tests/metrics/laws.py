@@ -21,6 +21,7 @@ from dislab.base import Metric
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import (
     DCI,
+    DCIES,
     DCIMIG,
     IRS,
     JEMMIG,
@@ -28,6 +29,7 @@ from dislab.metrics import (
     MIG,
     SAP,
     BetaVAEScore,
+    BlockMCC,
     DownstreamAccuracy,
     Explicitness,
     FactorVAEScore,
@@ -277,6 +279,38 @@ SCORES: Final = {
         partial(BetaVAEScore, points_train=600, points_test=300),
         breaking(beta_vae_score="monotone random"),
     ),
+    "block_mcc_linear": Score(
+        BlockMCC,
+        breaking(block_mcc_linear="monotone rotation", block_r2_linear="monotone rotation"),
+    ),
+    "block_mcc_kernel": Score(
+        partial(BlockMCC, regression="kernel", most=200),
+        breaking(block_mcc_kernel="monotone rotation", block_r2_kernel="monotone rotation"),
+        draws=5,
+        slow=True,
+    ),
+    "dcies_rf": Score(
+        partial(DCIES, capacities=(1, 2, 4, 8)),
+        breaking(
+            dcies_rf_explicitness="random rotation",
+            dcies_rf_informativeness="monotone rotation",
+            dcies_rf_disentanglement="duplicate dead random",
+            dcies_rf_completeness="duplicate dead random",
+            dcies_rf_size="duplicate dead noise perfect random rotation",
+        ),
+        draws=5,
+        slow=True,
+    ),
+    "dcies_rff": Score(
+        partial(DCIES, probe="rff", capacities=(16, 64, 256)),
+        breaking(
+            dcies_rff_explicitness="permutation sign monotone duplicate dead noise perfect random "
+            "rotation",
+            dcies_rff_informativeness="permutation sign monotone duplicate dead rotation",
+        ),
+        draws=5,
+        slow=True,
+    ),
     "dci_gbt": Score(
         partial(DCI, learner="gbt"),
         breaking(
@@ -324,6 +358,13 @@ SCORES: Final = {
         ),
     ),
     "dcimig": Score(DCIMIG, breaking(dcimig="monotone")),
+    "downstream_hgbt": Score(
+        partial(DownstreamAccuracy, classifier="hgbt", labels=(400,), tested=200),
+        breaking(downstream_hgbt_400="sign random rotation"),
+        least=600,
+        draws=5,
+        slow=True,
+    ),
     "downstream_logistic": Score(
         partial(DownstreamAccuracy, labels=(400,), tested=200),
         breaking(downstream_logistic_400="monotone random rotation"),
@@ -362,6 +403,9 @@ SCORES: Final = {
     ),
     "irs": Score(IRS, breaking(irs="scale monotone duplicate noise perfect random")),
     "jemmig": Score(JEMMIG, breaking(jemmig="monotone duplicate random")),
+    "mcc_linear": Score(
+        partial(MCC, alignment="linear"), breaking(mcc_linear_pearson="monotone rotation")
+    ),
     "mcc_pearson": Score(MCC, breaking(mcc_pearson="monotone")),
     "mcc_spearman": Score(partial(MCC, correlation="spearman"), breaking(mcc_spearman="")),
     "mean_pairwise_mi": Score(

@@ -12,6 +12,7 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Kind
 from dislab.metrics import (
     DCI,
+    DCIES,
     DCIMIG,
     IRS,
     JEMMIG,
@@ -19,6 +20,7 @@ from dislab.metrics import (
     MIG,
     SAP,
     BetaVAEScore,
+    BlockMCC,
     ContinuousFactorWarning,
     DownstreamAccuracy,
     Explicitness,
@@ -42,6 +44,9 @@ SCORES: dict[str, tuple[Any, float, float]] = {
     "infom_knn infoc_knn": (InfoMEC, 0.9, 0.7),
     "infoe": (InfoMEC, 0.5, 0.05),
     "irs": (IRS, 0.8, 0.4),
+    "block_r2_linear": (BlockMCC, 0.999, 0.02),
+    "dcies_rf_informativeness": (partial(DCIES, capacities=(1, 8)), 0.98, 0.02),
+    "mcc_linear_pearson": (partial(MCC, alignment="linear"), 0.999, 0.1),
     "mcc_pearson": (MCC, 0.999, 0.1),
     "sap_r2": (SAP, 0.95, 0.02),
     "sap_svc": (partial(SAP, predictor="svc"), 0.95, 0.02),

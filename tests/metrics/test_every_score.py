@@ -12,6 +12,7 @@ from dislab.codes.bank import ConstantFactorWarning
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import (
     DCI,
+    DCIES,
     DCIMIG,
     IRS,
     JEMMIG,
@@ -19,6 +20,7 @@ from dislab.metrics import (
     MIG,
     SAP,
     BetaVAEScore,
+    BlockMCC,
     DownstreamAccuracy,
     Explicitness,
     FactorVAEScore,
@@ -54,6 +56,16 @@ CHANCE = (1 / 3 + 1 / 4 + 1 / 5) / 3
 CASES = {
     "beta_vae_score": Case(
         partial(BetaVAEScore, points_train=600, points_test=300), (0.2, 0.5), (0.99, 1.0)
+    ),
+    "block_mcc_kernel": Case(
+        partial(BlockMCC, regression="kernel", most=400), (0, 0.1), (0.99, 1.0), slack=1e-6
+    ),
+    "block_mcc_linear": Case(BlockMCC, (0, 0.1), (0.999, 1.0)),
+    "dcies_rf_disentanglement": Case(
+        partial(DCIES, capacities=(1, 4)), (0, 0.1), (0.85, 1.0), slack=0.05
+    ),
+    "dcies_rff_informativeness": Case(
+        partial(DCIES, probe="rff", capacities=(16, 64)), (0, 0.05), (0.9, 1.0), slack=0.05
     ),
     "dci_gbt_disentanglement": Case(partial(DCI, learner="gbt"), (0, 0.1), (0.95, 1.0), slack=0.05),
     "dci_hgbt_disentanglement": Case(DCI, (0, 0.1), (0.95, 1.0), slack=0.05),
@@ -96,6 +108,7 @@ CASES = {
     "irs": Case(IRS, (0, 0.35), (0.999, 1.0), scale_free=False),
     "jemmig": Case(JEMMIG, (0, 0.3), (0.97, 1.0)),
     "mcc_pearson": Case(MCC, (0, 0.08), (0.999, 1.0)),
+    "mcc_linear_pearson": Case(partial(MCC, alignment="linear"), (0, 0.15), (0.999, 1.0)),
     "mcc_spearman": Case(partial(MCC, correlation="spearman"), (0, 0.08), (0.999, 1.0)),
     "mean_pairwise_mi": Case(MeanPairwiseMI, (0, 0.15), (0, 0.05)),
     "mig": Case(MIG, (0, 0.02), (0.95, 1.0)),

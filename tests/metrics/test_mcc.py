@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from sklearn.cross_decomposition import CCA
 
+from dislab.errors import InputError
 from dislab.metrics import MCC
 
 
@@ -51,3 +53,40 @@ def test_ranks_see_through_monotone_maps(graded: Any) -> None:
         values[correlation] = metric.compute()[f"mcc_{correlation}"].item()
     assert values["spearman"] == pytest.approx(1.0)
     assert values["pearson"] < 0.9
+
+
+def aligned(graded: Any, codes: torch.Tensor, **settings: Any) -> float:
+    metric = MCC(graded.space, alignment="linear", **settings)
+    metric.update(codes, graded.factors)
+    (value,) = metric.compute().values()
+    return value.item()
+
+
+@pytest.mark.parametrize("correlation", ["pearson", "spearman"])
+def test_alignment_equals_the_published_procedure(correlation: Any, graded: Any) -> None:
+    """Canonical variates of the first part, matched on the last: Khemakhem et al. (2020)."""
+    codes, factors = graded.codes.numpy(), graded.factors.numpy().astype(float)
+    model = CCA(3, tol=1e-12, max_iter=10_000).fit(codes[:225], factors[:225])
+    left, right = model.transform(codes[225:], factors[225:])
+    if correlation == "spearman":
+        left, right = stats.rankdata(left, axis=0), stats.rankdata(right, axis=0)
+    table = np.abs(np.corrcoef(left.T, right.T)[:3, 3:])
+    best = max(
+        np.mean([table[latent, factor] for factor, latent in enumerate(order)])
+        for order in permutations(range(3))
+    )
+    found = aligned(graded, graded.codes, correlation=correlation, test_fraction=0.5)
+    assert found == pytest.approx(best, abs=1e-6)
+
+
+def test_alignment_undoes_linear_maps(graded: Any) -> None:
+    mixing = torch.tensor([[1.0, 2, 0, 1], [0, 1, 1, 1], [3, 0, 1, 0]]).double()
+    codes = graded.factors.double() @ mixing
+    assert aligned(graded, codes) == pytest.approx(1.0)
+    assert aligned(graded, codes[:, :2]) == pytest.approx(2 / 3)  # two latents cannot hold three
+    assert aligned(graded, torch.full((450, 2), 0.7)) == 0.0
+
+
+def test_a_share_of_nothing_is_refused(graded: Any) -> None:
+    with pytest.raises(InputError, match=r"test_fraction is 1\.5; it must lie between 0 and 1"):
+        MCC(graded.space, alignment="linear", test_fraction=1.5)

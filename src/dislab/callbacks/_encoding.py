@@ -108,7 +108,8 @@ def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> I
         generator.choice(part, size=size, p=weights[part] / weights[part].sum())
         for part, size in zip(parts, (learnt, count - learnt), strict=True)
     ]
-    return states[np.concatenate(drawn)]
+    found: Indices = states[np.concatenate(drawn)]
+    return found
 
 
 def images_of(trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices) -> Tensor:

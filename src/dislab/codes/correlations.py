@@ -18,6 +18,25 @@ def pearson(
     return (left.T @ right).clamp(-1.0, 1.0)
 
 
+def canonical_variates(
+    codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"], learnt: int
+) -> tuple[Float[Tensor, "image pair"], Float[Tensor, "image pair"]]:
+    """Linear combinations of latents and of factors that correlate most, in pairs.
+
+    Pairs of the images learnt from have the largest possible correlations, and do not correlate
+    with other pairs. There are as many as the smaller of the two ranks. Hotelling (1936),
+    https://doi.org/10.1093/biomet/28.3-4.321.
+
+    Args:
+        codes: One column a latent, of similar scales.
+        factors: One column a factor, of similar scales.
+        learnt: How many images, the first ones, decide the combinations.
+    """
+    left, right = _whitened(codes, learnt), _whitened(factors, learnt)
+    turn, _, other = torch.linalg.svd(left[:learnt].T @ right[:learnt], full_matrices=False)
+    return left @ turn, right @ other.T
+
+
 def average_ranks(columns: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
     """Ranks within each column, from 1; equal entries share the mean of their ranks.
 
@@ -114,3 +133,13 @@ def covariance(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "latent la
     moving = (codes != codes[:1]).any(0)
     centred = (codes - codes.mean(0)) * moving
     return centred.T @ centred / (len(codes) - 1)
+
+
+def _whitened(columns: Float[Tensor, "image column"], learnt: int) -> Float[Tensor, "image part"]:
+    """Uncorrelated combinations of columns, of length 1 over the images learnt from."""
+    centred = columns - columns[:learnt].mean(0)
+    _, lengths, directions = torch.linalg.svd(centred[:learnt], full_matrices=False)
+    tiny = lengths.max() * max(columns.shape) * torch.finfo(lengths.dtype).eps
+    known = lengths > tiny
+    weights: Tensor = directions[known] / lengths[known, None]
+    return centred @ weights.T

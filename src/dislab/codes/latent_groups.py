@@ -9,27 +9,29 @@ from torch import Tensor
 from dislab.errors import InputError
 
 
-def check_groups(groups: Sequence[Sequence[int]], columns: int) -> None:
+def check_groups(groups: Sequence[Sequence[int]], columns: int, setting: str = "groups") -> None:
     """Refuses groups that are empty, overlap, or name columns that the codes do not have.
 
     Args:
         groups: Columns of each latent.
         columns: Number of columns of the codes.
+        setting: Name of the setting, for the message.
 
     Raises:
         InputError: They do, or there is no group.
     """
     if not groups or not all(map(len, groups)):
-        raise InputError(
-            f"groups are {[list(group) for group in groups]}; give each latent at least one column"
-        )
+        given = [list(group) for group in groups]
+        raise InputError(f"{setting} are {given}; give each at least one column")
     named = [column for group in groups for column in group]
     for column in named:
         if not 0 <= column < columns:
-            raise InputError(f"groups name column {column}; codes have columns 0 to {columns - 1}")
+            raise InputError(
+                f"{setting} name column {column}; codes have columns 0 to {columns - 1}"
+            )
     if len(set(named)) < len(named):
         twice = next(column for column in named if named.count(column) > 1)
-        raise InputError(f"groups name column {twice} twice; a column belongs to one latent")
+        raise InputError(f"{setting} name column {twice} twice; a column belongs to one latent")
 
 
 def first_components(

@@ -3,7 +3,9 @@
 from dislab.factors import ContinuousFactorWarning
 from dislab.metrics._evaluate import evaluate, evaluate_fully
 from dislab.metrics.beta_vae_score import BetaVAEScore
+from dislab.metrics.block_mcc import BlockMCC
 from dislab.metrics.dci import DCI
+from dislab.metrics.dcies import DCIES
 from dislab.metrics.dcimig import DCIMIG
 from dislab.metrics.downstream_accuracy import DownstreamAccuracy
 from dislab.metrics.evaluation import Evaluation
@@ -23,6 +25,7 @@ from dislab.metrics.wasserstein_correlation import WassersteinCorrelation
 
 __all__ = [
     "DCI",
+    "DCIES",
     "DCIMIG",
     "IRS",
     "JEMMIG",
@@ -30,6 +33,7 @@ __all__ = [
     "MIG",
     "SAP",
     "BetaVAEScore",
+    "BlockMCC",
     "ContinuousFactorWarning",
     "DownstreamAccuracy",
     "Evaluation",

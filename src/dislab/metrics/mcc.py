@@ -8,12 +8,20 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import CodeBank
-from dislab.codes.correlations import average_ranks, pearson
-from dislab.codes.splits import spread_columns
+from dislab.codes.correlations import average_ranks, canonical_variates, pearson
+from dislab.codes.splits import (
+    TEST_FRACTION,
+    check_fraction,
+    spread_columns,
+    standardized,
+    train_count,
+)
 from dislab.factors import FactorSpace
 
 Correlation = Literal["pearson", "spearman"]
 """Correlation of the numbers themselves, or of their ranks."""
+Alignment = Literal["none", "linear"]
+"""Latents and factors as they are, or linear combinations of them."""
 
 
 @final
@@ -24,17 +32,26 @@ class MCC(Metric):
     correlations is largest. A factor that gets none, because there are fewer latents than
     factors, counts 0. The kind of correlation is part of every result's name.
 
-    Hyvärinen & Morioka (2016), https://arxiv.org/abs/1605.06336. The paper pairs as many latents
-    as sources; here latents may be left over. Assignment and correlation use the same images.
-    Factors are taken by value number, continuous ones by their numbers; those that never vary are
-    left out.
+    With `linear` alignment latents and factors are first replaced by their canonical variates, the
+    linear combinations that correlate most, which the first images decide; the last ones are
+    scored. It asks whether the factors are known up to a linear map (weak instead of strong
+    identifiability). `BlockMCC` asks the same of each factor by itself.
+
+    Hyvärinen & Morioka (2016), https://arxiv.org/abs/1605.06336; `linear` is that of Khemakhem et
+    al. (2020), https://arxiv.org/abs/2002.11537, whose code scores the last half. The papers pair
+    as many latents as sources; here latents may be left over. Without alignment assignment and
+    correlation use the same images. Factors are taken by value number, continuous ones by their
+    numbers; those that never vary are left out.
 
     Args:
         space: The factors behind the images.
         correlation: `pearson`, or `spearman` for monotone instead of linear relations.
+        alignment: `none`, or `linear` for canonical variates.
+        test_fraction: Share of the images, the last ones, that aligned latents are scored on.
 
     Raises:
-        InputError: The kind of correlation is unknown.
+        InputError: The kind of correlation or alignment is unknown, or the fraction is not between
+            0 and 1.
     """
 
     higher_is_better = True
@@ -42,24 +59,36 @@ class MCC(Metric):
     plot_upper_bound = 1.0
     engines = ("scipy",)
 
-    def __init__(self, space: FactorSpace, correlation: Correlation = "pearson") -> None:
+    def __init__(
+        self,
+        space: FactorSpace,
+        correlation: Correlation = "pearson",
+        alignment: Alignment = "none",
+        test_fraction: float = TEST_FRACTION,
+    ) -> None:
         super().__init__(space)
+        check_fraction(test_fraction)
         self.correlation: Correlation = correlation
+        self.alignment: Alignment = alignment
+        self.test_fraction = test_fraction
+        self.bootstraps = alignment == "none"  # repeated images would leak into the test part
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The score, `mcc_pearson` or `mcc_spearman`, and its parts.
 
         Parts have the score's name in front: `per_factor`, which is NaN for factors that never
-        vary, and `correlation` (latent, factor), signed, 0 for them.
+        vary, and `correlation` (latent, factor), signed, 0 for them. Aligned latents are neither
+        of one latent nor of one factor: `mcc_linear_…` has no parts.
 
         Args:
             bank: Checked codes and factors.
         """
         varied = bank.varied.nonzero().flatten().tolist()
         codes, factors = bank.codes, bank.numbers[:, varied]
-        if self.correlation == "spearman":
-            codes, factors = average_ranks(codes), average_ranks(factors)
-        signed = pearson(codes, factors)
+        if self.alignment == "linear":
+            own = _assigned(self._correlations(*self._aligned(codes, factors)).abs())
+            return {f"mcc_linear_{self.correlation}": own.sum() / len(varied)}
+        signed = self._correlations(codes, factors)
         own = _assigned(signed.abs())
         count, name = len(self.space.factors), f"mcc_{self.correlation}"
         return {
@@ -68,11 +97,27 @@ class MCC(Metric):
             f"{name}_correlation": spread_columns(signed, varied, count, 0.0),
         }
 
+    def _correlations(
+        self, codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image varied"]
+    ) -> Float[Tensor, "latent varied"]:
+        if self.correlation == "spearman":
+            codes, factors = average_ranks(codes), average_ranks(factors)
+        return pearson(codes, factors)
+
+    def _aligned(
+        self, codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image varied"]
+    ) -> tuple[Float[Tensor, "test pair"], Float[Tensor, "test pair"]]:
+        """Canonical variates of the last images."""
+        cut = train_count(len(codes), self.test_fraction)
+        units = standardized(codes, cut), standardized(factors, cut)
+        left, right = canonical_variates(*units, cut)
+        return left[cut:], right[cut:]
+
 
 def _assigned(strength: Float[Tensor, "latent varied"]) -> Float[Tensor, " varied"]:
     from scipy.optimize import linear_sum_assignment
 
     latents, factors = linear_sum_assignment(strength.cpu().numpy(), maximize=True)
-    own = torch.zeros_like(strength[0])
+    own = strength.new_zeros(strength.shape[1])
     own[factors] = strength[latents, factors]
     return own

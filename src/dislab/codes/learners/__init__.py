@@ -1,5 +1,6 @@
 """Learners on codes: what scores and predictors fit."""
 
+from dislab.codes.learners.block_regression import Regression, predicted_block
 from dislab.codes.learners.histogram_boosting import HistogramBoosting
 from dislab.codes.learners.histogram_regression import HistogramRegression
 from dislab.codes.learners.lasso_regression import LassoRegression
@@ -13,8 +14,10 @@ __all__ = [
     "HistogramRegression",
     "LassoRegression",
     "LogisticClassifier",
+    "Regression",
     "RidgeRegression",
     "TreeEnsemble",
     "latent_machines",
     "logits_of_answers",
+    "predicted_block",
 ]

@@ -37,6 +37,7 @@ class TreeEnsemble:
         leaf: Fewest images in a leaf.
         seed: Seed of the bootstrap samples and of the latents tried at each split; in boosting of
             the order in which equally good splits are tried.
+        depth: Largest depth of a tree; scikit-learn's own where null.
     """
 
     def __init__(
@@ -45,11 +46,13 @@ class TreeEnsemble:
         trees: int = 100,
         leaf: int = 1,
         seed: int = 0,
+        depth: int | None = None,
     ) -> None:
         self.kind = kind
         self.trees = trees
         self.leaf = leaf
         self.seed = seed
+        self.depth = depth
         self._model: Model | None = None
 
     def fit(
@@ -74,6 +77,8 @@ class TreeEnsemble:
         name = "GradientBoosting" if self.kind == "boosting" else "RandomForest"
         make: type[Model] = getattr(ensemble, f"{name}{task}")
         model = make(n_estimators=self.trees, min_samples_leaf=self.leaf, random_state=self.seed)
+        if self.depth is not None:
+            model.set_params(max_depth=self.depth)
         self._model = model.fit(codes.cpu().numpy(), labels.cpu().numpy())
         return self
 

@@ -1,0 +1,44 @@
+"""Regression of several numbers at once on a block of latents."""
+
+from typing import Any, Final, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Regression = Literal["linear", "kernel"]
+"""Least squares, or kernel ridge regression with a Gaussian kernel."""
+
+_GRID: Final = {"alpha": [1.0, 0.1, 1e-2, 1e-3], "gamma": np.logspace(-2, 2, 4)}
+_FOLDS: Final = 3
+
+
+def predicted_block(
+    codes: Float[Tensor, "image latent"],
+    numbers: Float[Tensor, "image number"],
+    asked: Float[Tensor, "other latent"],
+    regression: Regression,
+) -> Float[Tensor, "other number"]:
+    """The numbers that a regression expects for other codes.
+
+    `kernel` chooses penalty and width by three-fold cross-validation, for all numbers together, on
+    the grid of von Kügelgen et al. (2021), https://arxiv.org/abs/2106.04619.
+
+    Args:
+        codes: Standardised codes to learn from, at least six.
+        numbers: Their standardised numbers.
+        asked: Codes to predict, on the same scale.
+        regression: `linear` or `kernel`.
+    """
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.linear_model import LinearRegression
+    from sklearn.model_selection import GridSearchCV
+
+    model: Any = (
+        LinearRegression()
+        if regression == "linear"
+        else GridSearchCV(KernelRidge(kernel="rbf"), _GRID, cv=_FOLDS)
+    )
+    model.fit(codes.cpu().numpy(), numbers.cpu().numpy())
+    return torch.from_numpy(model.predict(asked.cpu().numpy())).to(codes)

@@ -1,0 +1,184 @@
+"""How well blocks of latents determine blocks of factors."""
+
+from typing import ClassVar, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import Metric, Sample
+from dislab.codes.bank import CodeBank
+from dislab.codes.latent_groups import check_groups
+from dislab.codes.learners import Regression, predicted_block
+from dislab.codes.splits import (
+    TEST_FRACTION,
+    check_fraction,
+    check_labels,
+    explained_share,
+    spread_columns,
+    standardized,
+    train_count,
+)
+from dislab.errors import InputError, suggestion
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_count
+
+
+@final
+class BlockMCC(Metric):
+    """Multiple correlation of each block of factors with a block of latents.
+
+    A regression predicts a block of factors from a block of latents: it learns from the first
+    images and is tested on the last ones, which must therefore arrive in random order. `linear`
+    asks for the factors up to a linear map, `kernel` up to any smooth map. The score is the square
+    root of R², the share of a factor's variance that is explained (0 where it is negative),
+    averaged over the factors of a block, then over blocks. The regression is part of every
+    result's name.
+
+    Without `latent_blocks` all latents together predict every block, as in von Kügelgen et al.
+    (2021), https://arxiv.org/abs/2106.04619, whose R² of content and style are those of two blocks
+    of factors. With one linear regression a factor it is R of Lachapelle et al. (2022),
+    https://arxiv.org/abs/2107.10098, which they take on the images they learn from. Several blocks
+    of latents are given to blocks of factors, at most one each, such that the sum of the scores is
+    largest, as `MCC` does with single latents; a block of factors that gets none counts 0.
+
+    Codes and factors are standardised. Factors are taken by value number, continuous ones by their
+    numbers; those that never vary are left out.
+
+    Args:
+        space: The factors behind the images.
+        regression: `linear`, or `kernel` for kernel ridge regression.
+        latent_blocks: Numbers of the latents in each block; all latents are one block where null.
+        factor_blocks: Names of the factors in each block; each factor is one where null.
+        test_fraction: Share of the images, the last ones, that are kept for testing.
+        most: Most images that `kernel` learns from; its time grows with their third power.
+
+    Raises:
+        InputError: The regression is unknown, a block is empty, names what there is not or what
+            another block has, the fraction is not between 0 and 1, or `most` is below 6.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+    bootstraps = False  # repeated images would leak into the test part
+    engines = ("scikit-learn", "scipy")
+    least: ClassVar[int] = 9  # six to learn from, two in each of three folds
+
+    def __init__(
+        self,
+        space: FactorSpace,
+        regression: Regression = "linear",
+        latent_blocks: list[list[int]] | None = None,
+        factor_blocks: list[list[str]] | None = None,
+        test_fraction: float = TEST_FRACTION,
+        most: int = 1000,
+    ) -> None:
+        super().__init__(space)
+        check_fraction(test_fraction)
+        check_count("most", most, 6)
+        self.regression: Regression = regression
+        self.latent_blocks = latent_blocks
+        self.factor_blocks = factor_blocks
+        self.test_fraction = test_fraction
+        self.most = most
+        self._factor_columns = _columns(space, factor_blocks)
+
+    def inapplicable(self, sample: Sample) -> str | None:
+        """Blocks may name latents that there are not.
+
+        Args:
+            sample: How many images, latents and factors there are.
+        """
+        try:
+            self._latent_columns(sample.latents)
+        except InputError as error:
+            return str(error)
+        return None
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """`block_mcc_<regression>`, `block_r2_<regression>`, and parts.
+
+        `block_r2_…` is the mean of R² itself. Parts are both with `_per_factor` behind the name,
+        which are NaN for factors that never vary.
+
+        Args:
+            bank: Checked codes and factors.
+
+        Raises:
+            InputError: Blocks name latents that there are not or only factors that never vary, or
+                a factor varies in the images to test on only.
+        """
+        latents = self._latent_columns(bank.codes.shape[1])
+        varied = set(bank.varied.nonzero().flatten().tolist())
+        factors = [
+            own for block in self._factor_columns if (own := [f for f in block if f in varied])
+        ]
+        if not factors:
+            raise InputError("no factor in factor_blocks varies; name factors that do")
+        shares = [[self._explained(bank, left, right) for right in factors] for left in latents]
+        rows = _matched([[share.sqrt().mean() for share in row] for row in shares])
+        matched = [
+            torch.zeros(len(block), dtype=torch.float64) if row is None else shares[row][place]
+            for place, (block, row) in enumerate(zip(factors, rows, strict=True))
+        ]
+        columns, count = [column for block in factors for column in block], len(self.space.factors)
+        results, parts = {}, {}
+        for name, values in {"mcc": [one.sqrt() for one in matched], "r2": matched}.items():
+            name = f"block_{name}_{self.regression}"
+            results[name] = torch.stack([one.mean() for one in values]).mean()
+            parts[f"{name}_per_factor"] = spread_columns(
+                torch.cat(values), columns, count, torch.nan
+            )
+        return results | parts
+
+    def _latent_columns(self, latents: int) -> list[list[int]]:
+        """The latents of each block."""
+        if self.latent_blocks is None:
+            return [list(range(latents))]
+        check_groups(self.latent_blocks, latents, "latent_blocks")
+        return [list(block) for block in self.latent_blocks]
+
+    def _explained(
+        self, bank: CodeBank, latents: list[int], factors: list[int]
+    ) -> Float[Tensor, " factor"]:
+        """R² of each factor of a block on the last images."""
+        cut = train_count(len(bank), self.test_fraction)
+        numbers = bank.numbers[:, factors].cpu()
+        for column, own in zip(factors, numbers.T, strict=True):
+            check_labels(own, cut, "BlockMCC", self.space.names[column], unseen=False)
+        known, wanted = standardized(bank.codes[:, latents].cpu(), cut), standardized(numbers, cut)
+        learnt = min(cut, self.most) if self.regression == "kernel" else cut
+        predicted = predicted_block(known[:learnt], wanted[:learnt], known[cut:], self.regression)
+        shares = [explained_share(*pair) for pair in zip(predicted.T, wanted[cut:].T, strict=True)]
+        return torch.stack(shares)
+
+
+def _columns(space: FactorSpace, blocks: list[list[str]] | None) -> list[list[int]]:
+    """The columns of each block of factors, which must exist and belong to one block."""
+    if blocks is None:
+        return [[column] for column in range(len(space.factors))]
+    for name in (name for block in blocks for name in block):
+        if name not in space.names:
+            raise InputError(
+                f"factor_blocks names {name!r}{suggestion(name, space.names)}, which is no factor; "
+                f"they are {', '.join(space.names)}"
+            )
+    named = [name for block in blocks for name in block]
+    if not blocks or not all(blocks) or len(set(named)) < len(named):
+        raise InputError(
+            f"factor_blocks are {blocks}; give each at least one factor, and no factor to two"
+        )
+    return [[space.names.index(name) for name in block] for block in blocks]
+
+
+def _matched(scores: list[list[Tensor]]) -> list[int | None]:
+    """Which block of latents each block of factors gets; the only one serves all."""
+    from scipy.optimize import linear_sum_assignment
+
+    if len(scores) == 1:
+        return [0 for _ in scores[0]]
+    table = torch.tensor(scores).numpy()
+    rows, places = linear_sum_assignment(table, maximize=True)
+    own = dict(zip(places.tolist(), rows.tolist(), strict=True))
+    return [own.get(place) for place in range(table.shape[1])]

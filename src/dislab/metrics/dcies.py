@@ -1,0 +1,282 @@
+"""Disentanglement, completeness, informativeness, explicitness and size."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar, Final, Literal, NamedTuple, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base import Metric, Sample
+from dislab.codes.bank import CodeBank
+from dislab.codes.importance import check_enough, importance_scores, too_few
+from dislab.codes.learners import LogisticClassifier, RidgeRegression, TreeEnsemble
+from dislab.codes.learners.constant import Constant
+from dislab.codes.splits import (
+    TEST_FRACTION,
+    check_fraction,
+    check_labels,
+    explained_share,
+    spread_columns,
+    standardized,
+    train_count,
+)
+from dislab.errors import InputError
+from dislab.factors import FactorSpace
+from dislab.functional.checks import check_count
+from dislab.functional.random import host_generator, short_seed
+
+Probe = Literal["rf", "rff"]
+"""Random forests, or linear models on random Fourier features."""
+
+CAPACITIES: Final[dict[Probe, tuple[int, ...]]] = {
+    "rf": (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32),
+    "rff": (16, 32, 64, 128, 256, 512, 1024),
+}
+"""Depths of the trees, as published, and numbers of features."""
+_FREQUENCY: Final = 0.08
+"""Standard deviation of the frequencies of Fourier features, in cycles a unit of a code."""
+
+
+def explicitness(
+    losses: Float[Tensor, " probe"], capacities: Float[Tensor, " probe"], baseline: float
+) -> Float[Tensor, ""]:
+    """One minus the area between a curve of losses and its lowest point, at most 1.
+
+    The unit of the area is that of a triangle from the baseline, at the smallest capacity, to a
+    loss of 0 at the largest. Of each capacity the smallest loss of any capacity up to it counts.
+    Eastwood et al. (2023), https://arxiv.org/abs/2210.00364, computed as by their published code.
+
+    Args:
+        losses: Losses of probes.
+        capacities: Capacities of the probes, ascending, at least two.
+        baseline: Loss of a guess.
+    """
+    lowest = losses.cummin(0).values
+    area = torch.trapezoid(lowest - lowest[-1], capacities)
+    return 1 - 2 * area / ((capacities[-1] - capacities[0]) * baseline)
+
+
+class _Probed(NamedTuple):
+    """Losses and importances of the probes of one factor.
+
+    Attributes:
+        losses: Loss on the test part, one a capacity, shape (capacity,).
+        importances: Importance of each latent, shape (capacity, latent); zeros of linear models.
+        baseline: Loss of a guess.
+    """
+
+    losses: Tensor
+    importances: Tensor
+    baseline: float
+
+
+@final
+class DCIES(Metric):
+    """DCI with explicitness, how easily codes are used, and size, how few latents there are.
+
+    Probes of growing capacity predict each factor: they learn from the first images and are tested
+    on the last ones, which must therefore arrive in random order. Explicitness is 1 where the
+    smallest probe is as good as the largest, and falls with the area under the curve of losses
+    against capacities. Size is the number of factors that vary divided by the number of latents.
+    Disentanglement, completeness and informativeness are those of the capacity with the best
+    informativeness. The probe is part of every result's name: `rf`, random forests of 100 trees,
+    whose capacity is the depth; `rff`, linear models on random Fourier features, whose capacity is
+    the logarithm of the number of parameters, and which have no importances. **Codes that know
+    nothing have an explicitness of 1**, as more capacity does not help: read it beside
+    informativeness.
+
+    Eastwood et al. (2023), https://arxiv.org/abs/2210.00364. As in their code a categorical factor
+    is classified, with the share of mistakes as loss and that of a guess between its values as
+    baseline; any other is regressed on by its number, with 1 − R² as loss (at most 1 here) and a
+    baseline of 1. Their third kind of probe, perceptrons with importances by Shapley values, is
+    left out. They train linear models by steps, without a penalty; here they are solved with a
+    ridge penalty of 1, or C = 1, and codes are standardised before Fourier features are taken.
+    Factors that never vary are left out.
+
+    Args:
+        space: The factors behind the images.
+        probe: `rf` or `rff`.
+        capacities: Depths of trees, or numbers of features (even), ascending; 1 to 32, or 16 to
+            1,024, where null.
+        test_fraction: Share of the images, the last ones, that are kept for testing.
+        seed: Seed of the forests and of the features.
+
+    Raises:
+        InputError: The probe is unknown, there are fewer than two capacities, they do not ascend
+            or one is too small or odd, or the fraction is not between 0 and 1.
+    """
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+    bootstraps = False  # repeated images would leak into the test part
+    engines = ("scikit-learn",)
+    least: ClassVar[int] = 3  # two images to learn from and one to test on
+
+    def __init__(
+        self,
+        space: FactorSpace,
+        probe: Probe = "rf",
+        capacities: tuple[int, ...] | None = None,
+        test_fraction: float = TEST_FRACTION,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(space)
+        check_fraction(test_fraction)
+        self.probe: Probe = probe
+        self.capacities = CAPACITIES[probe] if capacities is None else tuple(capacities)
+        _check_capacities(self.capacities, probe)
+        self.test_fraction = test_fraction
+        self.seed = seed
+
+    def inapplicable(self, sample: Sample) -> str | None:
+        """A single latent or factor has nothing to be told apart from.
+
+        Args:
+            sample: How many images, latents and factors there are.
+        """
+        return too_few(sample.latents, sample.varied)
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        """The scores and their parts, with the probe in front of each name (`dcies_rf_…`).
+
+        Scores are `explicitness`, `informativeness` (accuracy or R² on the test part), of `rf`
+        `disentanglement` and `completeness`, and `size`. Parts are `explicitness_per_factor` and
+        `informativeness_per_factor`, which are NaN for factors that never vary, of `rf`
+        `importance` (latent, factor), and `loss` (capacity, factor), both 0 for these factors.
+
+        Args:
+            bank: Checked codes and factors.
+
+        Raises:
+            InputError: There are fewer than two latents or factors that vary, or a factor varies
+                in the images to test on only.
+        """
+        latents, varied = bank.codes.shape[1], bank.varied.nonzero().flatten().tolist()
+        check_enough(latents, len(varied))
+        cut = train_count(len(bank), self.test_fraction)
+        for column in varied:
+            name, kind = self.space.names[column], self._classified(bank, column)
+            check_labels(self._wanted(bank, column), cut, "DCIES", name, unseen=kind)
+        found = self._results(varied, [self._probed(bank, column, cut) for column in varied])
+        size = torch.tensor(len(varied) / latents, dtype=torch.float64)
+        scalars = {name: value for name, value in found.items() if value.ndim == 0}
+        return {**scalars, f"dcies_{self.probe}_size": size, **found}
+
+    def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
+        """The same with the most frequent value, or the mean of numbers, as every prediction.
+
+        Args:
+            shuffled: The codes that were scored, each with the factors of another image.
+        """
+        varied = shuffled.varied.nonzero().flatten().tolist()
+        cut, latents = train_count(len(shuffled), self.test_fraction), shuffled.codes.shape[1]
+        probed = []
+        for column in varied:
+            wanted = self._wanted(shuffled, column)
+            guess = Constant(latents, wanted[:cut])
+            loss = _loss(guess.predict(shuffled.codes[cut:]), wanted[cut:])
+            losses = loss.repeat(len(self.capacities))
+            nothing = torch.zeros(len(losses), latents, dtype=torch.float64)
+            probed.append(_Probed(losses, nothing, self._baseline(wanted)))
+        return self._results(varied, probed)
+
+    def _results(self, varied: list[int], probed: Sequence[_Probed]) -> dict[str, Tensor]:
+        """Scores and parts of probes, but for the size."""
+        factors = len(self.space.factors)
+        losses = torch.stack([one.losses for one in probed], dim=1)
+        curves = [explicitness(one.losses, self._capacities(), one.baseline) for one in probed]
+        easy, best = torch.stack(curves), int(losses.mean(1).argmin())
+        told = 1 - losses[best]
+        importance = torch.stack([one.importances[best] for one in probed], dim=1)
+        scores = {"explicitness": easy.mean(), "informativeness": told.mean()}
+        parts = {
+            "explicitness_per_factor": spread_columns(easy, varied, factors, torch.nan),
+            "informativeness_per_factor": spread_columns(told, varied, factors, torch.nan),
+            "loss": spread_columns(losses, varied, factors, 0.0),
+        }
+        if self.probe == "rf":
+            shares = importance_scores(importance)
+            scores["disentanglement"] = shares.disentanglement
+            scores["completeness"] = shares.completeness
+            parts["importance"] = spread_columns(importance, varied, factors, 0.0)
+        return {f"dcies_{self.probe}_{name}": one for name, one in (scores | parts).items()}
+
+    def _probed(self, bank: CodeBank, column: int, cut: int) -> _Probed:
+        """The probes of one factor, fitted to the first images and judged on the others."""
+        wanted, codes = self._wanted(bank, column), bank.codes.cpu()
+        losses, importances = [], []
+        for capacity in self.capacities:
+            known = codes if self.probe == "rf" else self._features(codes, cut, capacity)
+            model = self._model(capacity, wanted).fit(known[:cut], wanted[:cut])
+            losses.append(_loss(model.predict(known[cut:]), wanted[cut:]))
+            importances.append(
+                model.importances()
+                if isinstance(model, TreeEnsemble)
+                else torch.zeros(codes.shape[1], dtype=torch.float64)
+            )
+        return _Probed(torch.stack(losses), torch.stack(importances), self._baseline(wanted))
+
+    def _model(
+        self, capacity: int, wanted: Tensor
+    ) -> TreeEnsemble | LogisticClassifier | RidgeRegression:
+        if self.probe == "rf":
+            return TreeEnsemble("forest", seed=short_seed(self.seed), depth=capacity)
+        return RidgeRegression() if wanted.is_floating_point() else LogisticClassifier()
+
+    def _features(
+        self, codes: Float[Tensor, "image latent"], cut: int, count: int
+    ) -> Float[Tensor, "image feature"]:
+        """Cosines and sines of random combinations of standardised codes."""
+        drawn = host_generator(self.seed).normal(size=(count // 2, codes.shape[1]))
+        cycles = standardized(codes, cut) @ torch.from_numpy(_FREQUENCY * drawn).T
+        angles = 2 * math.pi * cycles
+        return torch.cat([angles.cos(), angles.sin()], dim=1)
+
+    def _capacities(self) -> Float[Tensor, " capacity"]:
+        """Depths, or logarithms of numbers of parameters: a weight a feature, and an offset."""
+        numbers = torch.tensor(self.capacities, dtype=torch.float64)
+        return numbers if self.probe == "rf" else (numbers + 1).log()
+
+    def _classified(self, bank: CodeBank, column: int) -> bool:
+        return self.space.factors[column].kind == "categorical"
+
+    def _wanted(
+        self, bank: CodeBank, column: int
+    ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
+        """The value numbers of a categorical factor in whole numbers; else the factor's numbers."""
+        source = bank.factors if self._classified(bank, column) else bank.numbers
+        return source[:, column].cpu()
+
+    def _baseline(self, wanted: Tensor) -> float:
+        """Share of mistakes of a guess between all values; of numbers 1, the loss of their mean."""
+        return 1.0 if wanted.is_floating_point() else 1 - 1 / len(torch.unique(wanted))
+
+
+def _loss(
+    predicted: Int[Tensor, " image"] | Float[Tensor, " image"],
+    wanted: Int[Tensor, " image"] | Float[Tensor, " image"],
+) -> Float[Tensor, ""]:
+    """Share of mistakes, or the share of the variance of numbers that is not explained."""
+    if wanted.is_floating_point():
+        return 1 - explained_share(predicted.to(wanted), wanted)
+    return (predicted != wanted).double().mean()
+
+
+def _check_capacities(capacities: tuple[int, ...], probe: Probe) -> None:
+    least = 1 if probe == "rf" else 2
+    for capacity in capacities:
+        check_count("capacities", capacity, least)
+    ascend = all(low < high for low, high in pairwise(capacities))
+    if len(capacities) < 2 or not ascend:
+        raise InputError(
+            f"capacities are {list(capacities)}; give at least two, in ascending order"
+        )
+    if probe == "rff" and any(capacity % 2 for capacity in capacities):
+        raise InputError(
+            f"capacities are {list(capacities)}; Fourier features come in pairs, so that each "
+            "number must be even"
+        )
