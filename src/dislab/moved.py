@@ -74,6 +74,11 @@ MOVED: Final = {
     "dislab.learners.tree_ensemble": "dislab.codes.learners.tree_ensemble",
     "dislab.learners.tree_grower": "dislab.codes.learners.tree_grower",
     "dislab.learners.tree_sums": "dislab.codes.learners.tree_sums",
+    "dislab.transfer.encoder_check": "dislab.transfer.plan",
+    "dislab.transfer.scenario_files": "dislab.transfer.scenario",
+    "dislab.transfer.targets": "dislab.transfer.domain",
+    "dislab.transfer.transfer": "dislab.transfer.table",
+    "dislab.transfer.transfer_table": "dislab.transfer.table",
 }
 """New names of modules by their old ones; a package of modules has an entry for each of them."""
 

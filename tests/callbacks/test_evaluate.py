@@ -20,13 +20,13 @@ from tensorboard.backend.event_processing.event_accumulator import (  # type: ig
 from dislab import runs
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
-from dislab.callbacks._baselines import _principal
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent
 from dislab.functional.random import host_generator
 from dislab.metrics import MIG
+from dislab.runs.baselines import _principal
 
 MakeTrainer = Callable[..., pl.Trainer]
 MakeMetric = Callable[..., Metric]

@@ -16,7 +16,6 @@ from torch import Tensor
 from dislab import plots, plugins, runs
 from dislab.base import DataModule, Dataset, Objective
 from dislab.callbacks import TransferScores
-from dislab.callbacks._shifts import other_data, planned
 from dislab.datamodules import SingleData
 from dislab.datasets import RobotFinger
 from dislab.errors import InputError
@@ -24,6 +23,7 @@ from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices
 from dislab.predictors import Ridge
 from dislab.transfer import Domain, Scenario, load_scenario, transfer_scores
 from dislab.transfer.plan import Sizes
+from dislab.transfer.shifts import shifts_of
 
 MakeTrainer = Callable[..., pl.Trainer]
 
@@ -361,11 +361,10 @@ def test_bad_settings_are_messages() -> None:
 def test_the_shipped_scenarios_suit_the_finger() -> None:
     data = SingleData(RobotFinger(side=128, states=3000), validation=0.0, test=0.1)
     scenarios = [load_scenario(f"finger_{kind}") for kind in ("ood1_a", "ood2_a", "ood2_b")]
-    others = {one.name: other_data(data, one) for one in scenarios[1:]}
-    assert {other.image_shape for other in others.values()} == {(3, 128, 128)}
-    plans = planned(data, others, scenarios, Sizes(500, 100, 0))
-    assert [len(one.test) for one in plans] == [100, 100, 100]
-    hues = others["finger_ood2_a"].factors.positions(plans[1].test)[:, 0]
+    shifts = shifts_of(data, scenarios, Sizes(500, 100, 0))
+    assert {other.image_shape for other in shifts.others.values()} == {(3, 128, 128)}
+    assert [len(one.test) for one in shifts.plans] == [100, 100, 100]
+    hues = shifts.others["finger_ood2_a"].factors.positions(shifts.plans[1].test)[:, 0]
     assert set(hues.tolist()) == {1, 2, 3, 8}
 
 
@@ -373,8 +372,7 @@ def test_an_encoder_that_saw_the_held_out_hues_is_no_ood2() -> None:
     every = RobotFinger(states=2000, hues="all")
     data = SingleData(every, validation=0.0, test=0.1)
     scenario = load_scenario("finger_ood2_a")
-    others = {scenario.name: other_data(data, scenario)}
     with pytest.raises(InputError, match="was trained on color 30, 60, 90, 240; train one with"):
-        planned(data, others, [scenario], Sizes(500, 100, 0))
+        shifts_of(data, [scenario], Sizes(500, 100, 0))
     held = SingleData(every, validation=0.0, hold_out={"color": [30, 60, 90, 240]})
-    assert planned(held, others, [scenario], Sizes(500, 100, 0))
+    assert shifts_of(held, [scenario], Sizes(500, 100, 0))

@@ -9,7 +9,7 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.predictors import Ridge
 from dislab.transfer import Scenario, transfer_scores
-from dislab.transfer.transfer_table import transfer_table
+from dislab.transfer.table import transfer_table
 
 SPACE = FactorSpace(
     (

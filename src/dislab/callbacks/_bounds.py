@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
+from dislab.base.inference import lacks
 from dislab.callbacks._encoding import draw_states, over_images, standard_noise
-from dislab.callbacks._trainer import lacks
 from dislab.functional.gaussians import kl_per_latent, sample
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")

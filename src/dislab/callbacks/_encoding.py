@@ -8,10 +8,9 @@ import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
-from tqdm import tqdm
 
-from dislab.base import DataModule, Objective, Split
-from dislab.callbacks._trainer import evaluating, lacks
+from dislab.base import DataModule, Objective, Split, inference
+from dislab.base.inference import lacks
 from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
 from dislab.factors import Indices
@@ -121,9 +120,7 @@ def images_of(trainer: pl.Trainer, data: DataModule, module: Objective, states: 
         module: The objective.
         states: State numbers.
     """
-    image = data.images(torch.from_numpy(states).to(module.device))
-    converted: Tensor = trainer.precision_plugin.convert_input(image)
-    return converted
+    return inference.images_of(data, module, states, trainer.precision_plugin)
 
 
 def over_images(
@@ -144,14 +141,8 @@ def over_images(
         batch_size: Images at a time.
         function: Called once a batch, with pixels in [0, 1] on the objective's device.
     """
-    results = []
-    bar = tqdm(total=len(states), desc="encoding", unit=" images", leave=False, disable=None)
-    with bar, evaluating(trainer, module):
-        for start in range(0, len(states), batch_size):
-            batch = states[start : start + batch_size]
-            results.append(function(images_of(trainer, data, module, batch)).cpu())
-            bar.update(len(batch))
-    return torch.cat(results)
+    precision = trainer.precision_plugin
+    return inference.over_images(data, module, states, batch_size, function, precision)
 
 
 def standard_noise(points: int, seed: int) -> Callable[[Tensor], Tensor]:

@@ -8,9 +8,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dislab.base import DataModule, Objective
+from dislab.base.inference import lacks
 from dislab.callbacks._encoding import over_images
 from dislab.callbacks._scoring import ACTIVE
-from dislab.callbacks._trainer import lacks
 from dislab.codes.information import information_gaps
 from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import lightning.pytorch as pl
-import torch
 
 from dislab.base import DataModule, Objective
+from dislab.base.inference import evaluating as in_evaluation
 from dislab.errors import InputError
 
 
@@ -99,22 +98,6 @@ def is_rehearsal(trainer: pl.Trainer) -> bool:
     return bool(trainer.sanity_checking or getattr(trainer, "fast_dev_run", False))
 
 
-Capability = Literal[
-    "encode", "decode", "pixel_loss", "reconstruct", "render", "generate", "code_values"
-]
-"""A method of an objective that a class may go without."""
-
-
-def lacks(module: Objective, capability: Capability) -> bool:
-    """Whether a class leaves a capability as the base class has it.
-
-    Args:
-        module: The objective.
-        capability: The method that would give it.
-    """
-    return getattr(type(module), capability) is getattr(Objective, capability)
-
-
 @contextmanager
 def evaluating(trainer: pl.Trainer, module: Objective) -> Iterator[None]:
     """Evaluation mode, the trainer's precision and no gradients; the modes are put back after.
@@ -123,11 +106,5 @@ def evaluating(trainer: pl.Trainer, module: Objective) -> Iterator[None]:
         trainer: The trainer at work.
         module: The objective.
     """
-    modes = {part: part.training for part in module.modules()}
-    module.eval()
-    try:
-        with torch.inference_mode(), trainer.precision_plugin.forward_context():
-            yield
-    finally:
-        for part, mode in modes.items():
-            part.training = mode
+    with in_evaluation(module, trainer.precision_plugin):
+        yield

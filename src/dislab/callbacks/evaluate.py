@@ -11,7 +11,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
-from dislab.callbacks._baselines import Baseline, baselines, untrained
+from dislab.base.inference import lacks
 from dislab.callbacks._bounds import bounds, bounds_table
 from dislab.callbacks._encoding import (
     draw_correlated,
@@ -21,7 +21,7 @@ from dislab.callbacks._encoding import (
     split_with_states,
 )
 from dislab.callbacks._scoring import inapplicable, joined, score, spread, without_factors
-from dislab.callbacks._trainer import data_of, is_rehearsal, lacks, objective_of, run_folder
+from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
@@ -29,6 +29,7 @@ from dislab.functional.settings import checks_settings
 from dislab.metrics.evaluation import Bootstrap, Evaluation, built
 from dislab.metrics.score_table import score_table
 from dislab.metrics.sheet import sheet
+from dislab.runs.baselines import Baseline, baselines, untrained
 
 CONFIDENCE: Final = 0.95
 """Share of the resampled scores that an interval holds."""
@@ -270,7 +271,8 @@ class Evaluate(pl.Callback):
         """Scores of other codes of the same images, by the name of the baseline."""
         if not module.has_codes or without_factors(data, states):
             return {}
-        made = baselines(self.baselines, trainer, data, module, states, self.batch_size)
+        precision = trainer.precision_plugin
+        made = baselines(self.baselines, data, module, states, self.batch_size, precision)
         return {
             name: self._score(trainer, data, one, states, "mean").values
             for name, one in made.items()

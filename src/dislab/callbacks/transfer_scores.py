@@ -1,39 +1,21 @@
 """Transfer scores of a trained objective."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, final
+from typing import final
 
 import lightning.pytorch as pl
-import torch
 from lightning.pytorch.utilities import rank_zero_info
-from torch import Tensor
 
-from dislab import plots, runs
-from dislab.base import DataModule, Objective, PredictorBuilder
-from dislab.callbacks._baselines import Baseline, baselines, untrained
-from dislab.callbacks._encoding import images_of
-from dislab.callbacks._shifts import other_data, planned, transfer_of
-from dislab.callbacks._trainer import (
-    data_of,
-    evaluating,
-    is_rehearsal,
-    lacks,
-    objective_of,
-    run_folder,
-)
-from dislab.factors import Indices
+from dislab import runs
+from dislab.base import Objective, PredictorBuilder
+from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
 from dislab.functional.checks import check_count, naming
 from dislab.functional.settings import checks_settings
-from dislab.transfer.choices import builders, made
-from dislab.transfer.plan import Plan, Sizes, check_sizes
-from dislab.transfer.scenario import Scenario
-from dislab.transfer.scenario_files import load_scenarios
-from dislab.transfer.transfer import Transfer
-from dislab.transfer.transfer_table import transfer_table
-
-TransferBaseline = Literal["untrained", "pixels", "pca"]
-"""Codes that nothing was trained for."""
+from dislab.transfer.choices import builders
+from dislab.transfer.plan import Sizes, check_sizes
+from dislab.transfer.run import TransferBaseline, check_predictors, score_run
+from dislab.transfer.scenario import load_scenarios
+from dislab.transfer.shifts import shifts_of
+from dislab.transfer.table import Transfer, transfer_table
 
 
 @checks_settings
@@ -111,12 +93,11 @@ class TransferScores(pl.Callback):
             owner = type(module).__name__
             rank_zero_info(f"TransferScores: nothing to score, as {owner} has no codes")
             return
-        for name, build in self.predictors.items():
-            made(name, build, latents=1, classes=(0,))  # refuses settings that make no sense
+        check_predictors(self.predictors)
         data = data_of(trainer, "TransferScores")
         rehearsed = getattr(trainer, "fast_dev_run", False)
         chosen = [one for one in self.scenarios if not (rehearsed and one.dataset)]
-        planned(data, self._others(data, chosen), chosen, self.sizes)
+        shifts_of(data, chosen, self.sizes)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Scores, unless the validation is a part of training."""
@@ -135,104 +116,26 @@ class TransferScores(pl.Callback):
             return
         data, folder = data_of(trainer, "TransferScores"), run_folder(trainer)
         if trainer.is_global_zero:
-            others = self._others(data, self.scenarios)
-            plans = planned(data, others, self.scenarios, self.sizes)
-            # the trainer runs its loops in inference mode; predictors fit models
-            with torch.inference_mode(False), torch.enable_grad():
-                scored = {
-                    name: transfer_of(
-                        trainer,
-                        data,
-                        others,
-                        one,
-                        plans,
-                        self.predictors,
-                        self.sizes,
-                        self.batch_size,
-                    )
-                    for name, one in self._compared(trainer, data, module, plans).items()
-                }
-            self.found = scored.pop("")
-            for name, other in scored.items():
-                self.found = self.found.beside(other, name)
-            path = runs.write_scores(folder, stage, self._record(trainer, data, module, self.found))
+            self.found, path = score_run(
+                folder,
+                stage,
+                module,
+                data,
+                self.scenarios,
+                self.predictors,
+                self.sizes,
+                self.batch_size,
+                self.reconstructions,
+                self.baselines,
+                trainer.precision_plugin,
+                trainer.ckpt_path,
+            )
             self._log(trainer, module, self.found)
-            self._draw(trainer, folder, data, others, module, plans)
             print(f"\n{transfer_table({str(folder): self.found})}\n{path}")
         trainer.strategy.barrier("transfer")
-
-    def _compared(
-        self, trainer: pl.Trainer, data: DataModule, module: Objective, plans: Sequence[Plan]
-    ) -> dict[str, Objective]:
-        """The method, without a name, and what it is compared with."""
-        plain: list[Baseline] = [one for one in self.baselines if one != "untrained"]
-        learnt = plans[0].train
-        made = {"": module}
-        if "untrained" in self.baselines:
-            made["untrained"] = untrained(module, 1, self.sizes.seed)[1][0]
-        return made | baselines(plain, trainer, data, module, learnt, self.batch_size)
-
-    def _others(self, data: DataModule, scenarios: Sequence[Scenario]) -> dict[str, DataModule]:
-        others = {one.name: other_data(data, one) for one in scenarios if one.dataset}
-        for other in others.values():
-            other.dataset.prepare()
-        return others
-
-    def _record(
-        self, trainer: pl.Trainer, data: DataModule, module: Objective, found: Transfer
-    ) -> dict[str, Any]:
-        return {
-            **found.record(),
-            "data": {
-                "datamodule": type(data).__name__,
-                "dataset": type(data.dataset).__name__,
-                "provenance": data.dataset.provenance(),
-            },
-            "objective": type(module).__name__,
-            "checkpoint": {
-                "path": str(trainer.ckpt_path) if trainer.ckpt_path else None,
-                "steps": int(module.steps),
-            },
-            "seed": int(module.draw_seed),
-            "versions": runs.versions() | found.provenance["versions"],
-        }
 
     def _log(self, trainer: pl.Trainer, module: Objective, found: Transfer) -> None:
         logged = {f"transfer/{name}": value for name, value in found.values.items()}
         for logger in trainer.loggers:
             logger.log_metrics(logged, step=int(module.steps))
             logger.save()
-
-    def _draw(
-        self,
-        trainer: pl.Trainer,
-        folder: Path,
-        data: DataModule,
-        others: Mapping[str, DataModule],
-        module: Objective,
-        plans: Sequence[Plan],
-    ) -> None:
-        unable = lacks(module, "encode") or lacks(module, "decode")
-        if not self.reconstructions or (unable and lacks(module, "reconstruct")):
-            return
-        if data.image_shape[0] not in (1, 3):
-            return
-        for one in plans:
-            count = min(self.reconstructions, len(one.held), len(one.test))
-            elsewhere = others.get(one.scenario.name, data)
-            rows = [
-                *_drawn(trainer, data, module, one.held[:count]),
-                *_drawn(trainer, elsewhere, module, one.test[:count]),
-            ]
-            labels = ("as in training", "reconstruction", "shifted", "reconstruction")
-            title = f"{one.scenario.name} after {int(module.steps):,} steps"
-            figure = plots.image_grid(torch.stack(rows).numpy(), labels, title=title)
-            plots.save(figure, folder / "images" / f"transfer_{one.scenario.name}.png")
-
-
-def _drawn(
-    trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices
-) -> tuple[Tensor, Tensor]:
-    with evaluating(trainer, module):
-        image = images_of(trainer, data, module, states)
-        return image.float().cpu(), module.reconstruct(image).float().cpu()

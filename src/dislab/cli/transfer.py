@@ -131,7 +131,7 @@ def _parser() -> Parser:
 def _score_file(options: argparse.Namespace) -> int:
     from dislab.storage import check_output
     from dislab.transfer import Domain, load_scenarios, transfer_scores
-    from dislab.transfer.transfer_table import transfer_table
+    from dislab.transfer.table import transfer_table
 
     path = Path(options.codes)
     if options.json:

@@ -1,37 +1,31 @@
 """Transfer scores of finished runs."""
 
 import argparse
-import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, cast
 
 import jsonargparse
-from lightning.pytorch import Trainer
+import torch
+from lightning.fabric import Fabric
+from lightning.pytorch.plugins import Precision
 
 from dislab import plugins
-from dislab.base import DataModule
+from dislab.base import DataModule, Objective
+from dislab.base.inference import precision_of
 from dislab.base.named_classes import ForeignNameError
 from dislab.base.rebuilding import made
-from dislab.callbacks import TransferScores
 from dislab.cli.messages import explain
 from dislab.errors import InputError
-from dislab.runs import CONFIG, checkpoint_of, load_run
+from dislab.functional.checks import check_count
+from dislab.runs import CONFIG, checkpoint_of, load_run, read_checkpoint
 from dislab.storage import check_output
-from dislab.transfer import Transfer, made_for, shipped
+from dislab.transfer import Transfer, load_scenarios, made_for, shipped
 from dislab.transfer.choices import builders
-from dislab.transfer.transfer_table import transfer_table
+from dislab.transfer.plan import Sizes, check_sizes
+from dislab.transfer.run import check_predictors, score_run
+from dislab.transfer.table import transfer_table
 from dislab.yaml_files import read_mapping
-
-_NOT_THE_USERS: Final = (
-    "Be aware that when using `ckpt_path`, callbacks used to create the checkpoint",
-    "The '.*_dataloader' does not have many workers",
-    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 beside torch 2.13
-    r"Found .* module\(s\) in eval mode",  # a frozen model inside another one
-)
-"""Warnings that a user of the command can do nothing about."""
 
 
 def score_runs(options: argparse.Namespace) -> None:
@@ -44,67 +38,55 @@ def score_runs(options: argparse.Namespace) -> None:
         InputError: A run, a scenario or a predictor cannot be used.
     """
     plugins.load_all(plugins.PARTS)
-    with _quiet():
-        found = {one: _scored(Path(one), options) for one in dict.fromkeys(options.runs)}
+    found = {one: _scored(Path(one), options) for one in dict.fromkeys(options.runs)}
     if len(found) > 1:
         print(f"\n{transfer_table(found)}")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Leaves out what is no news to a user: Lightning's warnings, and which devices there are."""
-    loggers = [
-        logging.getLogger(f"lightning.pytorch.utilities.{name}") for name in ("rank_zero", "setup")
-    ]
-    levels = [logger.level for logger in loggers]
-    with warnings.catch_warnings():
-        for message in _NOT_THE_USERS:
-            warnings.filterwarnings("ignore", message)
-        for logger in loggers:
-            logger.setLevel(logging.WARNING)
-        try:
-            yield
-        finally:
-            for logger, level in zip(loggers, levels, strict=True):
-                logger.setLevel(level)
 
 
 def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
     config = _config(folder)
     check_output("scores.json", folder / "scores.json", [])
-    module = load_run(folder)
-    if not module.has_codes:
-        raise InputError(f"{folder} is a run of {type(module).__name__}, which makes no codes")
+    model = load_run(folder)
+    if not model.has_codes:
+        raise InputError(f"{folder} is a run of {type(model).__name__}, which makes no codes")
     data = _data(folder, config)
-    scores = TransferScores(
-        options.scenarios or _suitable(data),
-        builders(options.predictors, options.seed),
-        options.labels,
-        options.tested,
+    scenarios = load_scenarios(options.scenarios or _suitable(data))
+    predictors = builders(options.predictors, options.seed)
+    sizes = Sizes(options.labels, options.tested, options.seed)
+    check_sizes(sizes)
+    check_count("batch_size", options.batch_size, 1)
+    check_count("reconstructions", options.reconstructions, 0, most=100)
+    check_predictors(predictors)
+    model, precision = _placed(folder, model, config.get("trainer") or {})
+    data.prepare_data()
+    found, path = score_run(
+        folder,
+        "test_transfer" if len(data.indices("test")) else "validate_transfer",
+        model,
+        data,
+        scenarios,
+        predictors,
+        sizes,
         options.batch_size,
-        options.seed,
         options.reconstructions,
-        options.baselines,
+        list(dict.fromkeys(options.baselines)),
+        precision,
+        checkpoint_of(folder),
     )
-    settings = config.get("trainer") or {}
-    trainer = Trainer(
-        accelerator=settings.get("accelerator") or "auto",
-        precision=settings.get("precision"),
-        devices=1,
-        callbacks=[scores],
-        limit_test_batches=1,  # the losses are not asked for
-        limit_val_batches=1,
-        logger=False,
-        enable_checkpointing=False,
-        enable_model_summary=False,
-        enable_progress_bar=False,
-        default_root_dir=folder,
-    )
-    judge = trainer.test if len(data.indices("test")) else trainer.validate
-    checkpoint = checkpoint_of(folder)
-    judge(module, datamodule=data, ckpt_path=checkpoint, verbose=False, weights_only=True)
-    assert scores.found is not None
-    return scores.found
+    print(f"\n{transfer_table({str(folder): found})}\n{path}")
+    return found
+
+
+def _placed(
+    folder: Path, model: Objective, trainer: Mapping[str, Any]
+) -> tuple[Objective, Precision]:
+    """The model on the device of the run's settings, and their precision."""
+    device = Fabric(accelerator=trainer.get("accelerator") or "auto", devices=1).device
+    precision = precision_of(trainer.get("precision"), device)
+    model = cast("Objective", precision.convert_module(model)).to(device)
+    if model.dtype == torch.float64:  # the weights were read in single precision
+        model.load_state_dict(read_checkpoint(checkpoint_of(folder))["state_dict"])
+    return model, precision
 
 
 def _config(folder: Path) -> dict[str, Any]:

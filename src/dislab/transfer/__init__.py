@@ -1,10 +1,17 @@
-"""Out-of-distribution transfer: scenarios, and the scores of predictors in them."""
+"""Out-of-distribution transfer: scenarios, and the scores of predictors in them.
+
+`transfer_of` is imported when first asked for, so that scores of plain arrays need no Lightning.
+"""
+
+from typing import TYPE_CHECKING
 
 from dislab.transfer.domain import Domain
-from dislab.transfer.scenario import Scenario
-from dislab.transfer.scenario_files import load_scenario, load_scenarios, made_for, shipped
+from dislab.transfer.scenario import Scenario, load_scenario, load_scenarios, made_for, shipped
 from dislab.transfer.scores import transfer_scores, transfer_scores_of_runs
-from dislab.transfer.transfer import Transfer
+from dislab.transfer.table import Transfer
+
+if TYPE_CHECKING:
+    from dislab.transfer.run import transfer_of
 
 __all__ = [
     "Domain",
@@ -14,6 +21,16 @@ __all__ = [
     "load_scenarios",
     "made_for",
     "shipped",
+    "transfer_of",
     "transfer_scores",
     "transfer_scores_of_runs",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Imports the function that needs Lightning when it is first asked for."""
+    if name != "transfer_of":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dislab.transfer.run import transfer_of
+
+    return transfer_of

@@ -1,4 +1,4 @@
-"""Codes of some images with the factors behind them."""
+"""Codes of images with the factors behind them, and the targets of predictors."""
 
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dislab.codes.checks import checked_codes, checked_factors
 from dislab.errors import InputError
-from dislab.factors import UNLABELLED, FactorSpace
+from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices
 
 Array: TypeAlias = npt.NDArray[Any] | Tensor
 """Numbers in rows."""
@@ -17,14 +17,14 @@ Array: TypeAlias = npt.NDArray[Any] | Tensor
 
 @final
 class Domain(NamedTuple):
-    """Images of one distribution, as some encoders see them.
+    """Codes of images of one distribution, by one or several encoders.
 
     Attributes:
         codes: Shape (image, latent), or (run, image, latent) for several runs.
         factors: Positions: value numbers, shape (image, factor).
         space: The factors and their values.
-        values: Exact values of the factors in their units, shape (image, factor), where they lie
-            off the grid of `space`; None where they do not.
+        values: Exact values of the factors in their units, shape (image, factor), if they lie off
+            the grid of `space`; else None.
     """
 
     codes: Array
@@ -36,11 +36,11 @@ class Domain(NamedTuple):
         """The same with codes of shape (run, image, latent) in float32, and factors in int64.
 
         Args:
-            runs: How many runs there must be; None for any number.
+            runs: Required number of runs; None for any number.
 
         Raises:
-            InputError: The shapes do not fit, the codes are not finite, the factors are no
-                positions of the space, or there are no factors.
+            InputError: The shapes do not fit, codes are not finite, or the factors are missing or
+                no positions of the space.
         """
         if self.space.names == (UNLABELLED,):
             raise InputError(
@@ -58,7 +58,7 @@ class Domain(NamedTuple):
             raise InputError(
                 f"there are {runs} runs, and codes of {len(stacked)} for another data set"
             )
-        # one after the other, so that a message on broken codes counts those of one run
+        # one run at a time, so that a message on broken codes counts those of one run
         stacked = torch.stack([checked_codes([run]) for run in stacked])
         factors = checked_factors([_tensor(self.factors)], self.space).cpu()
         if len(factors) != stacked.shape[1]:
@@ -74,6 +74,47 @@ class Domain(NamedTuple):
         return Domain(stacked.float(), factors.numpy(), self.space, self.values)
 
 
+class Column(NamedTuple):
+    """One target.
+
+    Attributes:
+        factor: The factor to predict, with its values in training.
+        classes: Number of classes; 0 for a number, which is scaled to [0, 1].
+    """
+
+    factor: Factor
+    classes: int
+
+
+def columns_of(space: FactorSpace, positions: Indices) -> tuple[list[Column], list[str]]:
+    """Targets that images to learn from allow, and names of factors that are constant in them.
+
+    A factor with numeric values is regressed, a categorical one classified, and a categorical one
+    with numeric values both. Nuisance factors are left out.
+    """
+    columns, constant = [], []
+    for number, factor in enumerate(space.factors):
+        if factor.nuisance:
+            continue
+        if (positions[:, number] == positions[0, number]).all():
+            constant.append(factor.name)
+            continue
+        if _numeric(factor):
+            columns.append(Column(factor, 0))
+        if factor.kind == "categorical":
+            columns.append(Column(factor, len(factor)))
+    return columns, constant
+
+
+def targets_of(columns: list[Column], domain: Domain, rows: Indices) -> list[Tensor | None]:
+    """Targets of some images, each of shape (image,); None for a factor that the domain lacks.
+
+    Numbers are scaled by the range that the factor declares in training, whatever the range of
+    this domain. Kinds are matched by the names of their values.
+    """
+    return [_target(column, domain, rows) for column in columns]
+
+
 def _tensor(array: Array) -> Tensor:
     if isinstance(array, Tensor):
         return array.detach()
@@ -81,3 +122,31 @@ def _tensor(array: Array) -> Tensor:
     if values.dtype.kind not in "biuf":
         raise InputError(f"codes and factors must be numbers, not of type {values.dtype}")
     return torch.from_numpy(np.ascontiguousarray(values))
+
+
+def _target(column: Column, domain: Domain, rows: Indices) -> Tensor | None:
+    name = column.factor.name
+    if name not in domain.space.names:
+        return None
+    number = domain.space.column(name)
+    here = domain.space.factors[number]
+    if _numeric(here) != _numeric(column.factor):
+        return None
+    positions = np.asarray(domain.factors)[rows, number]
+    if column.classes:
+        return _classes(column.factor, here, positions)
+    values = here.numbers[positions] if domain.values is None else domain.values[rows, number]
+    numbers = column.factor.numbers
+    scaled: npt.NDArray[np.float64] = (values - numbers.min()) / np.ptp(numbers)
+    return torch.from_numpy(scaled)
+
+
+def _classes(trained: Factor, here: Factor, positions: Indices) -> Tensor | None:
+    """Class numbers of training; None if a value has no class there."""
+    known = {value: number for number, value in enumerate(trained.values)}
+    numbers = np.array([known.get(value, -1) for value in here.values])[positions]
+    return torch.from_numpy(numbers.astype(np.float64)) if (numbers >= 0).all() else None
+
+
+def _numeric(factor: Factor) -> bool:
+    return not isinstance(factor.values[0], str)

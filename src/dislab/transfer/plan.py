@@ -1,13 +1,14 @@
-"""Which images teach and test the predictors of a scenario."""
+"""Images of a scenario to learn from and to test on, and checks of the encoder's training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dislab.errors import InputError
-from dislab.factors import FactorSpace, Indices, Selection
+from dislab.factors import TOLERANCE, Factor, FactorSpace, Indices, Selection
 from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 from dislab.transfer.scenario import Scenario
@@ -16,16 +17,19 @@ _TRAIN, _TEST = 0, 1
 """Streams of the two draws."""
 
 _HELD_BACK: Final = 5
-"""One of so many states is held back at least, where there are too few to hold back enough."""
+"""At least one state in this many is held back, where states are too few for `tested`."""
+
+_CHUNK: Final = 1 << 18
+_SHOWN: Final = 8
 
 
 class Sizes(NamedTuple):
-    """How many images are wanted, and what decides which.
+    """Numbers of images asked for, and the seed of the draws.
 
     Attributes:
         labels: Images with labels that a predictor learns from.
         tested: Images of each test.
-        seed: Decides the draws.
+        seed: Seed of the draws.
     """
 
     labels: int
@@ -40,9 +44,9 @@ class Plan(NamedTuple):
         scenario: The scenario.
         train: Images that predictors learn from.
         held: Images of the same distribution that they are tested on first.
-        test: Images of the shifted distribution; of the other data set where there is one.
-        notes: What the user should know.
-        counts: How many images were used and how many there are.
+        test: Images of the shifted distribution; of the other data set where the scenario has one.
+        notes: Remarks for the user.
+        counts: Numbers of images used and available.
     """
 
     scenario: Scenario
@@ -54,14 +58,7 @@ class Plan(NamedTuple):
 
 
 def check_sizes(sizes: Sizes) -> None:
-    """Refuses numbers that leave nothing to learn from or to test on.
-
-    Args:
-        sizes: The numbers.
-
-    Raises:
-        InputError: There are too few.
-    """
+    """Refuses numbers that leave nothing to learn from or to test on."""
     check_count("labels", sizes.labels, 2)
     check_count("tested", sizes.tested, 1)
 
@@ -69,16 +66,16 @@ def check_sizes(sizes: Sizes) -> None:
 def plan(scenario: Scenario, trainable: Indices, testable: Indices, sizes: Sizes) -> Plan:
     """Draws the images of a scenario; equal seeds and equal images give equal draws.
 
-    Where there are too few, a fifth is held back, and predictors learn from the rest.
+    Where images are too few, a fifth is held back, and predictors learn from the rest.
 
     Args:
         scenario: The scenario.
         trainable: Images that its training selection matches.
         testable: Images that its test selection matches.
-        sizes: How many are wanted.
+        sizes: Numbers asked for.
 
     Raises:
-        InputError: There are too few to learn from, or an image is in both.
+        InputError: Too few images match, or an image matches both selections.
     """
     if len(trainable) < 3:
         raise InputError(
@@ -111,17 +108,7 @@ def plan(scenario: Scenario, trainable: Indices, testable: Indices, sizes: Sizes
 def matching(
     scenario: Scenario, space: FactorSpace, positions: Indices, selection: Selection
 ) -> Indices:
-    """Rows of a table of positions that a selection matches, ascending.
-
-    Args:
-        scenario: The scenario, for messages.
-        space: The factors behind the positions.
-        positions: Value numbers, one row an image.
-        selection: Conditions on factors.
-
-    Raises:
-        InputError: A factor or value does not exist, or no row matches.
-    """
+    """Rows of a table of positions that a selection matches, ascending; at least one."""
     matches = np.ones(len(positions), dtype=np.bool_)
     with of_scenario(scenario):
         for name, condition in selection.items():
@@ -136,15 +123,7 @@ def matching(
 
 
 def check_names(scenario: Scenario, space: FactorSpace) -> None:
-    """Refuses a scenario that leaves out factors which do not exist.
-
-    Args:
-        scenario: The scenario.
-        space: The factors of training.
-
-    Raises:
-        InputError: There is no factor of a name; the message lists them.
-    """
+    """Refuses a scenario that leaves out factors which do not exist in training."""
     with of_scenario(scenario):
         for name in (*scenario.shifted, *scenario.also_without):
             space.column(name)
@@ -152,14 +131,7 @@ def check_names(scenario: Scenario, space: FactorSpace) -> None:
 
 @contextmanager
 def of_scenario(scenario: Scenario) -> Iterator[None]:
-    """Puts the scenario's name before the message of a mistake.
-
-    Args:
-        scenario: The scenario.
-
-    Raises:
-        InputError: What the block raised, with the name before it.
-    """
+    """Puts the scenario's name before the message of an `InputError`."""
     try:
         yield
     except InputError as error:
@@ -173,3 +145,115 @@ def _check_disjoint(scenario: Scenario, trainable: Indices, testable: Indices) -
             f"scenario {scenario.name}: train and test overlap in {len(both):,} images, of "
             f"{len(trainable):,} and {len(testable):,}; narrow one of them"
         )
+
+
+def check_encoder(
+    scenario: Scenario,
+    space: FactorSpace,
+    seen: Indices,
+    trainable: Indices,
+    tests: FactorSpace,
+    testable: Indices,
+) -> None:
+    """Refuses a scenario that the encoder's training contradicts.
+
+    The check compares values of the shifted factors, and their combinations. The encoder must have
+    seen those of the predictors' training. It must have seen those of the test with `encoder: in`,
+    and must not with `encoder: out`. Without shifted factors, `encoder: out` forbids images of the
+    test in the encoder's training, unless they are of another data set.
+
+    Args:
+        scenario: The scenario.
+        space: The factors of training.
+        seen: States that the encoder was trained on.
+        trainable: States that predictors may learn from.
+        tests: The factors of the test, of the same space or of another data set's.
+        testable: States of it that predictors may be tested on.
+
+    Raises:
+        InputError: The encoder's training contradicts the scenario.
+    """
+    names = [name for name in scenario.shifted if name in tests.names]
+    if not names:
+        if scenario.encoder == "out" and not scenario.dataset:
+            _check_unseen(scenario, np.intersect1d(seen, testable, assume_unique=True))
+        return
+    factors = [space[name] for name in names]
+    known = _combinations(space, seen, factors)
+    learnt = _combinations(space, trainable, factors)
+    tested = _combinations(tests, testable, factors)
+    if unseen := learnt - known:
+        raise InputError(
+            f"scenario {scenario.name}: predictors would learn from {_words(factors, unseen)}, "
+            "which the encoder was not trained on; train one that was, or narrow train"
+        )
+    if scenario.encoder == "in" and (unseen := tested - known):
+        raise InputError(
+            f"scenario {scenario.name} is for an encoder that was trained on the shifted values, "
+            f"and this one was not trained on {_words(factors, unseen)}; train one that was, or "
+            "leave the scenario out"
+        )
+    if scenario.encoder == "out" and (both := tested & known):
+        raise InputError(
+            f"scenario {scenario.name} is for an encoder that never saw the shifted values, and "
+            f"this one was trained on {_words(factors, both)}; train one with them in hold_out, or "
+            "leave the scenario out"
+        )
+
+
+def _check_unseen(scenario: Scenario, both: Indices) -> None:
+    if len(both):
+        raise InputError(
+            f"scenario {scenario.name} is for an encoder that never saw the images of the test, "
+            f"and this one was trained on {len(both):,} of them; train one with them in hold_out, "
+            "or leave the scenario out"
+        )
+
+
+def _combinations(
+    space: FactorSpace, states: Indices, factors: list[Factor]
+) -> set[tuple[float | str, ...]]:
+    """Combinations of values that occur in the states, in the values of the given factors."""
+    columns = [space.column(factor.name) for factor in factors]
+    numbers = [
+        _numbers(factor, space.factors[column])
+        for factor, column in zip(factors, columns, strict=True)
+    ]
+    rows = []
+    for start in range(0, len(states), _CHUNK):
+        positions = space.positions(states[start : start + _CHUNK])[:, columns]
+        rows.append(np.unique(positions, axis=0))
+    return {
+        tuple(number[place] for number, place in zip(numbers, row, strict=True))
+        for row in np.unique(np.concatenate(rows), axis=0)
+    }
+
+
+def _numbers(factor: Factor, here: Factor) -> list[float | str]:
+    """Values of a factor of another data set, each replaced by an equal one of the first."""
+    slack = TOLERANCE * float(np.ptp(factor.numbers))
+    return [_nearest(factor, value, slack) for value in here.values]
+
+
+def _nearest(factor: Factor, value: float | str, slack: float) -> float | str:
+    if isinstance(value, str) or isinstance(factor.values[0], str):
+        return value
+    distance: npt.NDArray[np.float64] = np.abs(factor.numbers - value)
+    place = int(distance.argmin())
+    return factor.values[place] if distance[place] <= slack else value
+
+
+def _words(factors: list[Factor], combinations: Iterable[tuple[float | str, ...]]) -> str:
+    rows = sorted(combinations, key=str if len(factors) > 1 else _first)
+    names = " and ".join(factor.name for factor in factors)
+    shown = ", ".join(
+        " and ".join(one if isinstance(one, str) else f"{one:g}" for one in row)
+        for row in rows[:_SHOWN]
+    )
+    rest = len(rows) - _SHOWN
+    return f"{names} {shown}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def _first(row: tuple[float | str, ...]) -> tuple[int, float, str]:
+    value = row[0]
+    return (1, 0.0, value) if isinstance(value, str) else (0, float(value), "")

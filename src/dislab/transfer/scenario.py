@@ -1,16 +1,35 @@
-"""One shift of the distribution, as data."""
+"""Scenarios: shifts of the distribution as data, shipped with dislab or in files of the user."""
 
-from collections.abc import Mapping
+import importlib.resources
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal, final, get_args
 
-from dislab.errors import InputError
+from dislab.base import Dataset
+from dislab.base.named_classes import find_class
+from dislab.errors import InputError, suggestion
 from dislab.factors import Selection
+from dislab.yaml_files import parse_yaml, read_text
 
 Encoder = Literal["in", "out"]
 """Whether the encoder was trained on images like those of the test."""
 
 ENCODERS: Final = get_args(Encoder)
+
+KEYS: Final = (
+    "about",
+    "made_for",
+    "train",
+    "test",
+    "encoder",
+    "shifted",
+    "also_without",
+    "dataset",
+)
+"""Settings of a scenario file."""
+
+_SHIPPED: Final = importlib.resources.files("dislab.transfer") / "scenarios"
 
 
 @final
@@ -22,11 +41,11 @@ class Scenario:
     images belong to what the encoder was trained on (OOD1), with out they do not (OOD2).
 
     Args:
-        name: What the scores are called by.
-        train: States that predictors learn from, as conditions on factors; all where empty.
-        test: States they are tested on, likewise.
-        encoder: `in` where the encoder was trained on images like those of the test, `out` where it
-            must not have been.
+        name: Name of the scenario in scores and messages.
+        train: States that predictors learn from, as conditions on factors; {} for all.
+        test: States that they are tested on, likewise.
+        encoder: `in` if the encoder was trained on images like those of the test, `out` if it must
+            not have been.
         shifted: Factors that shift; the mean error leaves them out.
         also_without: Factors that a second mean leaves out, beside the first one.
         dataset: Class name of another data set to test on; empty for the one of training.
@@ -50,7 +69,7 @@ class Scenario:
     about: str = ""
 
     def __post_init__(self) -> None:
-        """Checks what the types cannot."""
+        """Refuses an empty name, and other words than in and out."""
         if not self.name:
             raise InputError("a scenario needs a name; scores are called by it")
         if self.encoder not in ENCODERS:
@@ -60,7 +79,7 @@ class Scenario:
             )
 
     def __repr__(self) -> str:
-        """What it trains and tests on, in words."""
+        """Conditions of training and test in words."""
         where = f" of {self.dataset}" if self.dataset else ""
         left_out = f", without {', '.join(self.shifted)}" if self.shifted else ""
         place = "in" if self.encoder == "in" else "out of"
@@ -70,7 +89,7 @@ class Scenario:
         )
 
     def record(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """All settings but the name and `made_for`, for JSON."""
         return {
             "about": self.about,
             "train": dict(self.train),
@@ -81,6 +100,127 @@ class Scenario:
             "dataset": self.dataset or None,
             "settings": dict(self.settings),
         }
+
+
+def shipped() -> list[str]:
+    """Names of the scenarios that come with dislab, in alphabetical order."""
+    return sorted(
+        entry.name.removesuffix(".yaml")
+        for entry in _SHIPPED.iterdir()
+        if entry.name.endswith(".yaml")
+    )
+
+
+def made_for(dataset: str) -> list[Scenario]:
+    """The scenarios that come with dislab for one data set.
+
+    Args:
+        dataset: Class name of a data set.
+    """
+    return [one for one in map(load_scenario, shipped()) if one.made_for == dataset]
+
+
+def load_scenarios(names: Sequence[str | Scenario]) -> list[Scenario]:
+    """Several scenarios with different names.
+
+    Args:
+        names: Shipped names, paths of YAML files, or scenarios.
+
+    Raises:
+        InputError: One does not exist or is no scenario, two share a name, or the list is empty.
+    """
+    if not names:
+        raise InputError(f"no scenario was chosen; {_listing()}")
+    found = [one if isinstance(one, Scenario) else load_scenario(one) for one in names]
+    known = [one.name for one in found]
+    if twice := sorted({name for name in known if known.count(name) > 1}):
+        raise InputError(f"two scenarios are called {', '.join(twice)}; rename one of the files")
+    return found
+
+
+def load_scenario(name: str) -> Scenario:
+    """One scenario, with the name of its file.
+
+    Args:
+        name: A shipped name, or the path of a YAML file.
+
+    Raises:
+        InputError: It does not exist, or is no scenario; the message says what is allowed.
+    """
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+        return _parsed(path.stem, read_text(path), name)
+    if name not in shipped():
+        hint = suggestion(name, shipped())
+        raise InputError(f"there is no scenario {name!r}{hint}; {_listing()}")
+    return _parsed(name, (_SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
+
+
+def _parsed(name: str, text: str, origin: str) -> Scenario:
+    content = parse_yaml(text, origin)
+    if not isinstance(content, dict) or not {"train", "test"} <= content.keys():
+        raise InputError(
+            f"the scenario {origin} needs train and test, each with conditions on factors, such as "
+            "train: {color: 0}; {} stands for all states"
+        )
+    for key in content:
+        if key not in KEYS:
+            hint = suggestion(str(key), KEYS)
+            raise InputError(
+                f"the scenario {origin} has no setting {key!r}{hint}; it has {', '.join(KEYS)}"
+            )
+    dataset, settings = _dataset(content.get("dataset"), origin)
+    return Scenario(
+        name,
+        _selection(content, "train", origin),
+        _selection(content, "test", origin),
+        content.get("encoder", "in"),
+        _names(content, "shifted", origin),
+        _names(content, "also_without", origin),
+        dataset,
+        settings,
+        str(content.get("made_for") or ""),
+        str(content.get("about") or ""),
+    )
+
+
+def _selection(content: dict[str, Any], key: str, origin: str) -> dict[str, Any]:
+    selection = content[key] or {}
+    if not isinstance(selection, dict) or not all(isinstance(name, str) for name in selection):
+        raise InputError(
+            f"the scenario {origin}: {key} is {selection!r}; it holds conditions on factors, such "
+            "as {color: [0, 120]} or {x: {min: 0.5}}"
+        )
+    return selection
+
+
+def _names(content: dict[str, Any], key: str, origin: str) -> tuple[str, ...]:
+    names = content.get(key) or []
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"the scenario {origin}: {key} is {names!r}; it lists names of factors")
+    return tuple(names)
+
+
+def _dataset(given: object, origin: str) -> tuple[str, dict[str, Any]]:
+    if given is None:
+        return "", {}
+    if isinstance(given, str):
+        given = {"class_path": given}
+    if isinstance(given, dict) and isinstance(given.get("class_path"), str):
+        settings = given.get("init_args") or {}
+        if given.keys() <= {"class_path", "init_args"} and isinstance(settings, dict):
+            if "." in given["class_path"]:
+                find_class(given["class_path"], (Dataset,), f"the scenario {origin}: dataset")
+            return given["class_path"], settings
+    raise InputError(
+        f"the scenario {origin}: dataset is {given!r}; it is a class name, or class_path with "
+        "init_args"
+    )
+
+
+def _listing() -> str:
+    return f"with dislab come {', '.join(shipped())}, and a path names a YAML file of your own"
 
 
 def _words(selection: Selection) -> str:

@@ -10,10 +10,9 @@ from dislab.factors import FactorSpace
 from dislab.transfer.choices import Choices, builders
 from dislab.transfer.domain import Array, Domain
 from dislab.transfer.plan import Sizes, check_names, check_sizes, matching, plan
-from dislab.transfer.scenario import Scenario
-from dislab.transfer.scenario_files import load_scenarios
+from dislab.transfer.scenario import Scenario, load_scenarios
 from dislab.transfer.scoring import score_plans, tested_on
-from dislab.transfer.transfer import Transfer
+from dislab.transfer.table import Transfer
 
 Scenarios: TypeAlias = Sequence[str | Scenario]
 """Shipped names, paths of YAML files, or scenarios."""
@@ -33,20 +32,20 @@ def transfer_scores(
     """Errors of predictors under the shifts of some scenarios, for the codes of one encoder.
 
     Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4. Circular factors are
-    predicted as the numbers they are given in, without wrapping round.
+    predicted as plain numbers, without wrapping round.
 
     Args:
         codes: One row an image, one column a latent.
         factors: Positions: value numbers 0, 1, 2, …, one row an image, one column a factor.
-        space: The factors and their values, which the conditions of scenarios refer to.
+        space: The factors and their values, to which the conditions of scenarios refer.
         scenarios: Shipped names, paths of YAML files, or scenarios.
         predictors: Class names of plugins, classes, partials of classes, or a dictionary of any
             of these by names of your own; boosted trees and an MLP unless given.
-        labels: How many images a predictor learns from; fewer where there are fewer.
-        tested: How many images of each distribution it is tested on, likewise.
-        seed: Decides the images, and seeds every predictor that draws and was not given a seed.
-        others: By the name of each scenario that tests on another data set, codes and factors of
-            that set, by the same encoder.
+        labels: Number of images that a predictor learns from, as far as available.
+        tested: Number of test images of each distribution, as far as available.
+        seed: Seed of the draw of images, and of predictors without a seed of their own.
+        others: Codes and factors of another data set, by the same encoder, under the name of each
+            scenario that tests on one.
 
     Raises:
         InputError: The arrays, a scenario, a predictor or a number cannot be used; the message
@@ -73,11 +72,11 @@ def transfer_scores_of_runs(
     seed: int = 0,
     others: Mapping[str, Domain] | None = None,
 ) -> list[Transfer]:
-    """The same for several encoders of the same images, whose predictors are fitted together.
+    """Transfer scores of several encoders of the same images, with predictors fitted together.
 
     Args:
         codes: Shape (run, image, latent).
-        factors: As for `transfer_scores`; they are those of all runs.
+        factors: As for `transfer_scores`, the same for all runs.
         space: As for `transfer_scores`.
         scenarios: As for `transfer_scores`.
         predictors: As for `transfer_scores`.
@@ -106,7 +105,7 @@ def transfer_scores_of_runs(
 
 
 def _check_wanted(chosen: Sequence[Scenario], others: Mapping[str, Domain]) -> None:
-    """Refuses codes of another data set that no scenario would look at."""
+    """Refuses codes of another data set that no scenario needs."""
     wanted = [scenario.name for scenario in chosen if scenario.dataset]
     if unwanted := [name for name in others if name not in wanted]:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Predictors fitted and judged on planned images."""
+"""Fits predictors on planned images, and measures their errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,11 +13,10 @@ from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.metrics.evaluation import versions
 from dislab.transfer.choices import CHANCE, made, settings_of
-from dislab.transfer.domain import Domain
+from dislab.transfer.domain import Column, Domain, columns_of, targets_of
 from dislab.transfer.plan import Plan, Sizes
 from dislab.transfer.scenario import Scenario
-from dislab.transfer.targets import Column, columns_of, targets_of
-from dislab.transfer.transfer import Transfer
+from dislab.transfer.table import Transfer
 
 
 def score_plans(
@@ -27,14 +26,14 @@ def score_plans(
     others: Mapping[str, Domain],
     sizes: Sizes,
 ) -> list[Transfer]:
-    """One result a run; predictors of equal training images are fitted once.
+    """One result a run; scenarios with equal training images share fitted predictors.
 
     Args:
         bank: Checked codes and factors of training.
-        plans: The images of each scenario, by their rows.
-        predictors: Makes the predictors, by the user's names.
+        plans: The images of each scenario, as rows of the domains.
+        predictors: Builders of the predictors, by the user's names.
         others: Checked codes and factors of other data sets, by the names of scenarios.
-        sizes: What the plans were drawn with, for the record.
+        sizes: Numbers asked for, for the record.
 
     Raises:
         InputError: A scenario leaves no factor to predict, or a predictor cannot be built.
@@ -57,16 +56,7 @@ def score_plans(
 
 
 def tested_on(scenario: Scenario, bank: Domain, others: Mapping[str, Domain]) -> Domain:
-    """Where the test images of a scenario are.
-
-    Args:
-        scenario: The scenario.
-        bank: Codes and factors of training.
-        others: Codes and factors of other data sets, by the names of scenarios.
-
-    Raises:
-        InputError: It tests on another data set, which was not given.
-    """
+    """The domain of the test images of a scenario."""
     if not scenario.dataset:
         return bank
     if scenario.name not in others:
@@ -81,12 +71,11 @@ class _Team(NamedTuple):
     """Predictors that learnt from the same images.
 
     Attributes:
-        columns: What they learnt.
-        constant: Factors that stood still.
-        typical: Of each target the median of the numbers, or the most frequent class, that
-            they learnt from, shape (target,).
-        predictors: By name.
-        settings: The record of each.
+        columns: Targets.
+        constant: Factors that are constant in these images.
+        typical: Median, or most frequent class, of each target in these images, shape (target,).
+        predictors: Fitted predictors by name.
+        settings: Records of their settings by name.
     """
 
     columns: list[Column]
@@ -116,7 +105,7 @@ def _fitted(one: Plan, bank: Domain, predictors: Mapping[str, PredictorBuilder])
 
 
 def _typical(columns: Sequence[Column], targets: Tensor) -> Tensor:
-    """A prediction that errs least without codes: medians of numbers, and the largest classes."""
+    """The best prediction without codes: medians of numbers, and the most frequent classes."""
     return torch.stack(
         [
             own.mode().values if column.classes else own.quantile(0.5)
@@ -169,7 +158,7 @@ def _judge(
 
 
 def _no_better(scenario: str, names: Sequence[str], values: Mapping[str, float]) -> list[str]:
-    """A note on the predictors that err as much as chance."""
+    """A note on the predictors with at least the error of chance."""
     chance = values.get(f"{scenario}/{CHANCE}")
     if chance is None:
         return []
@@ -183,7 +172,7 @@ def _no_better(scenario: str, names: Sequence[str], values: Mapping[str, float])
 
 
 def _counted(scenario: Scenario, team: _Team, absent: Sequence[str]) -> list[str]:
-    """Factors that count in the means."""
+    """Names of the factors in the means."""
     left_out = {*scenario.shifted, *absent}
     learnt = dict.fromkeys(column.factor.name for column in team.columns)
     counted = [name for name in learnt if name not in left_out]
@@ -191,16 +180,16 @@ def _counted(scenario: Scenario, team: _Team, absent: Sequence[str]) -> list[str
         raise InputError(
             f"scenario {scenario.name}: no factor is left for the mean: "
             f"{', '.join(scenario.shifted) or 'none'} shifts, {', '.join(team.constant) or 'none'} "
-            f"stands still in training, and the test has no {', '.join(absent) or 'others'}; "
+            f"is constant in training, and the test has no {', '.join(absent) or 'others'}; "
             "leave fewer out"
         )
     return counted
 
 
 def _agreement(predicted: Tensor, truths: Sequence[Tensor | None]) -> Tensor:
-    """Mean absolute difference, and share of equal ones; shape (run, target, 2).
+    """Mean absolute difference and share of equal values, shape (run, target, 2).
 
-    Both are NaN for a target that the images do not have.
+    Both are NaN for a target that the images lack.
     """
     predicted = predicted.detach().double().cpu()
     missing = torch.full((len(predicted), 2), torch.nan, dtype=torch.float64)
@@ -253,7 +242,7 @@ def _means(
 
 
 def _mean(table: Mapping[str, float], names: Sequence[str]) -> float | None:
-    """None where there is nothing to average."""
+    """Mean of the named numbers; None if the table has none of them."""
     found = [table[name] for name in names if name in table]
     return sum(found) / len(found) if found else None
 

@@ -1,20 +1,20 @@
-"""Codes that nothing was trained for, to compare trained ones with."""
+"""Models without training, whose codes trained ones are compared with."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, NoReturn, final
 
-import lightning.pytorch as pl
 import torch
 from jaxtyping import Float, Int
+from lightning.pytorch.plugins import Precision
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
-from dislab import runs
 from dislab.base import DataModule, Draws, ImageBatch, Objective
-from dislab.callbacks._encoding import over_images
+from dislab.base.inference import over_images
 from dislab.factors import Indices
 from dislab.functional.random import mix
 from dislab.functional.streams import Stream
+from dislab.runs.models import rebuild
 
 Baseline = Literal["pixels", "pca"]
 """Grey pixels averaged over a grid of 8×8; as many principal components as there are latents."""
@@ -70,21 +70,21 @@ class _Components(_Fixed):
 
 def baselines(
     chosen: Sequence[Baseline],
-    trainer: pl.Trainer,
     data: DataModule,
     module: Objective,
     states: Indices,
     batch_size: int,
+    precision: Precision,
 ) -> dict[str, Objective]:
     """The chosen ones by name, on the device of the method.
 
     Args:
-        chosen: Their names.
-        trainer: The trainer at work.
-        data: Where images come from.
+        chosen: Names of baselines.
+        data: Source of the images.
         module: The method, whose number of latents the principal components take over.
         states: States of which the first ones give the principal components.
         batch_size: Images at a time.
+        precision: Precision of the computation.
     """
     made: dict[str, Objective] = {}
     for name in chosen:
@@ -92,28 +92,26 @@ def baselines(
             made[name] = _Pixels()
             continue
         seen = states[:IMAGES]
-        latents = over_images(trainer, data, module, states[:1], 1, module.codes).shape[1]
-        rows = over_images(trainer, data, module, seen, batch_size, lambda image: image.flatten(1))
-        made[name] = _Components(*_principal(rows.double(), latents))
-    return {name: one.to(module.device) for name, one in made.items()}
+        one = over_images(data, module, states[:1], 1, module.codes, precision)
+        rows = over_images(data, module, seen, batch_size, _rows, precision)
+        made[name] = _Components(*_principal(rows.double(), one.shape[1]))
+    return {name: one.to(module.device, module.dtype) for name, one in made.items()}
 
 
 def untrained(module: Objective, count: int, seed: int) -> tuple[list[int], list[Objective]]:
-    """Seeds and copies of a method with fresh weights, on its device.
-
-    Args:
-        module: The method.
-        count: How many.
-        seed: Decides the weights.
-    """
+    """Seeds and copies of a method with fresh weights, which the seed decides, on its device."""
     seeds = [mix(seed, number) for number in range(count)]
     copies = []
     for one in seeds:
         # The weights are made on the CPU: only its generator is set, and put back after.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(one)
-            copies.append(runs.rebuild(module).to(module.device))
+            copies.append(rebuild(module).to(module.device, module.dtype))
     return seeds, copies
+
+
+def _rows(image: Tensor) -> Tensor:
+    return image.flatten(1)
 
 
 def _principal(

@@ -1,43 +1,49 @@
-"""Scenarios on the data of a trainer: which states they need, and what their codes say."""
+"""Scenarios on the data of a run: the images that each needs, and other data sets."""
 
 import inspect
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jsonargparse
-import lightning.pytorch as pl
 import numpy as np
 
 from dislab import plugins
-from dislab.base import DataModule, Dataset, Objective, PredictorBuilder
+from dislab.base import DataModule, Dataset
 from dislab.base.named_classes import find_class
 from dislab.base.rebuilding import arguments_of
-from dislab.callbacks._encoding import encode_states
 from dislab.datamodules import SingleData
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Indices
-from dislab.transfer.domain import Domain
-from dislab.transfer.encoder_check import check_encoder
-from dislab.transfer.plan import Plan, Sizes, check_names, of_scenario, plan
+from dislab.transfer.plan import Plan, Sizes, check_encoder, check_names, of_scenario, plan
 from dislab.transfer.scenario import Scenario
-from dislab.transfer.scoring import score_plans
-from dislab.transfer.transfer import Transfer
 
 
-def planned(
-    data: DataModule, others: Mapping[str, DataModule], scenarios: Sequence[Scenario], sizes: Sizes
-) -> list[Plan]:
-    """The states of each scenario, once the run is known to suit it.
+class Shifts(NamedTuple):
+    """Scenarios on the data of a run, checked against the training of its encoder.
 
-    Args:
+    Attributes:
         data: Where the encoder was trained, and predictors are.
-        others: Where the scenarios are tested that name another data set, by their names.
-        scenarios: The scenarios.
-        sizes: How many states are wanted.
+        others: Data of the scenarios that test on another data set, by name of the scenario.
+        plans: State numbers of each scenario.
+        sizes: Numbers of images asked for, and the seed of the draws.
+    """
+
+    data: DataModule
+    others: dict[str, DataModule]
+    plans: list[Plan]
+    sizes: Sizes
+
+    def tested(self, one: Plan) -> DataModule:
+        """Where the test images of a plan are."""
+        return self.others.get(one.scenario.name, self.data)
+
+
+def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> Shifts:
+    """Draws the images of each scenario, and prepares the other data sets.
 
     Raises:
-        InputError: A scenario cannot be had from these data, or contradicts what the encoder was
-            trained on.
+        InputError: These data lack what a scenario needs, or the encoder's training contradicts
+            it.
     """
     space, states, seen = data.factors, data.indices("all"), data.indices("train")
     if space.names == (UNLABELLED,):
@@ -45,7 +51,10 @@ def planned(
             f"transfer compares codes with factors, and {type(data.dataset).__name__} has none; "
             "give it a table of factors, or leave the scenarios out"
         )
-    plans = []
+    others = {one.name: other_data(data, one) for one in scenarios if one.dataset}
+    for other in others.values():
+        other.dataset.prepare()
+    shifts = Shifts(data, others, [], sizes)
     for scenario in scenarios:
         check_names(scenario, space)
         tests = others.get(scenario.name, data)
@@ -54,8 +63,8 @@ def planned(
             there = states if tests is data else tests.indices("all")
             testable = _within(there, tests.factors.where(scenario.test), "test")
         check_encoder(scenario, space, seen, trainable, tests.factors, testable)
-        plans.append(plan(scenario, trainable, testable, sizes))
-    return plans
+        shifts.plans.append(plan(scenario, trainable, testable, sizes))
+    return shifts
 
 
 def other_data(data: DataModule, scenario: Scenario) -> DataModule:
@@ -63,10 +72,6 @@ def other_data(data: DataModule, scenario: Scenario) -> DataModule:
 
     A setting `side` that the scenario leaves open is that of the run's images; so is `path`, where
     it is the same kind of data set.
-
-    Args:
-        data: The data of the run.
-        scenario: The scenario.
 
     Raises:
         InputError: There is no such data set, it has no such setting, its images have another
@@ -83,52 +88,6 @@ def other_data(data: DataModule, scenario: Scenario) -> DataModule:
                 f"{_shape(data)}; give the run's side in the scenario, or train with resize"
             )
     return other
-
-
-def transfer_of(
-    trainer: pl.Trainer,
-    data: DataModule,
-    others: Mapping[str, DataModule],
-    module: Objective,
-    plans: Sequence[Plan],
-    predictors: Mapping[str, PredictorBuilder],
-    sizes: Sizes,
-    batch_size: int,
-) -> Transfer:
-    """What predictors of an objective's codes make of some scenarios; each image is encoded once.
-
-    Args:
-        trainer: The trainer at work.
-        data: The data of the run.
-        others: The other data sets, by the names of scenarios.
-        module: The objective.
-        plans: The states of each scenario.
-        predictors: Makes the predictors, by the user's names.
-        sizes: What the plans were drawn with.
-        batch_size: Images encoded at a time.
-    """
-    own = [states for one in plans for states in (one.train, one.held)]
-    own += [one.test for one in plans if one.scenario.name not in others]
-    union = np.unique(np.concatenate(own))
-    bank = _encoded(trainer, data, module, union, batch_size)
-    domains, rows = {}, []
-    for one in plans:
-        test = np.searchsorted(union, one.test)
-        if (other := others.get(one.scenario.name)) is not None:
-            domains[one.scenario.name] = _encoded(trainer, other, module, one.test, batch_size)
-            test = np.arange(len(one.test))
-        train, held = np.searchsorted(union, one.train), np.searchsorted(union, one.held)
-        rows.append(one._replace(train=train, held=held, test=test))
-    return score_plans(bank, rows, predictors, domains, sizes)[0]
-
-
-def _encoded(
-    trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices, batch_size: int
-) -> Domain:
-    found = encode_states(trainer, data, module, states, batch_size, with_kl=False)
-    values = data.dataset.values(states)
-    # predictors that learn on a device find their codes there
-    return Domain(found.codes.to(module.device), found.factors, data.factors, values).checked()
 
 
 def _dataset(own: Dataset, scenario: Scenario) -> Dataset:

@@ -1,0 +1,245 @@
+"""Transfer scores of a model on a data module, and their record in a run folder."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from lightning.pytorch.plugins import Precision
+from torch import Tensor
+
+from dislab import plots, runs
+from dislab.base import DataModule, Objective, PredictorBuilder
+from dislab.base.inference import evaluating, images_of, lacks, over_images
+from dislab.errors import InputError
+from dislab.factors import Indices
+from dislab.functional.checks import check_choice, check_count
+from dislab.runs.baselines import Baseline, baselines, untrained
+from dislab.transfer.choices import Choices, builders, made
+from dislab.transfer.domain import Domain
+from dislab.transfer.plan import Sizes, check_sizes
+from dislab.transfer.scenario import Scenario, load_scenarios
+from dislab.transfer.scores import Scenarios
+from dislab.transfer.scoring import score_plans
+from dislab.transfer.shifts import Shifts, shifts_of
+from dislab.transfer.table import Transfer
+
+TransferBaseline = Literal["untrained", "pixels", "pca"]
+"""Codes without training, which the same predictors learn from."""
+
+
+def transfer_of(
+    model: Objective,
+    data: DataModule,
+    scenarios: Scenarios,
+    predictors: Choices = None,
+    labels: int = 10_000,
+    tested: int = 5_000,
+    batch_size: int = 256,
+    seed: int = 0,
+    baselines: Sequence[TransferBaseline] = (),
+    precision: Precision | None = None,
+) -> Transfer:
+    """Errors of predictors of a model's codes under the shifts of some scenarios.
+
+    The scenarios draw images of the data, the model encodes each image once, on its device, and
+    the predictors of all scenarios learn from these codes. Nothing is written.
+
+        >>> from dislab.datamodules import SingleData
+        >>> from dislab.datasets import GaussianBlob
+        >>> from dislab.decoders import MLPDecoder
+        >>> from dislab.encoders import MLPEncoder
+        >>> from dislab.objectives import VAE
+        >>> from dislab.regularizers import KL
+        >>> from dislab.transfer import Scenario, transfer_of
+        >>> data = SingleData(GaussianBlob(places=16))
+        >>> model = VAE(data.image_shape, data.train_size, 2, MLPEncoder, MLPDecoder, {"kl": KL})
+        >>> near, far = {"posX": {"max": 0.5}}, {"posX": {"min": 0.5}}
+        >>> left = Scenario("left", near, far, shifted=("posX",))
+        >>> found = transfer_of(model, data, [left], "Ridge")
+        >>> sorted(found.values)
+        ['left/Ridge', 'left/Ridge/in_distribution', 'left/chance', 'left/chance/in_distribution']
+
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4.
+
+    Args:
+        model: A trained model, such as `dislab.runs.load_run` returns.
+        data: The data that it was trained on; their splits say which images it has seen.
+        scenarios: Shipped names, paths of YAML files, or scenarios.
+        predictors: Class names of plug-ins, classes, partials of classes, or a dictionary of any
+            of these by names of your own; boosted trees and an MLP unless given.
+        labels: How many images a predictor learns from; fewer where there are fewer.
+        tested: How many images of each distribution it is tested on, likewise.
+        batch_size: Images encoded at a time.
+        seed: Decides the images, and seeds every predictor that draws and was not given a seed.
+        baselines: Other codes that the same predictors learn from: of a copy of the model with
+            fresh weights, of grey pixels, or of principal components.
+        precision: Lightning's precision plugin of a trainer; full precision unless given.
+
+    Raises:
+        InputError: The model has no codes, the data do not suit a scenario, or a scenario, a
+            predictor or a number cannot be used.
+    """
+    sizes = Sizes(labels, tested, seed)
+    check_sizes(sizes)
+    check_count("batch_size", batch_size, 1)
+    for name in baselines:
+        check_choice("baselines", name, get_args(TransferBaseline))
+    if not model.has_codes:
+        raise InputError(f"{type(model).__name__} has no codes, which transfer scores need")
+    chosen = builders(predictors, seed)
+    check_predictors(chosen)
+    data.prepare_data()
+    shifts = shifts_of(data, load_scenarios(scenarios), sizes)
+    return _score(model, shifts, chosen, batch_size, baselines, precision or Precision())
+
+
+def score_run(
+    folder: Path,
+    stage: runs.ScoreStage,
+    model: Objective,
+    data: DataModule,
+    scenarios: Sequence[Scenario],
+    predictors: Mapping[str, PredictorBuilder],
+    sizes: Sizes,
+    batch_size: int,
+    reconstructions: int,
+    baselines: Sequence[TransferBaseline],
+    precision: Precision,
+    checkpoint: str | Path | None,
+) -> tuple[Transfer, Path]:
+    """`transfer_of` with its record and pictures in a run folder; returns the record's path too."""
+    shifts = shifts_of(data, scenarios, sizes)
+    found = _score(model, shifts, predictors, batch_size, baselines, precision)
+    path = runs.write_scores(folder, stage, _record(model, data, found, checkpoint))
+    _draw(folder, model, shifts, reconstructions, precision)
+    return found, path
+
+
+def check_predictors(predictors: Mapping[str, PredictorBuilder]) -> None:
+    """Refuses settings of predictors that make no sense, before anything is encoded."""
+    for name, build in predictors.items():
+        made(name, build, latents=1, classes=(0,))
+
+
+def _score(
+    model: Objective,
+    shifts: Shifts,
+    predictors: Mapping[str, PredictorBuilder],
+    batch_size: int,
+    others: Sequence[TransferBaseline],
+    precision: Precision,
+) -> Transfer:
+    """Scores of the model, with those of the baselines beside them."""
+    # inside a trainer's test loop autograd is off, and predictors fit models
+    with torch.inference_mode(False), torch.enable_grad():
+        found = {
+            name: _scored(one, shifts, predictors, batch_size, precision)
+            for name, one in _compared(model, shifts, others, batch_size, precision).items()
+        }
+    own = found.pop("")
+    for name, other in found.items():
+        own = own.beside(other, name)
+    return own
+
+
+def _record(
+    model: Objective, data: DataModule, found: Transfer, checkpoint: str | Path | None
+) -> runs.Record:
+    return {
+        **found.record(),
+        "data": {
+            "datamodule": type(data).__name__,
+            "dataset": type(data.dataset).__name__,
+            "provenance": data.dataset.provenance(),
+        },
+        "objective": type(model).__name__,
+        "checkpoint": {
+            "path": str(checkpoint) if checkpoint else None,
+            "steps": int(model.steps),
+        },
+        "seed": int(model.draw_seed),
+        "versions": runs.versions() | found.provenance["versions"],
+    }
+
+
+def _draw(folder: Path, model: Objective, shifts: Shifts, count: int, precision: Precision) -> None:
+    """Pictures of both distributions of each scenario above their reconstructions.
+
+    A model without reconstructions gets none, nor do images that are neither grey nor RGB.
+    """
+    unable = lacks(model, "encode") or lacks(model, "decode")
+    if not count or (unable and lacks(model, "reconstruct")):
+        return
+    if shifts.data.image_shape[0] not in (1, 3):
+        return
+    for one in shifts.plans:
+        shown = min(count, len(one.held), len(one.test))
+        rows = [
+            *_drawn(shifts.data, model, one.held[:shown], precision),
+            *_drawn(shifts.tested(one), model, one.test[:shown], precision),
+        ]
+        labels = ("as in training", "reconstruction", "shifted", "reconstruction")
+        title = f"{one.scenario.name} after {int(model.steps):,} steps"
+        figure = plots.image_grid(torch.stack(rows).numpy(), labels, title=title)
+        plots.save(figure, folder / "images" / f"transfer_{one.scenario.name}.png")
+
+
+def _compared(
+    model: Objective,
+    shifts: Shifts,
+    chosen: Sequence[TransferBaseline],
+    batch_size: int,
+    precision: Precision,
+) -> dict[str, Objective]:
+    """The model, without a name, and the baselines by name."""
+    plain: list[Baseline] = [one for one in chosen if one != "untrained"]
+    learnt = shifts.plans[0].train
+    made = {"": model}
+    if "untrained" in chosen:
+        made["untrained"] = untrained(model, 1, shifts.sizes.seed)[1][0]
+    return made | baselines(plain, shifts.data, model, learnt, batch_size, precision)
+
+
+def _scored(
+    model: Objective,
+    shifts: Shifts,
+    predictors: Mapping[str, PredictorBuilder],
+    batch_size: int,
+    precision: Precision,
+) -> Transfer:
+    """Scores of one model; each image is encoded once."""
+    own = [states for one in shifts.plans for states in (one.train, one.held)]
+    own += [one.test for one in shifts.plans if shifts.tested(one) is shifts.data]
+    union = np.unique(np.concatenate(own))
+    bank = _encoded(shifts.data, model, union, batch_size, precision)
+    domains, rows = {}, []
+    for one in shifts.plans:
+        test = np.searchsorted(union, one.test)
+        if (other := shifts.others.get(one.scenario.name)) is not None:
+            domains[one.scenario.name] = _encoded(other, model, one.test, batch_size, precision)
+            test = np.arange(len(one.test))
+        train, held = np.searchsorted(union, one.train), np.searchsorted(union, one.held)
+        rows.append(one._replace(train=train, held=held, test=test))
+    return score_plans(bank, rows, predictors, domains, shifts.sizes)[0]
+
+
+def _encoded(
+    data: DataModule, model: Objective, states: Indices, batch_size: int, precision: Precision
+) -> Domain:
+    def encode(image: Tensor) -> Tensor:
+        return model.codes(image).float()
+
+    codes = over_images(data, model, states, batch_size, encode, precision)
+    positions, values = data.factors.positions(states), data.dataset.values(states)
+    # predictors that learn on a device find their codes there
+    return Domain(codes.to(model.device), positions, data.factors, values).checked()
+
+
+def _drawn(
+    data: DataModule, model: Objective, states: Indices, precision: Precision
+) -> tuple[Tensor, Tensor]:
+    with evaluating(model, precision):
+        image = images_of(data, model, states, precision)
+        return image.float().cpu(), model.reconstruct(image).float().cpu()

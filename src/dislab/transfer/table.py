@@ -1,0 +1,111 @@
+"""Transfer scores of one encoder, and their table on a terminal."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, final
+
+_COLUMNS: Final = ("", "/in_distribution", "/accuracy")
+_HEADS: Final = ("error", "in distribution", "accuracy")
+
+
+@final
+class Transfer(NamedTuple):
+    """Errors of predictors in the distribution they learnt from and in the shifted one.
+
+    An error is the mean absolute difference of factors scaled to [0, 1]; lower is better.
+
+    Attributes:
+        values: Under `<scenario>/<predictor>` the mean error in the shifted distribution, over the
+            factors that neither shift nor are constant in training. With `/in_distribution`
+            appended, the error on held-back images of training; with `/without_<factor>`, the mean
+            without further factors; with `/accuracy` and `/accuracy_in_distribution`, the share of
+            kinds classified correctly. `<scenario>/chance` is the error of a prediction without
+            codes: the median of the numbers learnt from, and the most frequent kind.
+        parts: By scenario and predictor, `error` and `in_distribution` of each factor, and
+            `accuracy` and `accuracy_in_distribution` of each kind, the shifted factors included.
+        scenarios: By name, each scenario with the numbers of images used, the factors that are
+            constant in training, and those that the other data set lacks.
+        predictors: By name, class, settings and versions of each predictor.
+        provenance: Numbers of images asked for, seed, factors and versions.
+        notes: Remarks for a reader of the numbers.
+    """
+
+    values: dict[str, float]
+    parts: dict[str, dict[str, dict[str, dict[str, float]]]]
+    scenarios: dict[str, dict[str, Any]]
+    predictors: dict[str, dict[str, Any]]
+    provenance: dict[str, Any]
+    notes: list[str]
+
+    def beside(self, other: "Transfer", name: str) -> "Transfer":
+        """The same with the scores of other codes added as `<predictor>_<name>`.
+
+        Args:
+            other: Scores of the same predictors on other codes in the same scenarios.
+            name: Name of the other codes.
+        """
+        values, parts = dict(self.values), {key: dict(one) for key, one in self.parts.items()}
+        for scenario, own in other.parts.items():
+            for predictor in other.predictors:
+                old, new = f"{scenario}/{predictor}", f"{scenario}/{predictor}_{name}"
+                parts[scenario][f"{predictor}_{name}"] = own[predictor]
+                for key, value in other.values.items():
+                    if key == old or key.startswith(f"{old}/"):
+                        values[new + key.removeprefix(old)] = value
+        return self._replace(values=values, parts=parts)
+
+    def record(self) -> dict[str, Any]:
+        """All of it under the names in `scores.json`, for JSON."""
+        sample = {key: one for key, one in self.provenance.items() if key != "versions"}
+        return {
+            "scores": self.values,
+            "parts": self.parts,
+            "scenarios": self.scenarios,
+            "predictors": self.predictors,
+            "sample": sample,
+            "notes": self.notes,
+            "versions": self.provenance["versions"],
+        }
+
+
+def transfer_table(found: Mapping[str, Transfer]) -> str:
+    """One line a scenario and predictor, some columns a run, and the notes below.
+
+    Args:
+        found: The scores by the name of the run; the name of a single one is not shown.
+    """
+    rows: dict[str, None] = {}
+    for one in found.values():
+        for scenario, predictors in one.parts.items():
+            for predictor in predictors:
+                name = f"{scenario}/{predictor}"
+                rows |= dict.fromkeys(_lines(name, one))
+    kinds = any(name.endswith("/accuracy") for one in found.values() for name in one.values)
+    columns = _COLUMNS if kinds else _COLUMNS[:-1]
+    count = len(columns)
+    table = [["scenario/predictor", *(_HEADS[:count] * len(found))]]
+    for name in rows:
+        cells = [
+            _cell(one, f"{name}{column}") for one in found.values() for column in _COLUMNS[:count]
+        ]
+        table.append([name, *cells])
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    if len(found) > 1:
+        table.insert(0, ["", *(cell for name in found for cell in (name, *[""] * (count - 1)))])
+    lines = [_line(row, widths) for row in table]
+    notes = dict.fromkeys(note for one in found.values() for note in one.notes)
+    return "\n".join([*lines, *(f"note: {note}" for note in notes)])
+
+
+def _lines(name: str, found: Transfer) -> list[str]:
+    """The mean of a scenario, and the second one with fewer factors."""
+    further = [key for key in found.values if key.startswith(f"{name}/without_")]
+    return [name, *(key for key in further if not key.endswith("/in_distribution"))]
+
+
+def _cell(found: Transfer, name: str) -> str:
+    return f"{found.values[name]:.4f}" if name in found.values else ""
+
+
+def _line(row: list[str], widths: list[int]) -> str:
+    cells = [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]
+    return "  ".join(cells).rstrip()
