@@ -1,13 +1,48 @@
-"""Boosted trees: what they learn and what their importances say."""
+"""Boosted histogram trees, beside those of scikit-learn."""
 
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from dislab.codes.learners import HistogramBoosting
+from dislab.codes.learners import HistogramBoosting, HistogramRegression
+from dislab.codes.learners.histogram_boosting import logit_gradients
 from dislab.errors import InputError
+
+
+@pytest.mark.parametrize("kinds", [1, 2, 5])
+def test_derivatives_are_those_of_autograd(kinds: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits = 2 * torch.randn(7, kinds, generator=generator, dtype=torch.float64)
+    logits.requires_grad_()
+    labels = torch.randint(max(kinds, 2), (7,), generator=generator)
+
+    if kinds == 1:
+        loss = binary_cross_entropy_with_logits(logits[:, 0], labels.double(), reduction="sum")
+    else:
+        loss = cross_entropy(logits, labels, reduction="sum")
+    (first,) = torch.autograd.grad(loss, logits, create_graph=True)
+    rows = [torch.autograd.grad(one.sum(), logits, retain_graph=True)[0] for one in first.T]
+    second = torch.stack([row[:, kind] for kind, row in enumerate(rows)], 1)
+    own = logit_gradients(logits.detach(), labels)
+    torch.testing.assert_close(own[0], first.detach())
+    torch.testing.assert_close(own[1], second)
+
+
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_what_is_left_of_a_certain_label_is_not_rounded_away(kinds: int) -> None:
+    logits = torch.tensor([[30.0]]) if kinds == 1 else torch.tensor([[-30.0, 0.0]])
+    first, second = logit_gradients(logits, torch.tensor([1]))
+    rest = torch.tensor(-30.0).exp().item()
+    assert first[0, -1].item() == pytest.approx(-rest, rel=1e-5)
+    assert second[0, -1].item() == pytest.approx(rest, rel=1e-5)
 
 
 def labelled_codes(images: int, noise: float, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -105,3 +140,49 @@ def test_misuse_is_named() -> None:
         HistogramBoosting().fit(torch.randn(4, 2), torch.ones(4).long())
     with pytest.raises(InputError, match="depth of trees is 9"):
         HistogramBoosting(depth=9)
+
+
+def drawn(images: int = 900) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    codes = rng.normal(size=(images, 4))
+    return codes, 1e3 + 5 * codes[:, 0] ** 2 + 3 * codes[:, 2] + rng.normal(size=images)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_predictions_are_those_of_scikit_learn(depth: int) -> None:
+    codes, numbers = drawn()
+    reference = HistGradientBoostingRegressor(
+        max_iter=10, max_depth=depth, max_leaf_nodes=None, min_samples_leaf=1, early_stopping=False
+    ).fit(codes[:600], numbers[:600])
+    model = HistogramRegression(rounds=10, depth=depth)
+    model.fit(torch.from_numpy(codes[:600]), torch.from_numpy(numbers[:600]))
+    found = model.predict(torch.from_numpy(codes)).numpy()
+    assert found == pytest.approx(reference.predict(codes), abs=1e-3)
+
+
+def test_importances_are_near_those_of_exact_boosting() -> None:
+    codes, numbers = drawn()
+    exact = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(codes, numbers)
+    model = HistogramRegression(rounds=20)
+    model.fit(torch.from_numpy(codes), torch.from_numpy(numbers))
+    assert model.importances().numpy() == pytest.approx(exact.feature_importances_, abs=0.01)
+    assert model.importances().sum().item() == pytest.approx(1.0)
+
+
+def test_columns_fitted_together_are_those_fitted_alone() -> None:
+    codes, numbers = drawn(200)
+    both = torch.from_numpy(np.stack([numbers, codes[:, 3]], axis=1))
+    tensor = torch.from_numpy(codes)
+    together = HistogramRegression(rounds=5).fit_each(tensor, both)
+    for model, column in zip(together, both.T, strict=True):
+        alone = HistogramRegression(rounds=5).fit(tensor, column)
+        assert torch.allclose(model.predict(tensor), alone.predict(tensor), atol=1e-3)
+
+
+def test_refuses_what_cannot_be_learnt_from() -> None:
+    with pytest.raises(InputError, match="call fit"):
+        HistogramRegression().predict(torch.zeros(3, 2))
+    with pytest.raises(InputError, match="at least two kinds"):
+        HistogramRegression().fit(torch.randn(5, 2), torch.ones(5))
+    with pytest.raises(InputError, match="the depth of trees is 9; it must be from 1 to 8"):
+        HistogramRegression(depth=9)

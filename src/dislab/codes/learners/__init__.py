@@ -1,8 +1,7 @@
 """Learners on codes: what scores and predictors fit."""
 
 from dislab.codes.learners.block_regression import Regression, predicted_block
-from dislab.codes.learners.histogram_boosting import HistogramBoosting
-from dislab.codes.learners.histogram_regression import HistogramRegression
+from dislab.codes.learners.histogram_boosting import HistogramBoosting, HistogramRegression
 from dislab.codes.learners.lasso_regression import LassoRegression
 from dislab.codes.learners.linear_models import latent_machines, logits_of_answers
 from dislab.codes.learners.logistic_classifier import LogisticClassifier

@@ -1,16 +1,183 @@
-"""Boosted trees on histograms, with importances."""
+"""Boosted histogram trees that classify codes or predict numbers, with importances."""
 
-from typing import final
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Final, NamedTuple, final
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.codes.learners.boosted_logits import boost
-from dislab.codes.learners.boosted_trees import BoostedTrees
-from dislab.codes.learners.code_bins import bin_codes
-from dislab.codes.learners.tree_sums import tree_sums
+from dislab.codes.learners.histogram_trees import (
+    NO_SPLIT,
+    CodeBins,
+    CompleteTrees,
+    GrownTrees,
+    TreeGrower,
+    bin_codes,
+    tree_sums,
+)
 from dislab.errors import InputError
+
+Column = Int[Tensor, " image"] | Float[Tensor, " image"]
+"""Numbers of labels, or numbers to be fitted."""
+
+MOST_TOGETHER: Final = 128
+"""Trees that grow together, so that their arrays fit the cache; changes no result."""
+DEEPEST: Final = 8
+"""Trees are complete, and the numbers of their leaves are bytes."""
+
+
+class BoostedLogits(NamedTuple):
+    """The logits of one column of labels, or its numbers, as a start and sums of trees.
+
+    Attributes:
+        start: Logits before the first round, one a kind; one alone for two kinds; of numbers their
+            mean.
+        trees: All trees, kinds within rounds.
+        gain: Reduction of the squared residuals by the splits at each latent, over all trees.
+    """
+
+    start: Float[Tensor, " kind"]
+    trees: CompleteTrees
+    gain: npt.NDArray[np.float64]
+
+
+def boost(
+    bins: CodeBins, columns: Sequence[Column], rounds: int, depth: int, rate: float
+) -> list[BoostedLogits]:
+    """Trees for each column, the same as if each were learnt alone.
+
+    Args:
+        bins: Codes in bins.
+        columns: Labels, numbered from 0 without gaps, at least two; or floats of about unit
+            variance, which are fitted with squared errors.
+        rounds: Number of rounds, each with one tree a kind; of two kinds, one tree for both.
+        depth: Levels of splits.
+        rate: Shrinkage of each tree.
+    """
+    starts = [_start(labels) for labels in columns]
+    results: list[BoostedLogits] = []
+    while len(results) < len(columns):
+        first, sizes = len(results), np.cumsum([len(start) for start in starts[len(results) :]])
+        some = slice(first, first + max(1, int((sizes <= MOST_TOGETHER).sum())))
+        results += _boost_together(bins, columns[some], starts[some], rounds, depth, rate)
+    return results
+
+
+def _start(labels: Column) -> Float[Tensor, " kind"]:
+    """Logits that give each kind its share of the images, or the mean of numbers."""
+    if labels.is_floating_point():
+        return labels.double().mean()[None]
+    logs = labels.bincount().double().log()
+    return logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
+
+
+def _boost_together(
+    bins: CodeBins,
+    columns: Sequence[Column],
+    starts: Sequence[Float[Tensor, " _"]],
+    rounds: int,
+    depth: int,
+    rate: float,
+) -> list[BoostedLogits]:
+    sizes = [len(start) for start in starts]
+    spans = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
+    logits = torch.cat(list(starts)).float().repeat(bins.number.shape[1], 1)
+    derivatives = torch.empty(2, *logits.shape)
+    grower = TreeGrower(bins, sum(sizes), depth, rate)
+    grown = []
+    for _ in range(rounds):
+        for kinds, labels in zip(spans, columns, strict=True):
+            derivatives[..., kinds] = _gradients(logits[:, kinds], labels)
+        grown.append(grower.grow(derivatives, logits))
+    return [_logits(bins, start, grown, kinds) for start, kinds in zip(starts, spans, strict=True)]
+
+
+def _gradients(
+    outputs: Float[Tensor, "image kind"], column: Column
+) -> Float[Tensor, "2 image kind"]:
+    """Derivatives of the negative log-likelihood, or of half the squared error."""
+    if not column.is_floating_point():
+        return logit_gradients(outputs, column)
+    return torch.stack([outputs - column[:, None].to(outputs), torch.ones_like(outputs)])
+
+
+def _logits(
+    bins: CodeBins, start: Float[Tensor, " kind"], grown: Sequence[GrownTrees], kinds: slice
+) -> BoostedLogits:
+    """The trees of some kinds, with thresholds in the unit of the codes."""
+    latent = np.concatenate([trees.latent[:, kinds] for trees in grown], axis=1)
+    place = np.concatenate([trees.place[:, kinds] for trees in grown], axis=1)
+    value = np.concatenate([trees.value[:, kinds] for trees in grown], axis=1)
+    gain = np.concatenate([trees.gain[:, kinds] for trees in grown], axis=1)
+    edges = np.full((len(bins.thresholds), NO_SPLIT + 1), np.inf)
+    for row, known in zip(edges, bins.thresholds, strict=True):
+        row[: len(known)] = known
+    trees = CompleteTrees(latent, edges[latent, place], value.T.astype(np.float64))
+    sums = np.bincount(latent.ravel(), gain.ravel(), minlength=len(edges))
+    return BoostedLogits(start, trees, sums.astype(np.float64))
+
+
+def logit_gradients(
+    logits: Float[Tensor, "image kind"], labels: Int[Tensor, " image"]
+) -> Float[Tensor, "2 image kind"]:
+    """First and second derivatives of the negative log-likelihood by each logit.
+
+    With p the probability of a kind they are p, less one for the label, and p·(1 − p). Where p
+    is close to one, 1 − p is computed as the sum of the other probabilities, not as a difference.
+
+    Args:
+        logits: One column a kind, or only that of the second kind of two.
+        labels: Numbers of kinds.
+    """
+    column = labels[:, None]
+    if logits.shape[1] == 1:
+        other, own = torch.sigmoid(-logits), torch.sigmoid(logits)
+        return torch.stack([torch.where(column == 1, -other, own), own * other])
+    result = logits.new_empty((2, *logits.shape))
+    first, second = result
+    torch.softmax(logits, 1, out=first)
+    own = first.gather(1, column)
+    rest = first.scatter_(1, column, 0.0).sum(1, keepdim=True)
+    torch.addcmul(first, first, first, value=-1.0, out=second)
+    second.scatter_(1, column, own * rest)
+    first.scatter_(1, column, -rest)
+    return result
+
+
+class BoostedTrees:
+    """Settings and importances that the classifier and the regression share."""
+
+    def __init__(self, rounds: int = 100, depth: int = 3, rate: float = 0.1) -> None:
+        if not 1 <= depth <= DEEPEST:
+            raise InputError(f"the depth of trees is {depth}; it must be from 1 to {DEEPEST}")
+        self.rounds = rounds
+        self.depth = depth
+        self.rate = rate
+        self._learnt: BoostedLogits | None = None
+
+    def importances(self) -> Float[Tensor, " latent"]:
+        """Each latent's share of what all splits explain; zeros where no tree has a split.
+
+        As in scikit-learn's `feature_importances_` of exact boosting, the squared residuals that
+        the splits explain, Friedman (2001), https://doi.org/10.1214/aos/1013203451, section 8.1,
+        are added up over all trees before they are normalised, so that late trees, which fit noise,
+        count little.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        gains = self._fitted().gain
+        total = gains.sum()
+        return torch.from_numpy(gains / (total if total > 0 else 1.0))
+
+    def _fitted(self) -> BoostedLogits:
+        if self._learnt is None:
+            raise InputError("call fit first")
+        return self._learnt
 
 
 @final
@@ -100,3 +267,81 @@ class HistogramBoosting(BoostedTrees):
         learnt = self._fitted()
         sums = tree_sums(learnt.trees, codes.cpu().numpy(), len(learnt.start))
         return torch.from_numpy(sums) + learnt.start
+
+
+@final
+class HistogramRegression(BoostedTrees):
+    """A regression on codes made of boosted trees that split at histogram bins.
+
+    The trees of `HistogramBoosting` with squared errors: the algorithm of scikit-learn's
+    `HistGradientBoostingRegressor` with the depth, rounds, rate and smallest leaf of its exact
+    `GradientBoostingRegressor`, 255 bins and no early stopping. Codes are learnt from on the host.
+
+    Args:
+        rounds: Number of boosting rounds, each with one tree.
+        depth: Largest depth of a tree, up to 8.
+        rate: Shrinkage of each tree.
+
+    Raises:
+        InputError: The depth is not from 1 to 8.
+    """
+
+    def __init__(self, rounds: int = 100, depth: int = 3, rate: float = 0.1) -> None:
+        super().__init__(rounds, depth, rate)
+        self._middle = self._spread = torch.empty(0)
+
+    def fit(
+        self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, " image"]
+    ) -> "HistogramRegression":
+        """Itself, fitted.
+
+        Args:
+            codes: Finite codes to learn from.
+            numbers: What to predict; at least two different ones.
+
+        Raises:
+            InputError: All numbers are equal.
+        """
+        (fitted,) = self.fit_each(codes, numbers[:, None])
+        self._learnt, self._middle, self._spread = fitted._learnt, fitted._middle, fitted._spread
+        return self
+
+    def fit_each(
+        self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, "image factor"]
+    ) -> list["HistogramRegression"]:
+        """A regression like this for each column of numbers, fitted together, which saves time.
+
+        Args:
+            codes: Finite codes to learn from.
+            numbers: What to predict; at least two different ones in each column.
+
+        Raises:
+            InputError: All numbers of a column are equal.
+        """
+        wanted = numbers.cpu().double()
+        if (wanted == wanted[:1]).all(0).any():
+            raise InputError("a regression needs numbers of at least two kinds to learn from")
+        middle, spread = wanted.mean(0), wanted.std(0, correction=0)
+        scaled = ((wanted - middle) / spread).T.contiguous()
+        learnt = boost(
+            bin_codes(codes.cpu().numpy()), list(scaled), self.rounds, self.depth, self.rate
+        )
+        models = []
+        for column, trees in enumerate(learnt):
+            model = HistogramRegression(self.rounds, self.depth, self.rate)
+            model._learnt, model._middle, model._spread = trees, middle[column], spread[column]
+            models.append(model)
+        return models
+
+    def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
+        """The expected number of each code.
+
+        Args:
+            codes: Finite codes with the latents of those learnt from.
+
+        Raises:
+            InputError: Nothing has been learnt yet.
+        """
+        learnt = self._fitted()
+        sums = torch.from_numpy(tree_sums(learnt.trees, codes.cpu().numpy(), 1))[:, 0]
+        return (sums + learnt.start) * self._spread + self._middle

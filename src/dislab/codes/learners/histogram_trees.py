@@ -1,0 +1,339 @@
+"""Trees that split at histogram bins: the bins, the growing of many trees, and their sums."""
+
+import itertools
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import embedding_bag, threshold
+
+MOST_BINS: Final = 255
+"""Most bins of a latent: their numbers are bytes, and one byte means no split."""
+LEAST_CURVATURE: Final = 1e-3
+"""Least sum of the second derivatives of a child, as in scikit-learn."""
+TINY: Final = 1e-30
+"""Added to divisors, so that 0/0 is 0."""
+ROUNDING: Final = 1e-5
+"""Relative difference below which two splits are equally good, in single precision."""
+NO_SPLIT: Final = 255
+"""Number of a bin that sends all images to the left."""
+IMAGES_AT_ONCE: Final = 1024
+"""Images whose tests are held in the cache together; changes no result."""
+TABLE_BITS: Final = 9
+"""Trees are looked up together while their leaves have at most two to this many combinations."""
+ALWAYS_LEFT: Final = 255
+"""Rank of a threshold that no code exceeds."""
+
+
+class CodeBins(NamedTuple):
+    """Codes in bins, and the images of each bin.
+
+    Attributes:
+        number: Which bin each code is in, shape (latent, image).
+        thresholds: Largest codes of all bins but the last one, for each latent.
+        images: Images in the lowest bin of each latent, one latent after the other, in the next
+            one, and so on; all latents have as many bins here as any has.
+        starts: Begin of each of these parts in `images`, and the end of the last one.
+    """
+
+    number: npt.NDArray[np.uint8]
+    thresholds: tuple[npt.NDArray[np.float64], ...]
+    images: Int[Tensor, " place"]
+    starts: Int[Tensor, " bin_and_end"]
+
+    @property
+    def bins(self) -> int:
+        """The most bins that a latent has."""
+        return max(map(len, self.thresholds)) + 1
+
+    def sums(self, weights: Float[Tensor, "image kind"]) -> Float[Tensor, "bin latent kind"]:
+        """Sums of the weights, which are contiguous, of the images in each bin."""
+        summed = embedding_bag(
+            self.images, weights, self.starts, mode="sum", include_last_offset=True
+        )
+        return summed.view(self.bins, len(self.number), -1)
+
+
+def bin_codes(codes: npt.NDArray[np.floating[Any]], bins: int = MOST_BINS) -> CodeBins:
+    """Bins of nearly equal numbers of images, or one for each code where there are few.
+
+    Thresholds lie where scikit-learn's histogram boosting has them, but for more than 200,000
+    images, of which scikit-learn takes a sample.
+
+    Args:
+        codes: Finite codes, one row an image.
+        bins: Largest number of bins, 2 to 255.
+    """
+    columns = np.sort(codes.astype(np.float64), axis=0).T
+    thresholds = tuple(_thresholds(column, bins) for column in columns)
+    number = np.stack(
+        [
+            np.searchsorted(edges, column).astype(np.uint8)
+            for edges, column in zip(thresholds, codes.T, strict=True)
+        ]
+    )
+    latents, most = len(number), max(map(len, thresholds)) + 1
+    part = (number.astype(np.int64) * latents + np.arange(latents)[:, None]).ravel()
+    images = np.argsort(part, kind="stable") % number.shape[1]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(part, minlength=most * latents))])
+    return CodeBins(number, thresholds, torch.from_numpy(images), torch.from_numpy(starts))
+
+
+def _thresholds(ordered: npt.NDArray[np.float64], bins: int) -> npt.NDArray[np.float64]:
+    different = np.unique(ordered)
+    if len(different) <= bins:
+        return different[:-1] / 2 + different[1:] / 2  # halves first: sums may overflow
+    shares = np.linspace(0, 100, bins + 1)[1:-1]  # in percent, to be rounded as there
+    return np.unique(np.percentile(ordered, shares, method="averaged_inverted_cdf"))
+
+
+class GrownTrees(NamedTuple):
+    """One complete tree a kind; splits and nodes are in order of their levels.
+
+    Attributes:
+        latent: Latent that a split tests, shape (split, kind).
+        place: Images in bins above this one go to the right, shape (split, kind); `NO_SPLIT`
+            where none go.
+        value: Number that a leaf adds, shape (leaf, kind).
+        gain: Reduction of the sum of squared residuals by each split, shape (split, kind).
+    """
+
+    latent: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+    value: npt.NDArray[np.float32]
+    gain: npt.NDArray[np.float64]
+
+
+class _Split(NamedTuple):
+    latent: Tensor
+    place: Tensor
+    found: Tensor
+    left: Tensor
+    right: Tensor
+
+
+@final
+class TreeGrower:
+    """Grows trees of second-order boosting, with one pass over the images for all kinds.
+
+    A split is the one with the largest H₁H₂/H·(G₁/H₁ − G₂/H₂)², where G and H are the sums of the
+    first and second derivatives in the children, and a leaf's value is −G/H: Chen & Guestrin
+    (2016), https://arxiv.org/abs/1603.02754, eq. 5 and 7, without penalties, the trees of
+    scikit-learn's histogram boosting. Of equally good splits that of the first latent and lowest
+    bin is taken.
+
+    Its arrays are made once: fresh ones of this size would cost as much time as the computation.
+
+    Args:
+        bins: Codes in bins.
+        kinds: Number of trees that grow together.
+        depth: Levels of splits.
+        rate: Shrinkage, a factor of the values of leaves.
+    """
+
+    def __init__(self, bins: CodeBins, kinds: int, depth: int, rate: float) -> None:
+        latents, images = bins.number.shape
+        self._bins = bins
+        self._depth = depth
+        self._rate = rate
+        self._splits = 2**depth - 1
+        self._kinds = torch.arange(kinds)
+        self._weights = torch.empty(depth - 1, 2, images, kinds)
+        self._binned = torch.empty(depth, bins.bins, 2, latents, kinds)
+        self._below = torch.empty(bins.bins, 2, latents, kinds)
+        self._work = torch.empty(2, bins.bins, latents, kinds)
+        self._turn = np.empty((images, kinds), dtype=np.float32)
+        self._cell = np.empty((images, kinds), dtype=np.intp)
+        self._added = np.empty((images, kinds), dtype=np.float32)
+        self._latent = torch.empty(self._splits, kinds, dtype=torch.int64)
+        self._place = torch.empty(self._splits, kinds, dtype=torch.int64)
+        self._sums = torch.empty(2 * self._splits + 1, 2, kinds)
+
+    def grow(
+        self, derivatives: Float[Tensor, "2 image kind"], logits: Float[Tensor, "image kind"]
+    ) -> GrownTrees:
+        """Trees that fit the contiguous derivatives of a loss; adds their values to the logits."""
+        self._add_up(0, derivatives)
+        leaf = self._node(0, 0, derivatives)
+        first, second = self._sums[self._splits :].numpy().swapaxes(0, 1)
+        value = np.float32(-self._rate) * first / (second + np.float32(TINY))
+        np.add(np.ascontiguousarray(leaf.T), np.arange(len(leaf)) * len(value), out=self._cell)
+        np.take(value.T.ravel(), self._cell, out=self._added, mode="clip")
+        logits += torch.from_numpy(self._added)
+        latent, place = self._latent.numpy().copy(), self._place.numpy().copy()
+        return GrownTrees(latent, place, value, self._gains())
+
+    def _node(self, node: int, level: int, weights: Tensor) -> npt.NDArray[np.uint8]:
+        """Splits a node and all below it; returns the leaf of each image."""
+        left, right = 2 * node + 1, 2 * node + 2
+        goes_left = self._split(node, left, right)
+        if level == self._depth - 1:
+            return (~goes_left).view(np.uint8)
+        np.copyto(self._turn, np.ascontiguousarray(goes_left.T))
+        own = torch.mul(weights, torch.from_numpy(self._turn), out=self._weights[level])
+        self._add_up(level + 1, own)
+        leaf = self._node(left, level + 1, own)
+        if level < self._depth - 2:
+            torch.sub(weights, own, out=own)
+        torch.sub(self._binned[level], self._binned[level + 1], out=self._binned[level + 1])
+        other = self._node(right, level + 1, own) + np.uint8(2 ** (self._depth - 1 - level))
+        return other ^ (-goes_left.view(np.uint8) & (leaf ^ other))
+
+    def _split(self, node: int, left: int, right: int) -> npt.NDArray[np.bool_]:
+        """Stores the best split of each kind; returns which images go left (kind, image)."""
+        split = self._search(self._binned[(node + 1).bit_length() - 1])
+        if node == 0:
+            self._sums[0] = split.left + split.right
+        else:
+            split.found.logical_and_(self._place[(node - 1) // 2] != NO_SPLIT)
+        self._latent[node] = torch.where(split.found, split.latent, 0)
+        self._place[node] = torch.where(split.found, split.place, NO_SPLIT)
+        self._sums[left] = torch.where(split.found, split.left, self._sums[node])
+        self._sums[right] = torch.where(split.found, split.right, 0.0)
+        tested = self._bins.number[self._latent[node].numpy()]
+        goes_left: npt.NDArray[np.bool_] = tested <= self._place[node].byte().numpy()[:, None]
+        return goes_left
+
+    def _add_up(self, level: int, weights: Tensor) -> None:
+        """Writes the sums of weights in each bin into the array of the level."""
+        for number, part in enumerate(weights):
+            self._binned[level, :, number] = self._bins.sums(part)
+
+    def _search(self, binned: Tensor) -> _Split:
+        """The best split of each kind, from the sums in each bin."""
+        below, kinds = self._cumulate(binned), self._kinds
+        (first, second), whole = below.unbind(1), below[-1]
+        score, right = self._work
+        torch.addcmul(first, second, -whole[0] / (whole[1] + TINY), out=score)
+        torch.sub(whole[1], second, out=right)
+        # children that are too light get an infinite divisor, so that their splits score 0
+        threshold(right, LEAST_CURVATURE, torch.inf, inplace=True)
+        right.mul_(threshold(second, LEAST_CURVATURE, torch.inf))
+        score.square_().div_(right)
+        most = score.amax(0)
+        best = most.amax(0)
+        enough = best * (1 - ROUNDING)
+        latent = (most >= enough).byte().argmax(0)
+        place = (score[:, latent, kinds] >= enough).byte().argmax(0)
+        left = below[place, :, latent, kinds].T
+        return _Split(latent, place, best > 0, left, whole[:, latent, kinds] - left)
+
+    def _cumulate(self, binned: Tensor) -> Tensor:
+        """Sums of each bin and all below it, row by row, which is faster than `cumsum`."""
+        below = self._below.numpy()
+        np.copyto(below, binned.numpy())
+        for lower, bin_ in itertools.pairwise(below):
+            np.add(lower, bin_, out=bin_)
+        return self._below
+
+    def _gains(self) -> npt.NDArray[np.float64]:
+        """n₁n₂/n·(r₁ − r₂)² for children of n₁ and n₂ images with mean residuals r₁ and r₂."""
+        splits, kinds = self._latent.shape
+        counted = np.bincount(self._cell.ravel(), minlength=kinds * (splits + 1))
+        count = np.zeros((2 * splits + 1, kinds))
+        count[splits:] = counted.reshape(kinds, -1).T
+        for node in reversed(range(splits)):
+            count[node] = count[2 * node + 1] + count[2 * node + 2]
+        residual = self._sums[:, 0].double().numpy()
+        left, right = slice(1, None, 2), slice(2, None, 2)
+        apart = residual[left] * count[right] - residual[right] * count[left]
+        product = count[:splits] * count[left] * count[right]
+        return np.divide(apart**2, product, out=np.zeros_like(apart), where=product > 0)
+
+
+class CompleteTrees(NamedTuple):
+    """Trees of the same depth, whose missing splits, at infinity, send every code to the left.
+
+    Attributes:
+        latent: Latent that a split tests, shape (split, tree), splits level by level.
+        threshold: Codes above it go to the right, shape (split, tree).
+        value: Number that a leaf adds, shape (tree, leaf), leaves from left to right.
+    """
+
+    latent: npt.NDArray[np.int64]
+    threshold: npt.NDArray[np.float64]
+    value: npt.NDArray[np.float64]
+
+
+def tree_sums(
+    trees: CompleteTrees, codes: npt.NDArray[np.floating[Any]], kinds: int
+) -> npt.NDArray[np.float64]:
+    """The sum of the trees' values for each code and kind of label, shape (image, kind).
+
+    The tests of a tree are made for all images, needed or not, and decide together on its leaf:
+    bytes without branches take a fraction of the time of walking down the trees. Thresholds
+    are compared by rank, exactly.
+
+    Args:
+        trees: One tree a kind and round, kinds within rounds.
+        codes: Finite codes.
+        kinds: Number of kinds.
+    """
+    ranks, places = _ranks(trees, codes)
+    sums = np.empty((len(codes), kinds))
+    for kind in range(kinds):
+        latent, place = trees.latent[:, kind::kinds], places[:, kind::kinds]
+        tables, joined = _joined(trees.value[kind::kinds])
+        for first in range(0, len(codes), IMAGES_AT_ONCE):
+            images = slice(first, first + IMAGES_AT_ONCE)
+            right = ranks[:, images][latent] > place[..., None]
+            cell = _cells(_leaves(right), joined, trees.value.shape[1])
+            cell += np.arange(len(tables))[:, None] * tables.shape[1]
+            sums[images, kind] = tables.ravel().take(cell).sum(0)
+    return sums
+
+
+def _ranks(
+    trees: CompleteTrees, codes: npt.NDArray[np.floating[Any]]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """How many thresholds of its latent each code exceeds (latent, image), and theirs."""
+    ranks = np.zeros(codes.shape[::-1], dtype=np.uint8)
+    places = np.full(trees.latent.shape, ALWAYS_LEFT, dtype=np.uint8)
+    for latent, column in enumerate(codes.T):
+        tested = (trees.latent == latent) & np.isfinite(trees.threshold)
+        known = np.unique(trees.threshold[tested])  # fewer than there are bins
+        ranks[latent] = np.searchsorted(known, column)
+        places[tested] = np.searchsorted(known, trees.threshold[tested])
+    return ranks, places
+
+
+def _leaves(right: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+    """Leaf of each image, (tree, image), from all tests (split, tree, image)."""
+    leaf = np.zeros(right.shape[1:], dtype=np.uint8)
+    path: list[npt.NDArray[np.bool_]] = []
+    while (first := (1 << len(path)) - 1) < len(right):
+        turn = right[first : 2 * first + 1]
+        for step in path:  # the half of the splits on the side that the image is on
+            left, other = np.split(turn, 2)
+            turn = left ^ (step & (left ^ other))
+        path.append(turn[0])
+        leaf = 2 * leaf + turn[0]
+    return leaf
+
+
+def _joined(value: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], int]:
+    """Sums for all combinations of leaves of some trees, and the number of trees in a row."""
+    leaves = value.shape[1]
+    joined = max(1, TABLE_BITS // max(1, leaves.bit_length() - 1))
+    rows = -(-len(value) // joined)
+    padded = np.zeros((rows * joined, leaves))
+    padded[: len(value)] = value
+    groups = padded.reshape(rows, joined, leaves)
+    table = groups[:, 0]
+    for one in range(1, joined):
+        table = (table[:, :, None] + groups[:, one, None]).reshape(rows, -1)
+    return table, joined
+
+
+def _cells(leaf: npt.NDArray[np.uint8], joined: int, leaves: int) -> npt.NDArray[np.int64]:
+    """Place in the table of the sum of some trees, for each image."""
+    short = -len(leaf) % joined
+    wide = np.concatenate([leaf, np.zeros((short, leaf.shape[1]), dtype=np.uint8)])
+    groups = wide.reshape(-1, joined, leaf.shape[1])
+    cell = groups[:, 0].astype(np.uint16)
+    for one in range(1, joined):
+        cell = cell * np.uint16(leaves) + groups[:, one]
+    return cell.astype(np.int64)
