@@ -27,11 +27,11 @@ from sklearn.metrics import mutual_info_score
 
 import dislab
 from dislab.base import MetricBuilder
-from dislab.codes.factor_vae_votes import draw_ballot
 from dislab.codes.importance import importance_scores
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.random import host_generator
 from dislab.metrics import DCI, MIG, FactorVAEScore
+from dislab.metrics.factor_vae_score import draw_ballot
 from hardware import processor
 
 SIZES = (3, 6, 40, 32, 32)

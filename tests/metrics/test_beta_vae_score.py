@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from dislab.errors import InputError
+from dislab.functional.random import host_generator
 from dislab.metrics import BetaVAEScore
+from dislab.metrics.beta_vae_score import PairDraw, draw_pairs, mean_differences
 
 
 def score(codes: torch.Tensor, graded: Any, **settings: int) -> float:
@@ -47,3 +50,70 @@ def test_bad_settings_are_named(setting: str, least: int, graded: Any) -> None:
     settings: dict[str, Any] = {setting: least - 1}
     with pytest.raises(InputError, match=f"{setting} is {least - 1}; it must"):
         BetaVAEScore(graded.space, **settings)
+
+
+NAMES = ("a", "b")
+
+
+def random_factors(images: int) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return torch.stack(
+        [torch.randint(size, (images,), generator=generator) for size in (3, 7)], dim=1
+    )
+
+
+def test_pairs_share_their_factor_and_are_two_images() -> None:
+    factors = random_factors(200)
+    draw = draw_pairs(factors, torch.tensor([True, True]), 400, 9, host_generator(0), NAMES)
+    assert draw.rows.shape == (2, 400, 9)
+    first, second = factors[draw.rows]
+    held = draw.factor[:, None]
+    for factor in range(2):
+        same = (first[..., factor] == second[..., factor]) | (held != factor)
+        assert same.all()
+        others = first[..., 1 - factor] == second[..., 1 - factor]
+        assert not others[(held == factor).expand_as(others)].all()
+    assert (draw.rows[0] != draw.rows[1]).all()
+    assert draw.factor.double().mean().item() == pytest.approx(0.5, abs=0.1)
+
+
+def test_partners_are_drawn_uniformly() -> None:
+    factors = torch.tensor([[0, 0]] * 2 + [[1, 1]] * 3)
+    draw = draw_pairs(factors, torch.tensor([True, False]), 3000, 4, host_generator(1), NAMES)
+    assert (draw.factor == 0).all()
+    seen = torch.zeros(5, 5)
+    pairs = draw.rows.flatten(1)
+    seen.index_put_((pairs[0], pairs[1]), torch.ones(pairs.shape[1]), accumulate=True)
+    expected = torch.zeros(5, 5)
+    expected[0, 1] = expected[1, 0] = 1 / 5
+    expected[2:, 2:] = (1 - torch.eye(3)) / 10
+    torch.testing.assert_close(seen / seen.sum(), expected, atol=0.01, rtol=0.0)
+
+
+def test_lonely_values_are_in_no_pair() -> None:
+    factors = torch.tensor([[0, 0], [1, 0], [1, 1], [2, 1]])
+    draw = draw_pairs(factors, torch.tensor([True, False]), 50, 3, host_generator(0), NAMES)
+    assert set(draw.rows.flatten().tolist()) == {1, 2}
+    alone = torch.tensor([[0, 0], [1, 0], [2, 1]])
+    with pytest.raises(InputError, match="no two images share a value of factor a,"):
+        draw_pairs(alone, torch.tensor([True, False]), 5, 3, host_generator(0), NAMES)
+
+
+def test_differences_equal_those_of_a_loop() -> None:
+    codes = torch.randn(50, 3, dtype=torch.float64)
+    draw = draw_pairs(
+        random_factors(50), torch.tensor([True, True]), 130, 5, host_generator(2), NAMES
+    )
+    expected = torch.stack(
+        [
+            (codes[draw.rows[0, point]] - codes[draw.rows[1, point]]).abs().mean(0)
+            for point in range(130)
+        ]
+    )
+    torch.testing.assert_close(mean_differences(codes, draw), expected)
+
+
+def test_differences_by_hand() -> None:
+    codes = torch.tensor([[0.0, 1.0], [2.0, -1.0], [3.0, 1.0]], dtype=torch.float64)
+    draw = PairDraw(torch.tensor([0]), torch.tensor([[[0, 0]], [[1, 2]]]))
+    assert mean_differences(codes, draw).tolist() == [[2.5, 1.0]]

@@ -9,6 +9,7 @@ import torch
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import IRS
+from dislab.metrics.irs import held_deviations
 
 
 def test_equals_a_loop(graded: Any) -> None:
@@ -77,3 +78,21 @@ def test_by_hand(graded: Any) -> None:
 def test_bad_quantiles_are_named(quantile: float, graded: Any) -> None:
     with pytest.raises(InputError, match="quantile is"):
         IRS(graded.space, quantile=quantile)
+
+
+@pytest.mark.parametrize("quantile", [0.0, 0.5, 0.99, 1.0])
+def test_deviations_equal_a_loop(quantile: float) -> None:
+    codes, column = torch.randn(90, 3, dtype=torch.float64), torch.randint(4, (90,))
+    parts = []
+    for value in np.unique(column):
+        own = codes[column == value].numpy()
+        distances = np.abs(own - own.mean(0))
+        parts.append(np.percentile(distances, 100 * quantile, axis=0))
+    expected = torch.from_numpy(np.mean(parts, axis=0))
+    torch.testing.assert_close(held_deviations(codes, column, quantile), expected)
+
+
+def test_deviations_by_hand() -> None:
+    codes = torch.tensor([[0.0], [4.0], [10.0]], dtype=torch.float64)
+    # value 3: distances 2 and 2; value 5: 0
+    assert held_deviations(codes, torch.tensor([3, 3, 5]), 1.0).tolist() == [1.0]
