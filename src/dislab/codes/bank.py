@@ -35,9 +35,9 @@ class Measured(NamedTuple):
     """The continuous factors of some images.
 
     Attributes:
-        columns: Which of the factors they are.
-        places: Where each image's number lies between the smallest, 0, and the largest, 1, that
-            the factor has, shape (image, column).
+        columns: Columns of the continuous factors.
+        places: Number of each image, from 0 for the smallest that the factor has to 1 for the
+            largest, shape (image, column).
     """
 
     columns: tuple[int, ...]
@@ -45,13 +45,14 @@ class Measured(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """How a bank was drawn from another one.
+    """Origin of a bank that was drawn from another one.
 
     Attributes:
         bank: The other bank.
         rows: Its rows that were drawn, in order and with repeats, shape (image,).
-        information: Gives the mutual information for a number of bins of latents and of continuous
-            factors where it is computed for many draws together; None where each computes its own.
+        information: Function from numbers of bins of latents and of continuous factors to the
+            mutual information, where many draws compute it together; None where each computes its
+            own.
     """
 
     bank: "CodeBank"
@@ -63,14 +64,14 @@ class Drawn(NamedTuple):
 class CodeBank:
     """Checked codes and factors of the same images, and tables of them.
 
-    A table is computed when it is first asked for, and kept: all scores that need the counts of
-    20 bins count once.
+    A table is computed at its first use and kept: all scores that need the counts of 20 bins count
+    once.
 
     Args:
         codes: Finite codes in float64; of the other bank where the rows are drawn from one.
         factors: Positions in int64, within the space; likewise.
         varied: Which factors take more than one value and are no nuisance; likewise.
-        drawn: Where the rows come from, if they are drawn from another bank.
+        drawn: Origin of the rows, if they are drawn from another bank.
         measured: The continuous factors, if there are any; likewise.
         factor_bins: Number of equal-width bins that `factors` has of each of these.
     """
@@ -144,7 +145,7 @@ class CodeBank:
 
     @cached_property
     def std(self) -> Float[Tensor, " latent"]:
-        """Standard deviation of each latent, unbiased; exactly 0 where a latent stands still."""
+        """Standard deviation of each latent, unbiased; exactly 0 for a constant latent."""
         still = (self.codes == self.codes[:1]).all(0)
         return self.codes.std(0).masked_fill(still, 0.0)
 
@@ -159,7 +160,7 @@ class CodeBank:
     def squared_correlation(self) -> Float[Tensor, "latent factor"]:
         """Share of a factor's variance that a line through a latent explains, in [0, 1].
 
-        It is 0 for a latent or a factor that stands still.
+        It is 0 for a constant latent or factor.
         """
         latents = len(self.std)
         variance = self.covariance.diagonal()
@@ -169,7 +170,7 @@ class CodeBank:
         return (self.covariance[:latents, latents:].square() / products).clamp(0.0, 1.0)
 
     def binned(self, bins: int) -> Int[Tensor, "image latent"]:
-        """Which equal-width bin of its latent each code is in; drawn rows keep their bins.
+        """Number of the equal-width bin of each code; drawn rows keep their bins.
 
         Args:
             bins: Number of bins a latent.
@@ -184,7 +185,7 @@ class CodeBank:
         return self._binned[bins]
 
     def counts(self, bins: int) -> list[Int[Tensor, "latent bin value"]]:
-        """How often each bin of each latent meets each value, one table a factor.
+        """Number of images in each bin of a latent with each value, one table a factor.
 
         Args:
             bins: Number of bins a latent.
@@ -212,7 +213,7 @@ class CodeBank:
         """The rows of each value of a factor.
 
         Args:
-            factor: Which column of the factors.
+            factor: Column of the factor.
         """
         if factor not in self._value_rows:
             self._value_rows[factor] = rows_of(self.factors[:, factor])
@@ -229,7 +230,7 @@ class CodeBank:
         return CodeBank(codes, self._given[1], self.varied, measured=self._measured)
 
     def rows(self, index: Int[Tensor, " image"]) -> "CodeBank":
-        """The bank of some rows, such as those of a resample; codes are gathered when asked for.
+        """The bank of some rows, such as a resample's; codes are gathered at their first use.
 
         Args:
             index: Rows of this bank; they may repeat.
@@ -253,7 +254,7 @@ class CodeBank:
         )
 
     def in_order(self, index: Int[Tensor, " image"]) -> "CodeBank":
-        """A bank of its own of some rows, such as all of them in another order.
+        """An independent bank of some rows, such as all of them in another order.
 
         Args:
             index: Rows of this bank.
@@ -303,13 +304,13 @@ def checked(
     space: FactorSpace,
     least: int,
 ) -> CodeBank:
-    """The batches put together, or an error that says what is wrong with them.
+    """The batches joined in a bank, or an error that names their fault.
 
     Args:
         codes: Batches of codes, shape (batch, latent).
         factors: Batches of positions, shape (batch, factor), one for each batch of codes.
         space: The factors behind the images.
-        least: The fewest images that the score can do with.
+        least: Smallest number of images that the score needs.
 
     Raises:
         InputError: The images have no factors, the shapes do not fit, the codes hold NaN or

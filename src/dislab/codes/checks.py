@@ -1,4 +1,4 @@
-"""What codes and factors must be before they are scored."""
+"""Checks of codes and factors before they are scored."""
 
 import warnings
 from collections.abc import Sequence
@@ -24,15 +24,7 @@ class ConstantFactorWarning(UserWarning):
 
 
 def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
-    """The batches put together, in float64 and of a size whose squares are numbers.
-
-    Args:
-        batches: Batches of codes.
-
-    Raises:
-        InputError: There are none, their shapes do not fit, or they hold NaN, infinity, or numbers
-            too large or too small to be squared.
-    """
+    """The batches joined, in float64; refuses shapes, NaN and sizes that scores cannot square."""
     if not batches:
         raise InputError("the score has no codes; call update(codes, factors) before compute()")
     shapes = {tuple(batch.shape[1:]) for batch in batches}
@@ -57,15 +49,7 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
 
 
 def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor, "image factor"]:
-    """The batches put together, in int64 and within the space.
-
-    Args:
-        batches: Batches of positions.
-        space: The factors behind the images.
-
-    Raises:
-        InputError: They are no integers, or no value numbers of the space.
-    """
+    """The batches joined, in int64; refuses numbers that are no positions of the space."""
     wrong = {str(one.dtype) for one in batches if one.is_floating_point() or one.is_complex()}
     wrong |= {str(one.dtype) for one in batches if one.dtype == torch.bool}
     if wrong:
@@ -91,15 +75,7 @@ def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor
 
 
 def check_images(count: int, least: int) -> None:
-    """Refuses too few images.
-
-    Args:
-        count: Number of images.
-        least: The fewest that the score can do with.
-
-    Raises:
-        InputError: There are fewer.
-    """
+    """Refuses fewer images than the score needs."""
     if count < least:
         raise InputError(f"the score got {_images(count)} and needs at least {least}; encode more")
 
@@ -107,14 +83,7 @@ def check_images(count: int, least: int) -> None:
 def varied_factors(
     factors: Int[Tensor, "image factor"], space: FactorSpace
 ) -> Bool[Tensor, " factor"]:
-    """Which factors take more than one value and are no nuisance.
-
-    Args:
-        factors: Positions.
-        space: The factors behind the images.
-
-    Raises:
-        InputError: None does.
+    """Which factors take more than one value and are no nuisance; at least one must.
 
     Warns:
         ConstantFactorWarning: Some take one value only.

@@ -15,7 +15,7 @@ def read_attributes(
     symbol: Float[Tensor, "reference symbol"],
     factor: Int[Tensor, " symbol"],
 ) -> Int[Tensor, "image factor"]:
-    """The attribute of each factor of each image, −1 where no reference tells.
+    """The attribute of each factor of each image, −1 where no reference describes the factor.
 
     It is that of the nearest described image, by squared distance of pixels, among those whose
     description names the factor.
@@ -52,7 +52,7 @@ def concept_accuracy(
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, appendix: accuracy.
 
     Args:
-        read: What `read_attributes` found in images of the concept.
+        read: Attributes in images of the concept, from `read_attributes`.
         concept: Which attributes the concept names, 0 or 1.
         factor: Number of the factor that each attribute belongs to.
     """
@@ -65,16 +65,16 @@ def concept_diversity(
     concept: Float[Tensor, " symbol"],
     factor: Int[Tensor, " symbol"],
 ) -> float:
-    """KL in nats of what a concept leaves open from the flat distribution; lower is more diverse.
+    """KL in nats of the open attributes of a concept from a flat distribution; lower is better.
 
     For each factor that the concept does not name, KL(found attributes ‖ all attributes equally
-    often), averaged over these factors; not a number if there is none. Of n images of a factor of
-    v attributes the KL is about (v − 1)/2n even where all are equally likely.
+    often), averaged over these factors; not a number if there is none. Of n images of a factor of v
+    attributes the KL is about (v − 1)/2n even where all are equally likely.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, appendix: diversity.
 
     Args:
-        read: What `read_attributes` found in images of the concept.
+        read: Attributes in images of the concept, from `read_attributes`.
         concept: Which attributes the concept names, 0 or 1.
         factor: Number of the factor that each attribute belongs to.
     """

@@ -8,12 +8,7 @@ from torch import Tensor
 def pearson(
     codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"]
 ) -> Float[Tensor, "latent factor"]:
-    """Correlation of each latent with each factor, in [-1, 1]; 0 where either stands still.
-
-    Args:
-        codes: One column a latent.
-        factors: One column a factor.
-    """
+    """Correlation of each latent with each factor, in [-1, 1]; 0 where either is constant."""
     left, right = _unit(codes), _unit(factors)
     return (left.T @ right).clamp(-1.0, 1.0)
 
@@ -38,11 +33,7 @@ def canonical_variates(
 
 
 def average_ranks(columns: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
-    """Ranks within each column, from 1; equal entries share the mean of their ranks.
-
-    Args:
-        columns: What to rank.
-    """
+    """Ranks within each column, from 1; equal entries share the mean of their ranks."""
     ranks, order = _ascending_ranks(columns)
     return torch.empty_like(ranks).scatter_(1, order, ranks).T
 
@@ -50,14 +41,10 @@ def average_ranks(columns: Float[Tensor, "row column"]) -> Float[Tensor, "row co
 def roc_auc(
     scores: Float[Tensor, "row column"], positive: Bool[Tensor, "row column"]
 ) -> Float[Tensor, " column"]:
-    """Chance that a positive row has a higher score than a negative one, ties counting half.
+    """Probability that a positive row has a higher score than a negative one; ties count half.
 
     NaN where all rows are positive or none is. Hanley & McNeil (1982),
     https://doi.org/10.1148/radiology.143.1.7063747.
-
-    Args:
-        scores: One column a question.
-        positive: Which rows are positive.
     """
     ranks, order = _ascending_ranks(scores)
     count = positive.double().sum(0)
@@ -83,21 +70,18 @@ def _ascending_ranks(
 
 def _unit(columns: Float[Tensor, "image column"]) -> Float[Tensor, "image column"]:
     centred = columns - columns.mean(0)
-    # exactly 0 for a column that stands still, whose mean may be a rounding error off
+    # exactly 0 for a constant column, whose mean may be a rounding error off
     moving = (columns != columns[:1]).any(0)
     length = torch.where(moving, centred.norm(dim=0), 1.0)
     return centred * moving / torch.where(length > 0, length, 1.0)
 
 
 def gaussian_total_correlation(covariance: Float[Tensor, "latent latent"]) -> Float[Tensor, ""]:
-    """Divergence of a Gaussian from the product of its marginals, in nats.
+    """Divergence of a Gaussian of a given covariance from the product of its marginals, in nats.
 
-    It is minus half the log-determinant of the correlations; latents that stand still take no
-    part. Eigenvalues are cut at the rounding error of float64, so that a latent that is a linear
-    function of others counts about 17 nats instead of infinitely many.
-
-    Args:
-        covariance: Covariance of the latents.
+    It is minus half the log-determinant of the correlations, without constant latents. Eigenvalues
+    are cut at the rounding error of float64, so that a latent that is a linear function of others
+    counts about 17 nats instead of infinitely many.
     """
     spread = covariance.diagonal().sqrt()
     moving = spread > 0
@@ -114,9 +98,6 @@ def gaussian_wasserstein_correlation(
 
     Its unit is that of the squared codes. Dowson & Landau (1982),
     https://doi.org/10.1016/0047-259X(82)90077-X.
-
-    Args:
-        covariance: Covariance of the latents.
     """
     spread = covariance.diagonal().sqrt()
     middle = covariance * torch.outer(spread, spread)
@@ -125,11 +106,7 @@ def gaussian_wasserstein_correlation(
 
 
 def covariance(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "latent latent"]:
-    """Unbiased covariance of the latents, exactly 0 for those that stand still.
-
-    Args:
-        codes: Codes of two images at least.
-    """
+    """Unbiased covariance of the latents of at least two images, exactly 0 for constant latents."""
     moving = (codes != codes[:1]).any(0)
     centred = (codes - codes.mean(0)) * moving
     return centred.T @ centred / (len(codes) - 1)

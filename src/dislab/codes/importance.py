@@ -1,4 +1,4 @@
-"""How disentangled and complete a matrix of importances is."""
+"""Disentanglement and completeness of a matrix of importances."""
 
 import math
 from typing import NamedTuple
@@ -27,20 +27,20 @@ class ImportanceScores(NamedTuple):
 
 
 def importance_scores(importance: Float[Tensor, "latent factor"]) -> ImportanceScores:
-    """Scores of a matrix that says how much each latent matters for predicting each factor.
+    """Disentanglement and completeness of the importances of latents for the prediction of factors.
 
-    A latent's disentanglement is one minus the entropy of its shares over the factors, in units
-    of the largest possible one; a factor's completeness is the same over the latents.
-    Eastwood & Williams (2018), https://openreview.net/forum?id=By-7dz-AZ, section 2. There
-    completeness is an unweighted mean; here it is weighted like disentanglement, as in Locatello
-    et al. (2019), https://arxiv.org/abs/1811.12359.
+    A latent's disentanglement is one minus the entropy of its shares over the factors, in units of
+    the largest possible one; a factor's completeness is the same over the latents. Eastwood &
+    Williams (2018), https://openreview.net/forum?id=By-7dz-AZ, section 2. There completeness is an
+    unweighted mean; here it is weighted like disentanglement, as in Locatello et al. (2019),
+    https://arxiv.org/abs/1811.12359.
 
     Args:
         importance: Importances, none negative.
 
     Raises:
-        InputError: There is one latent or one factor, for which the scores are not defined, or
-            an importance is negative or NaN.
+        InputError: There is one latent or one factor, for which the scores are not defined, or an
+            importance is negative or NaN.
     """
     check_enough(*importance.shape)
     if not (importance >= 0).all():
@@ -54,12 +54,7 @@ def importance_scores(importance: Float[Tensor, "latent factor"]) -> ImportanceS
 
 
 def too_few(latents: int, factors: int) -> str | None:
-    """The complaint about a single latent or factor, whose largest entropy is zero; None if enough.
-
-    Args:
-        latents: Number of latents.
-        factors: Number of factors that vary.
-    """
+    """The complaint about one latent or varied factor, whose largest entropy is zero, or None."""
     if min(latents, factors) >= 2:
         return None
     found = f"{_counted(latents, 'latent')} and {_counted(factors, 'factor')}"
@@ -70,15 +65,7 @@ def too_few(latents: int, factors: int) -> str | None:
 
 
 def check_enough(latents: int, factors: int) -> None:
-    """Refuses a single latent or factor.
-
-    Args:
-        latents: Number of latents.
-        factors: Number of factors that vary.
-
-    Raises:
-        InputError: There are fewer than two of either.
-    """
+    """Refuses fewer than two latents or varied factors."""
     if complaint := too_few(latents, factors):
         raise InputError(complaint)
 

@@ -13,13 +13,13 @@ CODES_AT_ONCE: Final = 8192
 
 
 class InformationGaps(NamedTuple):
-    """What the mutual information gap is made of.
+    """Mutual information, and the entropies and gaps of factors.
 
     Attributes:
         mutual_information: Nats, shape (latent, factor).
         entropy: Nats, shape (factor,).
-        gap: Share of a factor's entropy by which the most informative latent is ahead of the
-            second, shape (factor,); NaN where the entropy is zero.
+        gap: Difference between the two most informative latents, as a share of the factor's
+            entropy, shape (factor,); NaN where the entropy is zero.
     """
 
     mutual_information: Tensor
@@ -28,15 +28,11 @@ class InformationGaps(NamedTuple):
 
 
 def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, "image latent"]:
-    """Which of its latent's equal-width bins each code falls in, from 0.
+    """Number of the equal-width bin of each code, from 0.
 
     The bins of a latent divide the span from its smallest to its largest code. A code on an inner
-    edge belongs to the upper bin, the largest code to the last bin. A latent that never changes
-    has all its codes in one bin.
-
-    Args:
-        codes: Finite codes.
-        bins: Number of bins.
+    edge belongs to the upper bin, the largest code to the last bin. A constant latent has all its
+    codes in one bin.
     """
     columns = codes.T.contiguous()  # neighbours in memory share their bins' edges
     low, high = columns.amin(1, keepdim=True), columns.amax(1, keepdim=True)
@@ -58,7 +54,7 @@ def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, 
 def joint_counts(
     binned: Int[Tensor, "image latent"], factors: Int[Tensor, "image factor"], bins: int = 0
 ) -> list[Int[Tensor, "latent bin value"]]:
-    """How often each bin of each latent meets each value, one table a factor.
+    """Number of images in each bin of a latent with each value, one table a factor.
 
     Args:
         binned: Bin numbers.
@@ -66,7 +62,7 @@ def joint_counts(
         bins: Number of bins; 0 takes as many as the bin numbers need.
     """
     latents, bins = binned.shape[1], bins or int(binned.max()) + 1
-    # 32 bits count more cells than fit in memory, and halve what is moved.
+    # 32 bits count more cells than fit in memory, and halve the memory to move.
     cells = (binned.T + torch.arange(latents, device=binned.device)[:, None] * bins).int()
     tables = []
     for column in factors.T.int().contiguous():
@@ -82,11 +78,8 @@ def mutual_information(
 ) -> tuple[Float[Tensor, "*many latent"], Float[Tensor, "*many"]]:
     """Mutual information of each latent with a factor, and the factor's entropy, in nats.
 
-    The information is exactly 0 where counts are independent, as of a latent that stands still, and
-    so is the entropy of a single value; rounding would leave a trace, which ratios would magnify.
-
-    Args:
-        counts: How often each bin meets each value; of one set of images, or of many.
+    The information is exactly 0 where counts are independent, as for a constant latent, and so is
+    the entropy of a single value; a rounding error would be magnified by ratios.
     """
     values = counts[..., 0, :, :].sum(-2)
     total = values.sum(-1)
@@ -105,12 +98,11 @@ def mutual_information(
 def gaps_of_counts(counts: Sequence[Int[Tensor, "*many latent bin _"]]) -> InformationGaps:
     """The mutual information of all latents and factors, and the gap of each factor.
 
-    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6. With one latent the second
-    most informative one counts as uninformative.
+    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6. With one latent the second most
+    informative one counts as uninformative.
 
     Args:
-        counts: How often each bin meets each value, one table a factor; of one set of images, or
-            of many, whose results then stand along the leading axes.
+        counts: Table of counts of each factor; leading axes of many sets of images are kept.
     """
     pairs = [mutual_information(table) for table in counts]
     information = torch.stack([one for one, _ in pairs], dim=-1)
@@ -128,10 +120,7 @@ def information_gaps(
 ) -> InformationGaps:
     """The mutual information of all latents and factors, and the gap of each factor.
 
-    Args:
-        codes: Finite codes, in float64 for the accuracy of the bins' edges.
-        factors: Positions: value numbers.
-        bins: Number of equal-width bins a latent.
+    Codes are in float64 for the accuracy of the bins' edges.
     """
     return gaps_of_counts(joint_counts(bin_numbers(codes, bins), factors))
 
@@ -146,11 +135,9 @@ def modularity_per_latent(
 ) -> Float[Tensor, " latent"]:
     """One minus the squared information about other factors, in units of the largest possible.
 
-    It is 1 where a latent tells of one factor only, 0 where of all alike, and 0 for a latent
-    that tells nothing. Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312.
-
-    Args:
-        information: Mutual information, of two factors at least.
+    It is 1 for a latent with information about one factor only, 0 for equal information about all,
+    and 0 for no information. Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312. There are
+    at least two factors.
     """
     squared = information.square()
     best = squared.max(1).values
@@ -161,13 +148,7 @@ def modularity_per_latent(
 def informed_latents(
     information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"], share: float
 ) -> Bool[Tensor, " latent"]:
-    """Which latents carry at least some share of the entropy of some factor.
-
-    Args:
-        information: Mutual information, nats.
-        entropy: Entropies of the factors, nats, none zero.
-        share: The share, in [0, 1].
-    """
+    """Which latents know at least some share of a factor's entropy; no entropy is 0."""
     largest = (information / entropy).max(1).values
     return (largest >= share) & (largest > 0)
 
@@ -175,14 +156,10 @@ def informed_latents(
 def gaps_per_latent(
     information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"]
 ) -> Float[Tensor, " latent"]:
-    """By how much a latent's best factor is ahead of its second, in shares of their entropies.
+    """Difference between a latent's two best factors, in shares of their entropies.
 
-    With one factor the second counts as unknown. Li et al. (2020),
+    With one factor the second share counts as 0. Li et al. (2020),
     https://arxiv.org/abs/2002.10549.
-
-    Args:
-        information: Mutual information, nats.
-        entropy: Entropies of the factors, nats, none zero.
     """
     share = information / entropy
     best = torch.cat([share, torch.zeros_like(share[:, :1])], dim=1).topk(2, dim=1).values
@@ -196,13 +173,8 @@ def joint_entropy_excess(
 ) -> Float[Tensor, " factor"]:
     """Joint entropy of a factor and its best latent, minus the gap to the second, in nats.
 
-    It is 0 at best: the latent then holds the factor, nothing else, and no other latent knows of
-    it. Do & Tran (2020), https://arxiv.org/abs/1908.09961.
-
-    Args:
-        information: Mutual information, nats.
-        entropy: Entropies of the factors, nats.
-        latent_entropy: Entropies of the binned latents, nats.
+    It is 0 at best: the latent then holds the factor and nothing else, and no other latent has
+    information about it. Do & Tran (2020), https://arxiv.org/abs/1908.09961.
     """
     padded = torch.cat([information, torch.zeros_like(information[:1])])
     best, index = padded.topk(2, dim=0)
@@ -211,13 +183,10 @@ def joint_entropy_excess(
 
 
 def exclusive_gaps(information: Float[Tensor, "latent factor"]) -> Float[Tensor, " factor"]:
-    """The largest gap to a second factor among the latents that know most of each factor, in nats.
+    """The largest gap to a second factor among the latents of each factor, in nats.
 
-    A latent belongs to the factor of which it knows most. A factor without latents gets 0.
-    Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587.
-
-    Args:
-        information: Mutual information, nats.
+    A latent belongs to the factor that it has most information about. A factor without latents gets
+    0. Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587.
     """
     padded = torch.cat([information, torch.zeros_like(information[:, :1])], dim=1)
     best, index = padded.topk(2, dim=1)
@@ -229,13 +198,10 @@ def exclusive_gaps(information: Float[Tensor, "latent factor"]) -> Float[Tensor,
 def concentration_ratio(
     shares: Float[Tensor, "row column"],
 ) -> Float[Tensor, " row"]:
-    """The largest entry's share of each row, moved and scaled so that equal entries give 0.
+    """The largest entry's share of each row, shifted and scaled so that equal entries give 0.
 
-    A row without any is 0. Hsu et al. (2023), https://arxiv.org/abs/2305.18378; the
-    mean over rows of a normalised matrix of mutual information is InfoM or InfoC.
-
-    Args:
-        shares: Numbers of at least 0.
+    An empty row gives 0. Hsu et al. (2023), https://arxiv.org/abs/2305.18378; the mean over rows of
+    a normalised matrix of mutual information is InfoM or InfoC.
     """
     columns = shares.shape[1]
     if columns < 2:
@@ -246,12 +212,7 @@ def concentration_ratio(
 
 
 def bin_entropies(binned: Int[Tensor, "image latent"], bins: int) -> Float[Tensor, " latent"]:
-    """Entropy of the bin numbers of each latent, in nats.
-
-    Args:
-        binned: Bin numbers.
-        bins: Number of bins.
-    """
+    """Entropy of the bin numbers of each latent, in nats."""
     shift = torch.arange(binned.shape[1], device=binned.device) * bins
     counts = torch.bincount((binned + shift).flatten(), minlength=bins * binned.shape[1])
     wide = counts.view(-1, bins).double()

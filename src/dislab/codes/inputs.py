@@ -1,4 +1,4 @@
-"""Codes that factors are predicted from: checked, with mean 0 and standard deviation 1."""
+"""Codes to predict factors from: checked, with mean 0 and standard deviation 1."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -14,17 +14,17 @@ LEAST_SPREAD: Final = 1e-6
 
 
 def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence[int]) -> None:
-    """Refuses what no predictor can learn from.
+    """Refuses codes and targets that no predictor can learn from.
 
     Args:
-        codes: What each run makes of the same images, shape (run, image, latent).
+        codes: Codes of the same images by each run, shape (run, image, latent).
         targets: Values or class numbers, shape (image, factor).
-        latents: Number of latents that the predictor was made for.
-        classes: Number of classes of each factor that it was made for; 0 for a number.
+        latents: Number of latents of the predictor.
+        classes: Number of classes of each factor of the predictor; 0 for a number.
 
     Raises:
-        InputError: Shapes do not fit, there is no run, image, latent or factor, something is NaN or
-            infinite, or a factor with classes has a target that is none of their numbers.
+        InputError: Shapes do not fit, there is no run, image, latent or factor, a number is NaN or
+            infinite, or a target is no class number of its factor.
     """
     check_codes(codes, latents)
     if targets.shape != (codes.shape[1], len(classes)):
@@ -51,16 +51,16 @@ def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence
 
 
 def check_codes(codes: Tensor, latents: int, runs: int | None = None) -> None:
-    """Refuses codes of another shape, and broken ones.
+    """Refuses codes of another shape, and NaN and infinity.
 
     Args:
-        codes: What each run makes of the same images, shape (run, image, latent).
-        latents: Number of latents that the predictor was made for.
+        codes: Codes of the same images by each run, shape (run, image, latent).
+        latents: Number of latents of the predictor.
         runs: Number of runs that it learnt from, 0 before it learnt; None for any.
 
     Raises:
         InputError: Nothing has been learnt, shapes do not fit, there is no run, image or latent, or
-            something is NaN or infinite.
+            a number is NaN or infinite.
     """
     if codes.ndim != 3 or codes.shape[2] != latents:
         raise InputError(
@@ -104,20 +104,12 @@ class Standard(NamedTuple):
     scale: Tensor
 
     def of(self, codes: Float[Tensor, "run image latent"]) -> Float[Tensor, "run image latent"]:
-        """Standardised codes in float64; 0 wherever a latent never varied.
-
-        Args:
-            codes: Codes of the runs that it was made from.
-        """
+        """Standardised codes in float64 of the same runs; 0 wherever a latent never varied."""
         return (codes.to(self.centre.device).double() - self.centre) * self.scale
 
 
 def standard(codes: Float[Tensor, "run image latent"]) -> Standard:
-    """The means and scales of each run's codes.
-
-    Args:
-        codes: Codes of at least one image.
-    """
+    """The means and scales of each run's codes, of at least one image."""
     codes = codes.double()
     centre = codes.mean(1, keepdim=True)
     spread = codes.std(1, correction=0, keepdim=True)

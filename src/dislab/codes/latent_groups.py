@@ -1,4 +1,4 @@
-"""Vector-valued latents: groups of columns that are one latent together."""
+"""Vector-valued latents: groups of columns that form one latent."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,7 @@ from dislab.errors import InputError
 
 
 def check_groups(groups: Sequence[Sequence[int]], columns: int, setting: str = "groups") -> None:
-    """Refuses groups that are empty, overlap, or name columns that the codes do not have.
-
-    Args:
-        groups: Columns of each latent.
-        columns: Number of columns of the codes.
-        setting: Name of the setting, for the message.
-
-    Raises:
-        InputError: They do, or there is no group.
-    """
+    """Refuses groups that are empty, overlap, or name columns that the codes lack."""
     if not groups or not all(map(len, groups)):
         given = [list(group) for group in groups]
         raise InputError(f"{setting} are {given}; give each at least one column")
@@ -39,13 +30,9 @@ def first_components(
 ) -> Float[Tensor, "image group"]:
     """The first principal component of each group of columns, about its mean.
 
-    Scores of scalar latents are taken of vector-valued ones in this way by Du et al. (2021),
-    https://arxiv.org/abs/2111.03042, and Yang et al. (2022), https://arxiv.org/abs/2205.15375. The
-    largest weight of a component is positive. A group of one column stays as it is.
-
-    Args:
-        codes: Finite codes.
-        groups: Columns of each latent.
+    Du et al. (2021), https://arxiv.org/abs/2111.03042, and Yang et al. (2022),
+    https://arxiv.org/abs/2205.15375, score vector-valued latents by it. The largest weight of a
+    component is positive. A group of one column stays as it is.
     """
     components = []
     for group in groups:

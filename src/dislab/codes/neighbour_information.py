@@ -19,10 +19,10 @@ def neighbour_information(
 ) -> Float[Tensor, " latent"]:
     """Mutual information of each latent with a factor, in nats, without bins.
 
-    For each image the distance to its k-th neighbour among the images with its value is found,
-    and the images of any value that are nearer are counted. Ross (2014),
-    https://doi.org/10.1371/journal.pone.0087357, eq. 2. Values with one image are left out; with
-    k images or fewer, k is lowered for them. Equal codes are told apart by a little noise.
+    For each image the distance to its k-th neighbour among the images with its value is found, and
+    the images of any value that are nearer are counted. Ross (2014),
+    https://doi.org/10.1371/journal.pone.0087357, eq. 2. Values with one image are left out; for
+    values of k images or fewer, k is lowered. A little noise separates equal codes.
 
     Args:
         codes: Codes.
@@ -51,7 +51,7 @@ def neighbour_information(
 def _counts_within(
     codes: Float[Tensor, " image"], labels: Int[Tensor, " image"], near: Int[Tensor, " image"]
 ) -> Int[Tensor, " image"]:
-    """How many codes, its own among them, are nearer than the k-th of the own label."""
+    """Number of codes, the own one included, nearer than the k-th of the own label."""
     ascending, order = codes.sort()
     grouped = labels[order].argsort(stable=True)
     own = ascending[grouped]  # by label, ascending within each

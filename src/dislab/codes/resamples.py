@@ -1,4 +1,4 @@
-"""Banks drawn with replacement from a bank, with the counts of many of them taken in one pass."""
+"""Banks drawn with replacement from a bank, with the counts of many of them in one pass."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -21,14 +21,9 @@ NUMBERS_AT_ONCE: Final = 2**23
 def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
     """Banks of as many images as a bank, drawn from it uniformly and with replacement.
 
-    Each has the counts and the mutual information of its rows, in the bins of the whole bank.
-    They are taken for many resamples together: one sparse product of cells and weights, where a
-    row weighs as many times as it was drawn.
-
-    Args:
-        bank: The bank to draw from.
-        count: How many resamples.
-        seed: Decides the draws.
+    Each has the counts and the mutual information of its rows, in the bins of the whole bank. They
+    are computed for many resamples together, as one sparse product of cells and weights; the weight
+    of a row is its number of draws.
     """
     generator = host_generator(seed)
     together = max(1, NUMBERS_AT_ONCE // (len(bank) + 1))
@@ -40,7 +35,7 @@ def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
 
 
 class _Informed:
-    """Mutual information of the resamples, for each number of bins computed at first need."""
+    """Mutual information of the resamples, computed at first need for each number of bins."""
 
     def __init__(self, bank: CodeBank, rows: npt.NDArray[np.int64]) -> None:
         self.bank = bank
@@ -73,12 +68,12 @@ class _Informed:
 def weighted_counts(
     bank: CodeBank, bins: int, weights: npt.NDArray[np.integer[Any]]
 ) -> list[Int[Tensor, "resample latent bin _"]]:
-    """How often each bin of each latent meets each value, one table a factor.
+    """Counts of images of each resample by bin of a latent and value, one table a factor.
 
     Args:
         bank: The bank.
         bins: Number of bins a latent.
-        weights: How often each resample has each row, shape (image, resample).
+        weights: Number of draws of each row, shape (image, resample).
     """
     from scipy.sparse import csr_matrix
 

@@ -1,4 +1,4 @@
-"""The images that a score learns from, and those that it is tested on."""
+"""Images that a score learns from, and images that it is tested on."""
 
 import warnings
 from typing import Final
@@ -18,14 +18,7 @@ class UnseenValueWarning(UserWarning):
 
 
 def check_fraction(test_fraction: float) -> None:
-    """Refuses a share that leaves nothing to learn from or to test on.
-
-    Args:
-        test_fraction: Share of the images that are kept for testing.
-
-    Raises:
-        InputError: It is not between 0 and 1.
-    """
+    """Refuses a share of test images that leaves none to learn from or to test on."""
     if not 0 < test_fraction < 1:
         raise InputError(
             f"test_fraction is {test_fraction}; it must lie between 0 and 1, both excluded"
@@ -33,12 +26,7 @@ def check_fraction(test_fraction: float) -> None:
 
 
 def train_count(images: int, test_fraction: float) -> int:
-    """How many of the images, the first ones, are learnt from: at least two, and not all.
-
-    Args:
-        images: Number of images, at least three.
-        test_fraction: Share of the images that are kept for testing.
-    """
+    """Number of images to learn from, the first ones: at least two, and not all of three."""
     return min(max(images - round(images * test_fraction), 2), images - 1)
 
 
@@ -50,18 +38,15 @@ def check_labels(
     unseen_values: str = "all images with them count as mistakes",
     unseen: bool = True,
 ) -> None:
-    """Refuses a factor that the first images do not show to vary, and warns of unseen values.
+    """Refuses a factor that is constant in the images to learn from, and warns of unseen values.
 
     Args:
         labels: Value numbers of one factor, or its numbers where it is continuous.
-        train: How many images, the first ones, are learnt from.
+        train: Number of images, the first ones, to learn from.
         score: Name of the score, for the message.
         name: Name of the factor.
-        unseen_values: What becomes of values that are in the test part only, for the warning.
+        unseen_values: Treatment of values that are in the test part only, for the warning.
         unseen: Whether such values matter; numbers that are regressed need not repeat.
-
-    Raises:
-        InputError: The images to learn from have one value only.
 
     Warns:
         UnseenValueWarning: Some values are in the test part only.
@@ -86,11 +71,7 @@ def check_labels(
 def standardized(codes: Float[Tensor, "image latent"], train: int) -> Float[Tensor, "image latent"]:
     """Codes in units of the standard deviations of the first images, about their means.
 
-    A latent that stands still in the first images is only shifted.
-
-    Args:
-        codes: Codes.
-        train: How many images, the first ones, means and deviations are taken over.
+    A latent that is constant in the first `train` images is only shifted.
     """
     first = codes[:train]
     still = (first == first[:1]).all(0)
@@ -104,10 +85,6 @@ def explained_share(
     """Share of the variance of numbers that predictions explain, R²; 0 where it is negative.
 
     It is 0, too, where all numbers are equal.
-
-    Args:
-        predicted: The predictions.
-        wanted: The numbers.
     """
     total = (wanted - wanted.mean()).square().sum()
     missed = (predicted - wanted).square().sum()
@@ -117,14 +94,7 @@ def explained_share(
 def spread_columns(
     columns: Float[Tensor, "*row varied"], varied: list[int], factors: int, fill: float
 ) -> Float[Tensor, "*row factor"]:
-    """The columns of the factors that vary put in their places among all.
-
-    Args:
-        columns: One column for each factor that varies.
-        varied: Numbers of the factors that vary.
-        factors: Number of all factors.
-        fill: What the columns of the others hold.
-    """
+    """The columns of the varied factors in their places among all factors; `fill` in the others."""
     spread = columns.new_full((*columns.shape[:-1], factors), fill)
     spread[..., varied] = columns
     return spread

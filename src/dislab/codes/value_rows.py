@@ -1,4 +1,4 @@
-"""Where the images of each value of a factor are."""
+"""Rows of the images of each value of a factor."""
 
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ class ValueRows(NamedTuple):
 
     Attributes:
         order: All rows, sorted by value, shape (image,).
-        first: Where in `order` each value begins, shape (value,).
-        size: How many images have each value, shape (value,).
+        first: Place in `order` of the first row of each value, shape (value,).
+        size: Number of images of each value, shape (value,).
     """
 
     order: Tensor
@@ -22,10 +22,6 @@ class ValueRows(NamedTuple):
 
 
 def rows_of(column: Int[Tensor, " image"]) -> ValueRows:
-    """The rows of each value of one factor.
-
-    Args:
-        column: Value numbers.
-    """
+    """The rows of each value of one factor, from its value numbers."""
     size = torch.bincount(column)
     return ValueRows(column.argsort(stable=True), size.cumsum(0) - size, size)

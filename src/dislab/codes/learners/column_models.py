@@ -1,4 +1,4 @@
-"""One model for each run and factor, which know nothing of each other."""
+"""Independent models, one for each run and factor."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,48 +15,26 @@ from torch import Tensor
 
 @runtime_checkable
 class ColumnModel(Protocol):
-    """What scikit-learn's regressors and classifiers do."""
+    """Interface of scikit-learn's regressors and classifiers."""
 
     def fit(self, codes: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Any:
-        """Learns from scratch.
-
-        Args:
-            codes: One row an image.
-            targets: One number an image.
-        """
+        """Learns from scratch, from one row of codes and one target an image."""
 
     def predict(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One number an image.
-
-        Args:
-            codes: One row an image.
-        """
+        """One number an image."""
 
 
 class _Constant(NamedTuple):
-    """What is learnt from images that all have one value.
-
-    Attributes:
-        value: The value.
-    """
+    """Prediction from images that all have one value."""
 
     value: float
 
     def fit(self, codes: npt.NDArray[Any], targets: npt.NDArray[Any]) -> "_Constant":
-        """Itself: there is nothing to learn.
-
-        Args:
-            codes: Not used.
-            targets: Not used.
-        """
+        """Itself: there is nothing to learn."""
         return self
 
     def predict(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The value, for every image.
-
-        Args:
-            codes: One row an image.
-        """
+        """The value, for every image."""
         return np.full(len(codes), self.value)
 
 
@@ -68,15 +46,14 @@ def fitted_columns(
 ) -> list[list[ColumnModel]]:
     """A fitted model for each run, and in it for each factor.
 
-    They are fitted side by side in as many threads as PyTorch uses. Each uses one, since trees
-    this small take tens of microseconds each: threads that wait for each other cost more than
-    they give.
+    They are fitted side by side in as many threads as PyTorch uses, and each uses one: trees this
+    small take tens of microseconds each, so that waiting threads cost more than they give.
 
     Args:
-        codes: What each run makes of the same images.
+        codes: Codes of the same images by each run.
         targets: Values or class numbers.
         classes: Number of classes of each factor; 0 for a number.
-        make: Makes a new model; its argument says whether the model is a classifier.
+        make: Builder of a new model, given whether it classifies.
     """
     arrays = codes.detach().cpu().double().numpy()
     columns = [
@@ -103,12 +80,7 @@ def fitted_columns(
 def predicted_columns(
     models: Sequence[Sequence[ColumnModel]], codes: Float[Tensor, "run image latent"]
 ) -> Float[Tensor, "run image factor"]:
-    """What each model predicts from the codes of its run, as codes are typed and placed.
-
-    Args:
-        models: A fitted model for each run, and in it for each factor.
-        codes: What each run makes of the same images.
-    """
+    """Predictions of each model from the codes of its run, in their type and on their device."""
     arrays = codes.detach().cpu().double().numpy()
 
     def predict(task: tuple[int, int]) -> Tensor:

@@ -9,13 +9,9 @@ from torch import Tensor
 
 @final
 class Constant:
-    """Predicts the most frequent value that it learnt from, or the mean of measured numbers.
+    """Predicts the most frequent value of the labels learnt from, or the mean of measured numbers.
 
-    It is the level of chance of every learner: no latent matters to it.
-
-    Args:
-        latents: Number of latents.
-        labels: Values to learn from, value numbers in whole numbers.
+    It is the level of chance of every learner: no latent matters to it. Whole numbers are values.
     """
 
     def __init__(
@@ -26,15 +22,11 @@ class Constant:
         self._value = labels.mean() if measured else labels.mode().values
 
     def importances(self) -> Float[Tensor, " latent"]:
-        """How much each latent matters: nothing."""
+        """Zeros: no latent matters."""
         return torch.zeros(self._latents, dtype=torch.float64)
 
     def predict(
         self, codes: Float[Tensor, "image latent"]
     ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
-        """The same value for every image.
-
-        Args:
-            codes: Codes of the images.
-        """
+        """The same value for every image."""
         return self._value.expand(len(codes))

@@ -160,15 +160,12 @@ class BoostedTrees:
         self._learnt: BoostedLogits | None = None
 
     def importances(self) -> Float[Tensor, " latent"]:
-        """Each latent's share of what all splits explain; zeros where no tree has a split.
+        """Each latent's share of the gains of all splits; zeros where no tree has a split.
 
-        As in scikit-learn's `feature_importances_` of exact boosting, the squared residuals that
-        the splits explain, Friedman (2001), https://doi.org/10.1214/aos/1013203451, section 8.1,
-        are added up over all trees before they are normalised, so that late trees, which fit noise,
-        count little.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
+        As in scikit-learn's `feature_importances_` of exact boosting, the reductions of squared
+        residuals, Friedman (2001), https://doi.org/10.1214/aos/1013203451, section 8.1, are added
+        over all trees before they are normalised, so that late trees, which fit noise, count
+        little.
         """
         gains = self._fitted().gain
         total = gains.sum()
@@ -182,12 +179,12 @@ class BoostedTrees:
 
 @final
 class HistogramBoosting(BoostedTrees):
-    """A classifier of codes made of boosted trees that split at histogram bins.
+    """A classifier of codes: boosted trees that split at histogram bins.
 
     The algorithm of scikit-learn's histogram gradient boosting, with the depth, rounds, rate and
-    smallest leaf of its exact `GradientBoostingClassifier`, 255 bins and no early stopping, for
-    all values, and all columns of labels, at once. Splits are the same but where two of them are
-    as good as each other up to rounding. Codes are learnt from on the host.
+    smallest leaf of its exact `GradientBoostingClassifier`, 255 bins and no early stopping, for all
+    values, and all columns of labels, at once. Splits are the same unless two of them are equally
+    good up to rounding. Codes are learnt from on the host.
 
     Args:
         rounds: Number of boosting rounds, each with one tree a class.
@@ -205,15 +202,7 @@ class HistogramBoosting(BoostedTrees):
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
     ) -> "HistogramBoosting":
-        """Itself, fitted.
-
-        Args:
-            codes: Finite codes to learn from.
-            labels: What to predict; at least two different numbers.
-
-        Raises:
-            InputError: All labels are equal.
-        """
+        """Learns from codes and at least two different labels; returns itself."""
         (fitted,) = self.fit_each(codes, labels[:, None])
         self._kinds, self._learnt = fitted._kinds, fitted._learnt
         return self
@@ -223,12 +212,7 @@ class HistogramBoosting(BoostedTrees):
     ) -> list["HistogramBoosting"]:
         """A classifier like this for each column of labels, fitted together, which saves time.
 
-        Args:
-            codes: Finite codes to learn from.
-            labels: What to predict; at least two different numbers in each column.
-
-        Raises:
-            InputError: All labels of a column are equal.
+        Each column has at least two different labels.
         """
         if (labels == labels[:1]).all(0).any():
             raise InputError("a classifier needs labels of at least two kinds to learn from")
@@ -243,27 +227,13 @@ class HistogramBoosting(BoostedTrees):
         return models
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Int[Tensor, " image"]:
-        """The most probable label of each code; only labels that `fit` saw.
-
-        Args:
-            codes: Finite codes with the latents of those learnt from.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """The most probable label of each code; only labels of the lesson."""
         logits = self.logits(codes)
         best = logits.argmax(1) if logits.shape[1] > 1 else (logits[:, 0] > 0).long()
         return self._kinds[best]
 
     def logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image kind"]:
-        """The logit of each label, in their order; of two labels, that of the second one alone.
-
-        Args:
-            codes: Finite codes with the latents of those learnt from.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """The logit of each label, in their order; for two labels only that of the second."""
         learnt = self._fitted()
         sums = tree_sums(learnt.trees, codes.cpu().numpy(), len(learnt.start))
         return torch.from_numpy(sums) + learnt.start
@@ -271,7 +241,7 @@ class HistogramBoosting(BoostedTrees):
 
 @final
 class HistogramRegression(BoostedTrees):
-    """A regression on codes made of boosted trees that split at histogram bins.
+    """A regression on codes: boosted trees that split at histogram bins.
 
     The trees of `HistogramBoosting` with squared errors: the algorithm of scikit-learn's
     `HistGradientBoostingRegressor` with the depth, rounds, rate and smallest leaf of its exact
@@ -293,15 +263,7 @@ class HistogramRegression(BoostedTrees):
     def fit(
         self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, " image"]
     ) -> "HistogramRegression":
-        """Itself, fitted.
-
-        Args:
-            codes: Finite codes to learn from.
-            numbers: What to predict; at least two different ones.
-
-        Raises:
-            InputError: All numbers are equal.
-        """
+        """Learns from codes and at least two different numbers; returns itself."""
         (fitted,) = self.fit_each(codes, numbers[:, None])
         self._learnt, self._middle, self._spread = fitted._learnt, fitted._middle, fitted._spread
         return self
@@ -311,12 +273,7 @@ class HistogramRegression(BoostedTrees):
     ) -> list["HistogramRegression"]:
         """A regression like this for each column of numbers, fitted together, which saves time.
 
-        Args:
-            codes: Finite codes to learn from.
-            numbers: What to predict; at least two different ones in each column.
-
-        Raises:
-            InputError: All numbers of a column are equal.
+        Each column has at least two different numbers.
         """
         wanted = numbers.cpu().double()
         if (wanted == wanted[:1]).all(0).any():
@@ -334,14 +291,7 @@ class HistogramRegression(BoostedTrees):
         return models
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
-        """The expected number of each code.
-
-        Args:
-            codes: Finite codes with the latents of those learnt from.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """The expected number of each code."""
         learnt = self._fitted()
         sums = torch.from_numpy(tree_sums(learnt.trees, codes.cpu().numpy(), 1))[:, 0]
         return (sums + learnt.start) * self._spread + self._middle

@@ -20,13 +20,13 @@ class LassoRegression:
     """Scikit-learn's lasso on centred codes and standardised labels.
 
     Args:
-        alpha: Weight of the sum of absolute weights against half the mean squared error; chosen
-            by five-fold cross-validation where None.
+        alpha: Weight of the sum of absolute weights against half the mean squared error; chosen by
+            five-fold cross-validation where None.
         scale: Whether codes are divided by their standard deviations.
-        selection: In which order weights are updated: `cyclic`, or `random`.
+        selection: Order of the updates of weights: `cyclic`, or `random`.
         seed: Seed of the random order.
-        tolerance: By how much the loss may be above its smallest value, as a share of half the
-            mean squared label. Scikit-learn's own, 1e-4, leaves weights that depend on the order.
+        tolerance: Largest excess of the loss over its smallest value, as a share of half the mean
+            squared label. Scikit-learn's own, 1e-4, leaves weights that depend on the order.
     """
 
     def __init__(
@@ -50,15 +50,7 @@ class LassoRegression:
         codes: Float[Tensor, "image latent"],
         labels: Int[Tensor, " image"] | Float[Tensor, " image"],
     ) -> "LassoRegression":
-        """Itself, fitted.
-
-        Args:
-            codes: Codes to learn from.
-            labels: Numbers to predict, at least two different ones.
-
-        Raises:
-            InputError: All labels are equal.
-        """
+        """Learns from codes and at least two different labels; returns itself."""
         from sklearn.linear_model import Lasso, LassoCV
 
         if (labels == labels[:1]).all():
@@ -81,24 +73,13 @@ class LassoRegression:
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
-        """The expected label of each code, between the labels as a rule.
-
-        Args:
-            codes: Codes with the latents of those learnt from.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """The expected label of each code, usually between two labels."""
         model, (mean, spread, middle, width) = self._fitted()
         scaled = model.predict(((codes - mean) / spread).cpu().numpy())
         return torch.from_numpy(scaled) * width.cpu() + middle.cpu()
 
     def importances(self) -> Float[Tensor, " latent"]:
-        """Absolute weights.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """Absolute weights."""
         return torch.from_numpy(self._fitted()[0].coef_).abs()
 
     def _fitted(self) -> "tuple[Lasso | LassoCV, tuple[Tensor, Tensor, Tensor, Tensor]]":

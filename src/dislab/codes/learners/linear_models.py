@@ -1,4 +1,4 @@
-"""Scikit-learn's linear classifiers, as scores use them."""
+"""Scikit-learn's linear classifiers, with the settings of scores."""
 
 from typing import Final
 

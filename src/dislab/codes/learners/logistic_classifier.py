@@ -20,8 +20,8 @@ class LogisticClassifier:
 
     Args:
         C: Inverse of the penalty's strength; infinity for no penalty.
-        iterations: Most L-BFGS steps. Without a penalty there may be no optimum to reach, and
-            this number is a part of the definition.
+        iterations: Most L-BFGS steps. Without a penalty an optimum may not exist, and this number
+            is a part of the definition.
         scale: Whether codes are standardised first.
     """
 
@@ -36,15 +36,7 @@ class LogisticClassifier:
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
     ) -> "LogisticClassifier":
-        """Itself, fitted.
-
-        Args:
-            codes: Codes to learn from.
-            labels: What to predict; at least two different numbers.
-
-        Raises:
-            InputError: All labels are equal.
-        """
+        """Learns from codes and at least two different labels; returns itself."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
@@ -62,39 +54,17 @@ class LogisticClassifier:
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Int[Tensor, " image"]:
-        """The most probable label of each code; only labels that `fit` saw.
-
-        Args:
-            codes: Codes with the latents of those learnt from.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """The most probable label of each code; only labels of the lesson."""
         return torch.from_numpy(self._fitted().predict(self._scaled(codes))).to(codes.device)
 
     def probabilities(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image label"]:
-        """Probability of each label that `fit` saw, in ascending order of the labels.
-
-        Args:
-            codes: Codes with the latents of those learnt from.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """Probability of each label of the lesson, in ascending order of the labels."""
         return self._logits(codes).softmax(1).to(codes.device)
 
     def log_loss(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
     ) -> Float[Tensor, ""]:
-        """Mean of minus the log-probability of the right labels, in nats.
-
-        Args:
-            codes: Codes with the latents of those learnt from.
-            labels: The right labels, which `fit` must have seen.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """Mean of minus the log-probability of the right labels, all of the lesson, in nats."""
         known = torch.from_numpy(self._fitted().classes_)
         place = torch.searchsorted(known, labels.cpu().contiguous())
         return torch.nn.functional.cross_entropy(self._logits(codes), place)

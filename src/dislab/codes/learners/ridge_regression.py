@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class RidgeRegression:
     """Scikit-learn's `Ridge` on standardised codes and numbers.
 
-    It is to numbers as `LogisticClassifier` is to labels.
+    It is the regression beside `LogisticClassifier`.
 
     Args:
         penalty: Weight of the sum of squared weights against the sum of squared errors.
@@ -30,15 +30,7 @@ class RidgeRegression:
     def fit(
         self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, " image"]
     ) -> "RidgeRegression":
-        """Itself, fitted.
-
-        Args:
-            codes: Codes to learn from.
-            numbers: What to predict; at least two different ones.
-
-        Raises:
-            InputError: All numbers are equal.
-        """
+        """Learns from codes and at least two different numbers; returns itself."""
         from sklearn.linear_model import Ridge
 
         wanted = numbers.double()
@@ -53,14 +45,7 @@ class RidgeRegression:
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
-        """The expected number of each code.
-
-        Args:
-            codes: Codes with the latents of those learnt from.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """The expected number of each code."""
         if self._model is None or self._units is None:
             raise InputError("call fit(codes, numbers) first")
         mean, spread, middle, width = self._units

@@ -14,14 +14,14 @@ IMAGES_AT_ONCE: Final = 4096
 
 
 class Lesson(NamedTuple):
-    """What the networks of each run learn; all runs learn the same.
+    """Targets of the networks, the same for all runs.
 
     Attributes:
         number: Which factors are numbers, shape (factor,).
-        numbers: Wanted numbers, 0 for a kind, shape (factor, image).
-        kinds: Wanted class numbers, 0 for a number, shape (factor, image).
+        numbers: Target numbers, 0 for a kind, shape (factor, image).
+        kinds: Target class numbers, 0 for a number, shape (factor, image).
         classes: Number of classes of each factor; 0 for a number.
-        seen: Which outputs of a network may win: of a kind those of classes that some image has,
+        seen: Outputs of a network that may win: for a kind those of classes that some image has,
             shape (factor, output).
     """
 
@@ -38,8 +38,8 @@ def first_layers(
     """Weights and biases before training, in turn: (run · factor, in, out), (run · factor, 1, out).
 
     All are uniform within ±1/√(number of inputs), as those of `torch.nn.Linear`. Every network
-    starts from the same numbers, so that none depends on which others there are. Outputs that a
-    factor does not need are zero and stay so.
+    starts from the same numbers, and so does not depend on the others. Outputs that a factor does
+    not need are zero and stay so.
 
     Args:
         sizes: Number of inputs, and of units of each hidden layer.
@@ -64,12 +64,7 @@ def first_layers(
 def outputs(
     layers: Sequence[Tensor], codes: Float[Tensor, "run image latent"]
 ) -> Float[Tensor, "run factor image output"]:
-    """What the networks make of the codes of their runs.
-
-    Args:
-        layers: Weights and biases in turn, stacked over runs and factors.
-        codes: Standardised codes.
-    """
+    """Outputs of the networks for the standardised codes of their runs."""
     runs, images, latents = codes.shape
     factors = len(layers[0]) // runs
     hidden = codes[:, None].expand(runs, factors, images, latents).flatten(0, 1)
@@ -86,17 +81,17 @@ def train(
     batches: Int[Tensor, "step batch"],
     learning_rate: float,
 ) -> list[Tensor]:
-    """The layers after one step of Adam a batch, whose rate falls to 0 along half a cosine.
+    """The layers after one step of Adam a batch, with a rate that falls to 0 along half a cosine.
 
-    Losses are added over networks, whose gradients and steps are therefore those that each would
-    have alone. Kingma and Ba (2015), https://arxiv.org/abs/1412.6980; Loshchilov and Hutter
-    (2017), https://arxiv.org/abs/1608.03983, eq. 5 without restarts.
+    Losses are added over networks, so that gradients and steps are those of each network alone.
+    Kingma and Ba (2015), https://arxiv.org/abs/1412.6980; Loshchilov and Hutter (2017),
+    https://arxiv.org/abs/1608.03983, eq. 5 without restarts.
 
     Args:
         layers: Weights and biases in turn, stacked over runs and factors.
         codes: Standardised codes.
-        lesson: What is wanted.
-        batches: Which images each step sees, the same for all networks.
+        lesson: Targets.
+        batches: Images of each step, the same for all networks.
         learning_rate: Rate of the first step.
     """
     # a score that is computed while a model is tested may run in inference mode
@@ -124,13 +119,7 @@ def train(
 def decided(
     layers: Sequence[Tensor], codes: Float[Tensor, "run image latent"], lesson: Lesson
 ) -> Float[Tensor, "run image factor"]:
-    """The numbers and class numbers that the networks predict.
-
-    Args:
-        layers: Weights and biases in turn, stacked over runs and factors.
-        codes: Standardised codes.
-        lesson: What was wanted.
-    """
+    """Numbers and class numbers that the networks predict from standardised codes."""
     parts = []
     for some in torch.split(codes, IMAGES_AT_ONCE, dim=1):
         made = outputs(layers, some)

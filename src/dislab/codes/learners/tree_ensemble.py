@@ -1,4 +1,4 @@
-"""Scikit-learn's classifiers and regressions made of many trees, with their importances."""
+"""Scikit-learn's classifiers and regressions of many trees, with their importances."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
@@ -60,15 +60,7 @@ class TreeEnsemble:
         codes: Float[Tensor, "image latent"],
         labels: Int[Tensor, " image"] | Float[Tensor, " image"],
     ) -> "TreeEnsemble":
-        """Itself, fitted.
-
-        Args:
-            codes: Codes to learn from.
-            labels: What to predict; at least two different numbers.
-
-        Raises:
-            InputError: All labels are equal.
-        """
+        """Learns from codes and at least two different labels; returns itself."""
         from sklearn import ensemble
 
         if (labels == labels[:1]).all():
@@ -85,22 +77,11 @@ class TreeEnsemble:
     def predict(
         self, codes: Float[Tensor, "image latent"]
     ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
-        """The most probable label of each code, only labels that `fit` saw, or expected number.
-
-        Args:
-            codes: Codes with the latents of those learnt from.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """The most probable label of each code, out of the lesson, or the expected number."""
         return torch.from_numpy(self._fitted().predict(codes.cpu().numpy()))
 
     def importances(self) -> Float[Tensor, " latent"]:
-        """Each latent's share of what all splits explain; zeros where no tree has a split.
-
-        Raises:
-            InputError: Nothing has been learnt yet.
-        """
+        """Each latent's share of the gains of all splits; zeros where no tree has a split."""
         # rounding leaves some of boosting's a little below zero, such as -1e-18
         return torch.from_numpy(self._fitted().feature_importances_).clamp(min=0.0)
 
