@@ -1,1 +1,1 @@
-"""Pure tensor functions: what objectives and regularisers compute."""
+"""Pure tensor functions of objectives and regularisers."""

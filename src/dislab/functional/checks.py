@@ -1,4 +1,4 @@
-"""Checks of constructor arguments, with messages that say what is allowed."""
+"""Checks of constructor arguments, with messages that name the allowed values."""
 
 import math
 import reprlib
@@ -20,7 +20,7 @@ def is_number(value: object, kind: type) -> bool:
     """Whether a value is a number of a kind; `True` and `False` are none.
 
     Args:
-        value: What was given.
+        value: Value to check.
         kind: `numbers.Integral` or `numbers.Real`.
     """
     return isinstance(value, kind) and not isinstance(value, bool)
@@ -47,7 +47,7 @@ def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
 
     Args:
         name: The argument's name.
-        value: What was given.
+        value: Value to check.
         least: The smallest allowed value.
         most: The largest allowed value.
 
@@ -68,7 +68,7 @@ def check_at_least(name: str, value: Any, least: int | float) -> None:
 
     Args:
         name: The argument's name.
-        value: What was given.
+        value: Value to check.
         least: The smallest allowed value.
 
     Raises:
@@ -83,8 +83,8 @@ def check_above(name: str, value: Any, bound: int | float) -> None:
 
     Args:
         name: The argument's name.
-        value: What was given.
-        bound: What the value must exceed.
+        value: Value to check.
+        bound: Number that the value must exceed.
 
     Raises:
         InputError: The value is no number, or too small, infinite or NaN.
@@ -114,7 +114,7 @@ def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
 
     Args:
         name: The argument's name.
-        value: What was given.
+        value: Value to check.
         allowed: The words.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How far images are from their reconstructions: in nats, or in the features of a network."""
+"""Distances of images from their reconstructions: in nats, or in the features of a network."""
 
 import math
 from typing import Final, Literal, assert_never
@@ -32,7 +32,7 @@ def negative_log_likelihood(
     one is a probability.
 
     Args:
-        output: What the decoder returned.
+        output: Output of the decoder.
         image: Pixels in [0, 1].
         likelihood: How the output is read.
         log_scale: Logarithm of the scale of `discretized`, in pixels of [0, 1].
@@ -92,7 +92,7 @@ def mean_image(
     """The mean of p(x|z) as pixels in [0, 1].
 
     Args:
-        output: What the decoder returned.
+        output: Output of the decoder.
         likelihood: How the output is read.
     """
     return output.sigmoid() if likelihood == "bernoulli" else output.clamp(0.0, 1.0)

@@ -59,6 +59,6 @@ class GatedBlock(nn.Module):
     def forward(
         self, features: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """The features plus what the block adds to them."""
+        """The features plus the output of the block."""
         added: Tensor = self.branch(features)
         return features + self.gate * added

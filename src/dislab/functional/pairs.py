@@ -1,4 +1,4 @@
-"""Latents that several images share, and the posteriors that they then have in common."""
+"""Latents that several images share, and their common posteriors."""
 
 import math
 from typing import Literal
@@ -24,7 +24,7 @@ def pair_divergence(
     second_log_var: Float[Tensor, "batch latent"],
     kind: PairDivergence,
 ) -> Float[Tensor, "batch latent"]:
-    """How far apart the two posteriors of each latent are, in nats.
+    """Divergence of the two posteriors of each latent, in nats.
 
     Args:
         mean: Means of the first images' posteriors.
@@ -47,7 +47,7 @@ def shared_latents(divergence: Float[Tensor, "batch latent"]) -> Bool[Tensor, "b
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 4.2.
 
     Args:
-        divergence: How far apart the two posteriors of each latent are.
+        divergence: Divergence of the two posteriors of each latent.
     """
     threshold = 0.5 * (divergence.amin(1, keepdim=True) + divergence.amax(1, keepdim=True))
     return divergence < threshold
@@ -58,8 +58,8 @@ def labelled_latents(
 ) -> Bool[Tensor, "batch latent"]:
     """The shared latents when it is known which factors changed.
 
-    Latent j stands for factor j and is shared where that factor did not change; latents beyond the
-    number of factors stay as they were found.
+    Latent j represents factor j and is shared where that factor did not change; latents beyond the
+    number of factors stay as they are.
 
     Args:
         shared: Which latents were found to be shared.
@@ -131,8 +131,8 @@ def clamp_to_mean(
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, ""]]:
     """Latents with the inactive ones at their batch mean, and half their squared distance from it.
 
-    The mean is over the global batch of all processes and gives no gradient, so that what is
-    computed from the clamped latents trains the active ones alone. The distance is summed over
+    The mean is over the global batch of all processes and gives no gradient, so that
+    losses of the clamped latents train the active ones alone. The distance is summed over
     latents and averaged over the batch; its gradient with respect to an inactive latent is
     (z − mean)/B, and zero for an active one.
 

@@ -20,10 +20,10 @@ def check_precision(precision: str | int | None) -> None:
     """Refuses to keep weights themselves in half precision.
 
     Args:
-        precision: What a trainer is asked for, as Lightning names it.
+        precision: Setting of a trainer, in the words of Lightning.
 
     Raises:
-        InputError: It is one of those that do.
+        InputError: The weights would be in half precision.
     """
     if precision in _OF_WEIGHTS:
         raise InputError(

@@ -42,8 +42,8 @@ def checks_settings(cls: Class) -> Class:
     """Lets the constructor of a class refuse arguments of a kind that its annotations exclude.
 
     Numbers must be finite, and whole where the annotation is `int`; a `Literal` allows its own
-    values only; None needs an annotation that has it. What an annotation says of other classes is
-    checked by `isinstance`. A part that is too large for the memory is refused likewise. The
+    values only; None needs an annotation that has it. Other classes
+    are checked by `isinstance`. A part that is too large for the memory is refused, too. The
     signature stays.
 
     Args:
@@ -76,7 +76,7 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
 
     Args:
         name: The setting's name.
-        value: What was given.
+        value: Value to check.
         annotation: The setting's type.
 
     Raises:

@@ -56,7 +56,7 @@ def decompose_kl(
         log_var: Log variances of the posteriors of the global batch.
         estimator: How q(z) is estimated.
         train_size: Number of training images.
-        first_row: Where this process's rows stand in the global batch.
+        first_row: Number of this process's first row in the global batch.
     """
     own = slice(first_row, first_row + len(z))
     log_q_zx = log_density(z, mean[own], log_var[own]).sum(1)
@@ -98,7 +98,7 @@ def log_weights(
     if estimator == "mws":
         return weights - math.log(count * train_size)
     if count == 1:
-        return weights  # a single posterior is all that is known of q(z)
+        return weights  # the batch has a single posterior to estimate q(z) from
     others = count - 1
     row = torch.arange(count, device=like.device)[:, None]
     rest = max(train_size - others, 0) / (train_size * others)
@@ -124,12 +124,12 @@ def permute_latents(
 
 
 class Judgement(NamedTuple):
-    """What a discriminator says of codes and of permuted codes.
+    """Verdict of a discriminator on codes and permuted codes.
 
     Attributes:
         tc: Mean log ratio of the codes, in nats: their total correlation. Its gradient reaches the
             codes only.
-        loss: Cross-entropy of telling both apart, in nats per row. Its gradient reaches the
+        loss: Cross-entropy of the classification of both, in nats per row. Its gradient reaches the
             discriminator only.
         log_ratio: Logit 0 minus logit 1 of every row, codes first; no gradient.
     """
@@ -171,7 +171,7 @@ def judge(
 
 
 class _Judge(torch.autograd.Function):
-    """The pass; what `setup_context` keeps has to be among the results."""
+    """The pass, whose results include all that `setup_context` keeps."""
 
     generate_vmap_rule = True
 
@@ -191,7 +191,7 @@ class _Judge(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        """Keeps what the gradients need."""
+        """Keeps the tensors that the gradients need."""
         rows, count, slope, *parameters = inputs
         _, _, log_ratio, *hidden = output
         ctx.set_materialize_grads(False)

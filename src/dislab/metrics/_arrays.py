@@ -42,14 +42,14 @@ def bank_of(
         codes: One row an image.
         factors: Value numbers or measured numbers, one row an image.
         names: Names of the factors; `factor_0`, … unless given.
-        space: The factors; made of the numbers seen unless given.
+        space: The factors; made from the numbers seen unless given.
         order: Seed of a random order of the images; None keeps theirs.
-        kinds: How the values of a factor relate, by name; found out where not given.
+        kinds: Kind of each factor by name; guessed where not given.
         groups: Columns of each vector-valued latent; each column is a latent unless given, or each
             vector where codes have shape (images, latents, columns).
 
     Raises:
-        InputError: The arrays cannot be scored; the message says why.
+        InputError: The arrays cannot be scored.
 
     Warns:
         ConstantFactorWarning: Some factors take one value only.
@@ -90,7 +90,7 @@ def tensor(what: str, array: object) -> Tensor:
     """An array of numbers as a tensor.
 
     Args:
-        what: Its name, for messages.
+        what: Name of the array, for messages.
         array: A tensor, an array, or nested lists.
 
     Raises:

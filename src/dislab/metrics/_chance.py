@@ -1,4 +1,4 @@
-"""Scores of codes that know nothing of the images."""
+"""Scores of codes of other images: levels of chance."""
 
 import warnings
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def chance_levels(
         metrics: The scores, by the user's names.
         named: The final name of each result, by score and own name.
         bank: Codes and factors that were scored.
-        seed: Decides which image's code each image gets.
+        seed: Seed of the permutation of codes.
     """
     if len(bank) < 2:
         return {}
@@ -45,10 +45,10 @@ def chance_levels(
 
 
 def _chance(metric: Metric, shuffled: CodeBank) -> dict[str, Tensor]:
-    """None where shuffled codes lack what the score needs."""
+    """Scores of shuffled codes; none if the score cannot take them."""
     try:
         with parts_named(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # said once, of the codes themselves
+            warnings.simplefilter("ignore", UserWarning)  # the codes themselves have warned already
             return metric.chance(shuffled)
     except InputError:
         return {}

@@ -51,8 +51,8 @@ def evaluate(
             first images and test on the last ones, and need it.
         kinds: How the values of a factor relate, by its name. Unless given, a factor is ordinal,
             or continuous where it has nearly as many different numbers as there are images.
-        groups: Columns of each vector-valued latent, such as `[[0, 1], [2, 3]]`, which its first
-            principal component stands for. Unless given, each column is a latent, or each vector
+        groups: Columns of each vector-valued latent, such as `[[0, 1], [2, 3]]`, reduced to its
+            first principal component. Unless given, each column is a latent, or each vector
             where codes have shape (images, latents, columns).
 
     Raises:
@@ -115,8 +115,8 @@ def evaluate_fully(
         shuffle: As for `evaluate`.
         kinds: As for `evaluate`.
         groups: As for `evaluate`.
-        chance: Whether the level of chance is found beside each score: what the codes get when each
-            belongs to another image, and for DCI what the most frequent value gets.
+        chance: Whether the level of chance is found beside each score: the score of codes that
+            belong to other images, and for DCI that of the most frequent value.
 
     Raises:
         InputError: As for `evaluate`.

@@ -42,10 +42,10 @@ def intervals(
 
     Args:
         built: The scores.
-        results: What each made of all images.
+        results: Results of each score on all images.
         named: The final name of each scalar, by score and own name.
         bank: All images.
-        bootstrap: How intervals are found.
+        bootstrap: Settings of the bootstrap.
     """
     cheap = {key: metric for key, metric in built.items() if metric.bootstraps}
     scalars = [
@@ -57,7 +57,7 @@ def intervals(
     drawn = resamples(bank, bootstrap.resamples, bootstrap.seed)
     bar = tqdm(drawn, "bootstrap", bootstrap.resamples, False, unit=" resamples", disable=None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # said once, of the images themselves
+        warnings.simplefilter("ignore", UserWarning)  # the images themselves have warned already
         for one in bar:
             found = {key: _attempt(metric, one) for key, metric in cheap.items()}
             rows.append([float(found[key].get(name, math.nan)) for key, name in scalars])
@@ -76,7 +76,7 @@ def _percentiles(
     """Percentiles around a value; NaN where the score failed on half of the resamples or more.
 
     Resamples repeat images, which biases scores estimated from counts: their median is moved to
-    the value, and what remains is the spread.
+    the value, so that only the spread remains.
     """
     found = resampled[np.isfinite(resampled)]
     if 2 * len(found) <= len(resampled):

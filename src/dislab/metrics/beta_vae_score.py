@@ -104,7 +104,7 @@ def mean_differences(
 
 @final
 class BetaVAEScore(Metric):
-    """Accuracy with which mean code differences tell which factor the pairs of images share.
+    """Accuracy of the prediction of the factor that pairs share from mean differences of codes.
 
     A point is the mean absolute difference of the codes over pairs that share a factor; a linear
     classifier learns from some points which factor it was and is judged on others. Chance is one

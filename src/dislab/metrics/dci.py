@@ -32,7 +32,7 @@ from dislab.functional.random import short_seed
 
 Model = Constant | HistogramBoosting | HistogramRegression | LassoRegression | TreeEnsemble
 Learner = Literal["hgbt", "gbt", "rf", "lasso", "lassocv"]
-"""What predicts the factors, see `DCI`."""
+"""Learner that predicts the factors, see `DCI`."""
 
 
 @final
@@ -62,7 +62,7 @@ class DCI(Metric):
 
     Args:
         space: The factors behind the images.
-        learner: What predicts the factors: `hgbt`, `gbt`, `rf`, `lasso` or `lassocv`.
+        learner: Learner that predicts the factors: `hgbt`, `gbt`, `rf`, `lasso` or `lassocv`.
         test_fraction: Share of the images, the last ones, that are kept for testing.
         seed: Seed of the learner.
         alpha: Penalty of the two lassos; chosen by five-fold cross-validation where null.
@@ -102,7 +102,7 @@ class DCI(Metric):
         self.tolerance = tolerance
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """A single latent or factor has nothing to be told apart from.
+        """The reason against a single latent or factor, which has no others to compare with.
 
         Args:
             sample: How many images, latents and factors there are.

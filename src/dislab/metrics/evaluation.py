@@ -21,22 +21,22 @@ from dislab.metrics._intervals import Bootstrap, intervals
 __all__ = ["Bootstrap", "Evaluation", "built", "score_bank", "versions"]
 
 DISTRIBUTIONS: Final = ("dislab", "torch", "torchmetrics", "numpy", "scipy", "scikit-learn")
-"""What any score may depend on."""
+"""Distributions that any score may depend on."""
 
 
 class Evaluation(NamedTuple):
-    """What some scores say of one set of codes.
+    """Results of scores on one set of codes.
 
     Attributes:
         values: Scalars by name.
         intervals: Ends of the interval of each scalar whose score is resampled.
         parts: Lists and nested lists by name, such as one number a factor.
         metrics: By the name that the user gave each score: its class, its settings, the name of
-            its primary scalar with direction and bounds, and versions of what computes it.
+            its primary scalar with direction and bounds, and versions of the libraries behind it.
         provenance: Sample sizes, factors, seed, settings of the bootstrap, and versions.
-        skipped: Why a score was not taken, by the name that the user gave it.
-        chance: By the name of a scalar what codes get that know nothing of the images; none for
-            scores that do not look at factors.
+        skipped: Reason against a score that was skipped, by the name that the user gave it.
+        chance: Level of chance by the name of a scalar, from codes of other images; none for scores
+            without factors.
     """
 
     values: dict[str, float]
@@ -72,8 +72,8 @@ def score_bank(
 ) -> Evaluation:
     """All scores of one bank.
 
-    Nuisance factors are left out of the parts. A name that two scores both use is told apart by
-    the name that the user gave each score, as in `fine/mig`.
+    Nuisance factors are left out of the parts. A name that two scores both use gets a prefix,
+    the name that the user gave the score, as in `fine/mig`.
 
     Args:
         builders: Makes the scores, by the user's names.
@@ -134,7 +134,7 @@ def score_bank(
 
 
 def versions() -> dict[str, str]:
-    """Versions of what any score may depend on, by distribution."""
+    """Versions of the libraries that any score may depend on."""
     return {name: version_of(name) for name in DISTRIBUTIONS} | {"python": python_version()}
 
 
@@ -147,7 +147,7 @@ def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
         space: The factors behind the images.
 
     Raises:
-        InputError: What is made is no score, or a setting makes no sense.
+        InputError: The builder makes no score, or a setting makes no sense.
     """
     with parts_named():
         metric = build(space)
@@ -178,7 +178,7 @@ def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[st
 
 
 def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]:
-    """The class of a score and all its settings, and what its number means."""
+    """The class of a score and all its settings, and the meaning of its number."""
     return {
         **settings(build, metric, filled_in=1),
         "primary": name,

@@ -27,7 +27,7 @@ Classifier = Literal["one_vs_rest", "multinomial"]
 
 @final
 class Explicitness(Metric):
-    """How well a logistic regression tells each value of a factor from the others.
+    """Area under the ROC curve of logistic regressions of the values of factors.
 
     The regression learns from standardised codes of the first images. The worth of a value is the
     area under the ROC curve of its output on the last ones, 1/2 for a guess and 1 for a perfect

@@ -112,14 +112,14 @@ def count_votes(
 def vote_accuracy(
     train: Int[Tensor, "latent factor"], votes: Int[Tensor, "latent factor"]
 ) -> Float[Tensor, ""]:
-    """Share of votes whose factor is the one that their latent stands for.
+    """Share of votes whose factor is the one of their latent.
 
-    A latent stands for the factor that it got most training votes for, the first among equals.
+    The factor of a latent is the one with most training votes, the first among equals.
     Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, section 4.
 
     Args:
-        train: Training votes, which decide what each latent stands for.
-        votes: The votes that are judged, at least one.
+        train: Training votes, which decide the factor of each latent.
+        votes: Votes to count, at least one.
     """
     right = votes.gather(1, train.argmax(dim=1, keepdim=True)).sum()
     return right / votes.sum().double()
@@ -131,18 +131,18 @@ def _scatter(
     """Sum of squared deviations over the images of each vote; exactly 0 where all are equal."""
     samples = rows.shape[1]
     drawn = codes.index_select(0, rows.flatten()).view(*rows.shape, -1)
-    # Relative to the first image, so that nothing cancels where latents stand still.
+    # Relative to the first image, so that nothing cancels for constant latents.
     shifted = drawn - drawn[:, :1]
     return shifted.square().sum(1) - shifted.sum(1).square() / samples
 
 
 @final
 class FactorVAEScore(Metric):
-    """Accuracy with which the latent that varies least tells which factor is held.
+    """Accuracy of the prediction of the held factor from the latent that varies least.
 
     A vote holds one factor, takes images that share its value, and goes to the latent with the
     smallest variance in units of its variance over all images. Training votes decide which
-    factor each latent stands for, test votes are judged. Chance is one over the number of
+    factor of each latent, and test votes are compared with it. Chance is one over the number of
     factors; when no latent survives the threshold, the score is 0.
 
     Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, section 4. Images are drawn among those

@@ -13,7 +13,7 @@ from dislab.codes.correlations import covariance, gaussian_total_correlation
 class GaussianTotalCorrelation(Metric):
     """Total correlation of a Gaussian with the covariance of the codes, in nats; 0 is best.
 
-    It needs no factors and sees linear dependence only. Latents that stand still take no part;
+    It needs no factors and sees linear dependence only. Constant latents are left out;
     one that is a linear function of others counts about 17 nats instead of infinitely many.
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359.

@@ -33,8 +33,8 @@ class InfoMEC(Metric):
     best one. Both are moved and scaled so that equal shares give 0. InfoE is the information that
     a linear classifier extracts: the share of a factor's entropy by which a logistic regression
     on all latents lowers its log-loss. The estimator is part of the names. For latents that take
-    few codes, as of QLAE, `discrete` counts each code by itself, prunes only latents that stand
-    still, and lets the regression see one column a code (`infoe_discrete`).
+    few codes, as of QLAE, `discrete` counts each code by itself, prunes only constant
+    latents, and lets the regression see one column a code (`infoe_discrete`).
 
     Hsu et al. (2023), https://arxiv.org/abs/2305.18378, with the settings of its published code.
     For continuous latents (`knn`): ten neighbours, latents whose range is at most a twentieth of
@@ -48,7 +48,7 @@ class InfoMEC(Metric):
         estimator: `knn` or `bins`, or `discrete` for latents that take few codes.
         neighbours: Number of neighbours of `knn`.
         bins: Number of bins of `bins`.
-        seed: Seed of the noise that tells equal codes apart for `knn`.
+        seed: Seed of the noise that separates equal codes for `knn`.
         factor_bins: Number of equal-width bins that a continuous factor is cut into.
 
     Raises:
@@ -81,7 +81,7 @@ class InfoMEC(Metric):
         self.seed = seed
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """A single factor has nothing to be told apart from.
+        """The reason against a single factor, which has no others to compare with.
 
         Args:
             sample: How many images, latents and factors there are.

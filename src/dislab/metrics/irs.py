@@ -49,8 +49,8 @@ class IRS(Metric):
     For each value of a factor the largest distance of a latent's codes from their mean is found,
     averaged over the values, and divided by the largest distance over all images. One minus the
     smallest such ratio is the latent's robustness; the score is their mean, weighted by the
-    latents' largest distances, so that it depends on their scales. Latents that stand still take
-    no part.
+    latents' largest distances, so that it depends on their scales. Constant
+    latents are left out.
 
     Suter et al. (2019), https://arxiv.org/abs/1811.00007, with a quantile in place of the largest
     distance within a value, and values put in bins, as in Locatello et al. (2019),
@@ -89,7 +89,7 @@ class IRS(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The score `irs`, and its parts.
 
-        Parts are `irs_per_latent`, 0 for latents that stand still, and `irs_matrix` (latent,
+        Parts are `irs_per_latent`, 0 for constant latents, and `irs_matrix` (latent,
         factor), 0 for them and for factors that never vary. With no latent that moves the score
         is 0.
 

@@ -16,8 +16,8 @@ from dislab.functional.checks import check_count
 class MeanPairwiseMI(Metric):
     """Mutual information of two latents, in nats, averaged over all pairs; 0 is best.
 
-    It needs no factors. Each latent is cut into equal-width bins, as in `MIG`; a latent that
-    stands still shares nothing.
+    It needs no factors. Each latent is cut into equal-width bins, as in `MIG`; a constant
+    latent shares nothing.
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359.
 

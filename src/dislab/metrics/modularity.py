@@ -16,7 +16,7 @@ from dislab.functional.checks import check_count
 
 @final
 class Modularity(Metric):
-    """How exclusively each latent tells of one factor.
+    """Degree to which each latent has information about one factor only.
 
     A latent's modularity is one minus the mean squared information about the factors other than
     its best, in units of the squared information about its best. The score is the mean over
@@ -61,7 +61,7 @@ class Modularity(Metric):
         self.active_share = active_share
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """A single factor has nothing to be told apart from.
+        """The reason against a single factor, which has no others to compare with.
 
         Args:
             sample: How many images, latents and factors there are.

@@ -14,12 +14,12 @@ from dislab.plots import score_sheet
 def sheet(found: Evaluation, title: str = "") -> Figure:
     """A page with all scores and their intervals, importances, mutual information and KL.
 
-    Of several matrices of importances, or of mutual information, the first one is drawn; what was
-    not computed is left out.
+    Of several matrices of importances, or of mutual information, the first one is drawn;
+    missing ones are left out.
 
     Args:
-        found: What the scores said.
-        title: Stands above everything; empty for none.
+        found: Results of the scores.
+        title: Title of the page; empty for none.
     """
     return score_sheet(
         found.values,
