@@ -1,7 +1,6 @@
-import pickle
 import zipfile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -97,14 +96,6 @@ def test_provenance_names_source_and_version(dsprites: DSprites) -> None:
     assert len(record["sha256"]) == 64
 
 
-def test_pickled_without_its_images(dsprites: DSprites) -> None:
-    dsprites.tables()
-    content = pickle.dumps(dsprites)
-    assert len(content) < 1000
-    index = torch.tensor([3, 4])
-    assert torch.equal(pickle.loads(content).images(index), dsprites.images(index))
-
-
 def test_constructing_touches_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
     sources: list[Literal["rendered", "official", "auto"]] = ["rendered", "official", "auto"]
@@ -141,16 +132,3 @@ def test_official_file_is_found_and_checked(
         archive.writestr("imgs.npy", b"")
     with pytest.raises(InputError, match="not the published dSprites archive"):
         DSprites(source).prepare()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"path": "x.npz"}, "path 'x.npz' is not read with source rendered"),
-        ({"download": True}, "download needs source official, not rendered"),
-        ({"source": "auto", "download": True}, "download needs source official, not auto"),
-    ],
-)
-def test_refuses_contradictions(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        DSprites(**settings)

@@ -1,9 +1,10 @@
-"""The variants of dSprites, against the shapes themselves."""
+"""The variants of dSprites, against the shapes themselves, and what all four classes share."""
 
 import colorsys
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +16,8 @@ from dislab.datasets import ColorDSprites, DSprites, NoisyDSprites, ScreamDSprit
 from dislab.errors import InputError
 
 COUNT = 737_280
-BUILDS: list[Callable[[], Dataset]] = [
-    ColorDSprites,
-    lambda: ColorDSprites(hues=5),
-    NoisyDSprites,
-    ScreamDSprites,
-]
+CLASSES = (DSprites, ColorDSprites, NoisyDSprites, ScreamDSprites)
+BUILDS: list[Callable[..., Dataset]] = [*CLASSES, lambda: ColorDSprites(hues=5)]
 
 
 def numbers(count: int, states: int = COUNT) -> torch.Tensor:
@@ -32,20 +29,22 @@ def inside(dsprites: DSprites, index: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_images_do_not_depend_on_their_neighbours(dsprites: DSprites, build: object) -> None:
-    assert callable(build)
+def test_images_do_not_depend_on_their_neighbours(
+    dsprites: DSprites, build: Callable[..., Dataset]
+) -> None:
     dataset = build()
     index = numbers(20)
     together = dataset.images(index)
-    assert together.shape == (20, 3, 64, 64)
+    assert together.shape == (20, *dataset.image_shape)
     alone = torch.cat([dataset.images(one[None]) for one in index])
     assert torch.equal(together, alone)
     assert torch.equal(dataset.images(index.flip(0)), together.flip(0))
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_a_whole_turn_shows_the_same_image(dsprites: DSprites, build: object) -> None:
-    assert callable(build)
+def test_a_whole_turn_shows_the_same_image(
+    dsprites: DSprites, build: Callable[..., Dataset]
+) -> None:
     dataset = build()
     space = dataset.factors
     positions = space.positions(numbers(50, len(space)).numpy())
@@ -58,9 +57,8 @@ def test_a_whole_turn_shows_the_same_image(dsprites: DSprites, build: object) ->
     assert torch.equal(dataset.images(torch.from_numpy(turned)), first)
 
 
-@pytest.mark.parametrize("build", [ColorDSprites, NoisyDSprites, ScreamDSprites])
-def test_the_seed_decides_what_is_random(dsprites: DSprites, build: object) -> None:
-    assert callable(build)
+@pytest.mark.parametrize("build", CLASSES[1:])
+def test_the_seed_decides_what_is_random(dsprites: DSprites, build: Callable[..., Dataset]) -> None:
     index = numbers(5)
     first, again, other = (build(seed=seed).images(index) for seed in (0, 0, 1))
     assert torch.equal(first, again)
@@ -162,8 +160,7 @@ def test_backgrounds_that_cannot_be_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_pickled_without_its_images(dsprites: DSprites, build: object) -> None:
-    assert callable(build)
+def test_pickled_without_its_images(dsprites: DSprites, build: Callable[..., Dataset]) -> None:
     dataset = build()
     if not isinstance(dataset, ScreamDSprites):
         dataset.tables()
@@ -172,13 +169,29 @@ def test_pickled_without_its_images(dsprites: DSprites, build: object) -> None:
     assert torch.equal(pickle.loads(content).images(numbers(3)), dataset.images(numbers(3)))
 
 
-@pytest.mark.parametrize("build", [ColorDSprites, NoisyDSprites, ScreamDSprites])
-def test_settings_of_the_shapes_are_checked(build: object) -> None:
-    assert callable(build)
-    with pytest.raises(InputError, match="download needs source official"):
-        build(download=True)
-    with pytest.raises(InputError, match="is not read with source rendered"):
-        build(path="x.npz")
+@pytest.mark.parametrize("build", CLASSES)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"path": "x.npz"}, "path 'x.npz' is not read with source rendered"),
+        ({"download": True}, "download needs source official, not rendered"),
+        ({"source": "auto", "download": True}, "download needs source official, not auto"),
+    ],
+)
+def test_refuses_contradictions(
+    build: Callable[..., Dataset], settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        build(**settings)
+
+
+@pytest.mark.parametrize("build", CLASSES)
+def test_variants_have_the_factors_of_dsprites_and_three_channels(
+    build: Callable[..., Dataset],
+) -> None:
+    dataset = build()
+    assert dataset.image_shape == (1 if build is DSprites else 3, 64, 64)
+    assert dataset.factors is DSprites().factors
 
 
 def test_there_is_at_least_one_hue() -> None:
@@ -188,8 +201,7 @@ def test_there_is_at_least_one_hue() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("build", BUILDS)
-def test_a_device_makes_the_same_images(dsprites: DSprites, build: object) -> None:
-    assert callable(build)
+def test_a_device_makes_the_same_images(dsprites: DSprites, build: Callable[..., Dataset]) -> None:
     dataset = build()
     index = numbers(100)
     tables = {name: table.cuda() for name, table in dataset.tables().items()}

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
-from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
+from dislab.datasets.dsprites._sprite_bits import FACTORS, SpriteBits, first_turn, masks
+from dislab.datasets.dsprites._sprites import Sprites
 from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace, Indices
+from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_count
 from dislab.functional.random import random_bytes
 
@@ -20,7 +20,7 @@ _MOST_HUES: Final = 6 * 255
 
 
 @final
-class ColorDSprites(Dataset):
+class ColorDSprites(Sprites):
     """dSprites in colour: a random one that is no factor, or the hue as a factor.
 
     Without `hues` each channel of a shape's colour is uniform over 128, 129, … 255, a function of
@@ -78,20 +78,6 @@ class ColorDSprites(Dataset):
         hue = Factor("hue", degrees, "circular", unit="deg", period=360.0)
         return FactorSpace((hue, *FACTORS.factors))
 
-    @property
-    def image_shape(self) -> ImageShape:
-        """Three channels, 64 rows, 64 columns."""
-        return (3, SIDE, SIDE)
-
-    def prepare(self) -> None:
-        """Makes sure that the packed dSprites images are in the cache folder.
-
-        Raises:
-            InputError: The published file is wanted and not found, or is not the published one,
-                or the cache folder cannot be written to.
-        """
-        self._bits.prepare()
-
     def tables(self) -> dict[str, Tensor]:
         """The packed images as `bits`, and the colours of the hues as `palette`.
 
@@ -124,14 +110,6 @@ class ColorDSprites(Dataset):
         if self.hues is not None:
             return {**self._bits.record(), "hues": str(self.hues)}
         return {**self._bits.record(), "colour_seed": str(self.seed)}
-
-    def canonical(self, index: Indices) -> Indices:
-        """The same state at orientation 0 for one at orientation 2π.
-
-        Args:
-            index: State numbers.
-        """
-        return first_turn(index)
 
 
 def _palette(hues: int) -> UInt8[Tensor, "hue 3"]:

@@ -5,13 +5,12 @@ from typing import ClassVar, Literal, final
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
-from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, bits, first_turn, masks
-from dislab.factors import FactorSpace, Indices
+from dislab.datasets.dsprites._sprite_bits import SpriteBits, bits, masks
+from dislab.datasets.dsprites._sprites import Sprites
 
 
 @final
-class DSprites(Dataset):
+class DSprites(Sprites):
     """dSprites: 737,280 white shapes on black, 64×64, from five factors.
 
     The published images, drawn by their exact rule without a download, or read from the published
@@ -43,6 +42,7 @@ class DSprites(Dataset):
     )
     drawn: ClassVar[str] = "the published images, by their exact rule"
     cache: ClassVar[str] = "dsprites"
+    channels: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -51,33 +51,6 @@ class DSprites(Dataset):
         download: bool = False,
     ) -> None:
         self._bits = SpriteBits(source, path, download)
-
-    @property
-    def factors(self) -> FactorSpace:
-        """Shape, scale, orientation, posX and posY; the last one counts fastest."""
-        return FACTORS
-
-    @property
-    def image_shape(self) -> ImageShape:
-        """One channel, 64 rows, 64 columns."""
-        return (1, SIDE, SIDE)
-
-    def prepare(self) -> None:
-        """Makes sure that the packed images are in the cache folder.
-
-        Raises:
-            InputError: The published file is wanted and not found, or is not the published one,
-                or the cache folder cannot be written to.
-        """
-        self._bits.prepare()
-
-    def tables(self) -> dict[str, Tensor]:
-        """The packed images as `bits`, 512 bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        return self._bits.tables()
 
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
@@ -100,19 +73,3 @@ class DSprites(Dataset):
             index: State numbers.
         """
         return bits(tables, index).float()
-
-    def provenance(self) -> dict[str, str]:
-        """Source, renderer version, checksum of the packed images and their white pixels.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
-        return self._bits.record()
-
-    def canonical(self, index: Indices) -> Indices:
-        """The same state at orientation 0 for one at orientation 2π.
-
-        Args:
-            index: State numbers.
-        """
-        return first_turn(index)

@@ -6,16 +6,13 @@ import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
-from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
-from dislab.factors import FactorSpace, Indices
+from dislab.datasets.dsprites._sprite_bits import SIDE, SpriteBits, first_turn, masks
+from dislab.datasets.dsprites._sprites import Sprites
 from dislab.functional.random import BYTES, random_bytes
-
-_CHANNELS = 3
 
 
 @final
-class NoisyDSprites(Dataset):
+class NoisyDSprites(Sprites):
     """dSprites before noise: white shapes, and a random value in every other pixel and channel.
 
     The noise is uniform over 0, 1, … 255, a function of the seed and the state; the orientations
@@ -54,33 +51,6 @@ class NoisyDSprites(Dataset):
         self.seed = seed
         self._bits = SpriteBits(source, path, download)
 
-    @property
-    def factors(self) -> FactorSpace:
-        """Those of dSprites: shape, scale, orientation, posX and posY."""
-        return FACTORS
-
-    @property
-    def image_shape(self) -> ImageShape:
-        """Three channels, 64 rows, 64 columns."""
-        return (_CHANNELS, SIDE, SIDE)
-
-    def prepare(self) -> None:
-        """Makes sure that the packed dSprites images are in the cache folder.
-
-        Raises:
-            InputError: The published file is wanted and not found, or is not the published one,
-                or the cache folder cannot be written to.
-        """
-        self._bits.prepare()
-
-    def tables(self) -> dict[str, Tensor]:
-        """The packed images as `bits`, 512 bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
-        return self._bits.tables()
-
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
@@ -91,7 +61,7 @@ class NoisyDSprites(Dataset):
             index: State numbers.
         """
         shape = (len(index), *self.image_shape)
-        groups = _CHANNELS * SIDE**2 // BYTES
+        groups = self.channels * SIDE**2 // BYTES
         counters = first_turn(index)[:, None] * groups + torch.arange(groups, device=index.device)
         noise = random_bytes(self.seed, counters.view(-1)).view(shape)
         return noise | masks(tables, index)
@@ -103,11 +73,3 @@ class NoisyDSprites(Dataset):
             InputError: The images have not been prepared.
         """
         return {**self._bits.record(), "noise_seed": str(self.seed)}
-
-    def canonical(self, index: Indices) -> Indices:
-        """The same state at orientation 0 for one at orientation 2π.
-
-        Args:
-            index: State numbers.
-        """
-        return first_turn(index)

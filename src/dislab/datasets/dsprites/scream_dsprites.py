@@ -6,17 +6,16 @@ from typing import ClassVar, Literal, final
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
-from dislab.base import Dataset, ImageShape
 from dislab.datasets.dsprites._painting import fingerprint, painting
-from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn, masks
-from dislab.factors import FactorSpace, Indices
+from dislab.datasets.dsprites._sprite_bits import SIDE, SpriteBits, first_turn, masks
+from dislab.datasets.dsprites._sprites import Sprites
 from dislab.functional.random import hashed, random_bytes
 
 _HALF = 2**32 - 1
 
 
 @final
-class ScreamDSprites(Dataset):
+class ScreamDSprites(Sprites):
     """dSprites before a piece of a painting, with the colours inverted inside the shape.
 
     The background is the mean of a random 64×64 piece of the painting and a random colour, both a
@@ -59,16 +58,6 @@ class ScreamDSprites(Dataset):
         self.background = background
         self.seed = seed
         self._bits = SpriteBits(source, path, download)
-
-    @property
-    def factors(self) -> FactorSpace:
-        """Those of dSprites: shape, scale, orientation, posX and posY."""
-        return FACTORS
-
-    @property
-    def image_shape(self) -> ImageShape:
-        """Three channels, 64 rows, 64 columns."""
-        return (3, SIDE, SIDE)
 
     def prepare(self) -> None:
         """Reads the background, and makes sure that the packed images are in the cache folder.
@@ -116,14 +105,6 @@ class ScreamDSprites(Dataset):
             "background_sha256": fingerprint(self._painting),
             "background_seed": str(self.seed),
         }
-
-    def canonical(self, index: Indices) -> Indices:
-        """The same state at orientation 0 for one at orientation 2π.
-
-        Args:
-            index: State numbers.
-        """
-        return first_turn(index)
 
     @cached_property
     def _painting(self) -> UInt8[Tensor, "3 height width"]:

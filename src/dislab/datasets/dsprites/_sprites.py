@@ -1,0 +1,64 @@
+"""The methods that `DSprites` and its variants share."""
+
+from typing import ClassVar
+
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets.dsprites._sprite_bits import FACTORS, SIDE, SpriteBits, first_turn
+from dislab.factors import FactorSpace, Indices
+
+
+class Sprites(Dataset):
+    """Images of the 737,280 shapes of dSprites, whose bits are in the cache folder.
+
+    A concrete class sets `_bits` in its constructor and has `gather`. A variant with more tables or
+    settings adds them to the results of `tables` and `provenance`.
+    """
+
+    channels: ClassVar[int] = 3
+
+    _bits: SpriteBits
+
+    @property
+    def factors(self) -> FactorSpace:
+        """Shape, scale, orientation, posX and posY; the last one counts fastest."""
+        return FACTORS
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Channels, 64 rows, 64 columns."""
+        return (self.channels, SIDE, SIDE)
+
+    def prepare(self) -> None:
+        """Makes sure that the packed images are in the cache folder.
+
+        Raises:
+            InputError: The published file is wanted and not found, or is not the published one,
+                or the cache folder cannot be written to.
+        """
+        self._bits.prepare()
+
+    def tables(self) -> dict[str, Tensor]:
+        """The packed images as `bits`, 512 bytes a state.
+
+        Raises:
+            InputError: The images have not been prepared, or their file was damaged since.
+        """
+        return self._bits.tables()
+
+    def provenance(self) -> dict[str, str]:
+        """Source, renderer version, checksum of the packed images and their white pixels.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return self._bits.record()
+
+    def canonical(self, index: Indices) -> Indices:
+        """The same state at orientation 0 for one at orientation 2π.
+
+        Args:
+            index: State numbers.
+        """
+        return first_turn(index)
