@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import dislab
-from dislab.builders import builder, name_of, origins, seeded, settings, version_of
+from dislab.builders import builder, chosen, name_of, origins, seeded, settings, version_of
 from dislab.errors import InputError
 from dislab.predictors import MLP, Ridge
 
@@ -24,6 +24,32 @@ def test_names_classes_and_partials_are_builders() -> None:
         builder("predictors", 3, "part", "Ridge")
     with pytest.raises(InputError, match=r"no 'Rigde' among the predictors \(did you mean Ridge"):
         builder("predictors", "Rigde", "predictor", "Ridge")
+
+
+@pytest.mark.parametrize(
+    ("choices", "names"),
+    [
+        ("Ridge", ["Ridge"]),
+        (Ridge, ["Ridge"]),
+        (("MLP", Ridge), ["MLP", "Ridge"]),
+        (["MLP", Ridge, functools.partial(MLP, width=3), MLP], ["MLP", "Ridge", "MLP_2", "MLP_3"]),
+        ({"narrow": functools.partial(MLP, width=3), "wide": MLP}, ["narrow", "wide"]),
+    ],
+)
+def test_chosen_parts_have_the_names_of_their_classes_or_the_users(
+    choices: Any, names: list[str]
+) -> None:
+    made = chosen("predictors", choices, 7, "predictor", "Ridge")
+    assert list(made) == names
+    for build in made.values():
+        part = build(2, (0,))
+        assert isinstance(part, Ridge) or part.seed == 7
+
+
+@pytest.mark.parametrize("nothing", [[], {}])
+def test_no_choice_at_all_is_refused(nothing: Any) -> None:
+    with pytest.raises(InputError, match=r"no predictor was chosen; .*`dislab plugins predictors`"):
+        chosen("predictors", nothing, 7, "predictor", "Ridge")
 
 
 def test_seeds_go_where_one_is_taken_and_none_was_given() -> None:

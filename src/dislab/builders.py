@@ -3,7 +3,7 @@
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeAlias
 
@@ -12,6 +12,45 @@ from dislab.errors import InputError
 
 Builder: TypeAlias = Callable[..., Any]
 """Makes a part: a class, a `functools.partial` of one, or a function."""
+
+Choice: TypeAlias = str | Builder
+"""A plug-in's class name, or a builder."""
+
+Choices: TypeAlias = Choice | Sequence[Choice] | Mapping[str, Choice]
+"""One part, several, or several under names of the user's own."""
+
+
+def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> dict[str, Builder]:
+    """Builders of the chosen parts by name.
+
+    Without a name of the user's own a part is called after its class; a second one of that class
+    gets a number, as in `MIG_2`.
+
+    Args:
+        group: The plug-in group of class names.
+        choices: The parts.
+        seed: Seed of each class that takes one which the user did not set.
+        noun: Kind of part, for messages.
+        example: A class name, for messages.
+
+    Raises:
+        InputError: A name is no plug-in, a choice is no builder, or the choice is empty.
+    """
+    if isinstance(choices, str) or callable(choices):
+        choices = [choices]
+    if not choices:
+        raise InputError(
+            f"no {noun} was chosen; name at least one (`dislab plugins {group}` lists them), or "
+            "give None for the default ones"
+        )
+    if not isinstance(choices, Mapping):
+        choices = dict(
+            zip(_numbered([name_of(one, noun) for one in choices]), choices, strict=True)
+        )
+    return {
+        name: seeded(builder(group, choice, noun, example), seed)
+        for name, choice in choices.items()
+    }
 
 
 def builder(group: str, choice: object, noun: str, example: str) -> Builder:
@@ -106,6 +145,17 @@ def version_of(distribution: str) -> str:
         return version(distribution) if told is None else str(told)
     except PackageNotFoundError:
         return "unknown"
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """The names, each different: a name that comes again gets a number."""
+    different: dict[str, None] = {}
+    for name in names:
+        free, number = name, 2
+        while free in different:
+            free, number = f"{name}_{number}", number + 1
+        different[free] = None
+    return list(different)
 
 
 # Reading metadata takes longer than most scores, and does not change while a process runs.

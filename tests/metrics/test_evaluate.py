@@ -20,7 +20,7 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._evaluate import SkippedScoreWarning
-from dislab.metrics._selection import DEFAULT, _builder
+from dislab.metrics._selection import DEFAULT
 from dislab.metrics.score_table import score_table
 from dislab.plugins import available
 
@@ -295,11 +295,6 @@ def test_a_default_score_that_cannot_be_taken_is_skipped_with_a_warning() -> Non
     assert "mig" in found.values
     with pytest.raises(InputError, match="need at least two latents and two factors"):
         evaluate(codes, factors[:, :1], metrics=["MIG", "DCI"])
-
-
-def test_what_makes_no_score_is_refused() -> None:
-    with pytest.raises(InputError, match="3 is no score; give a class name"):
-        _builder(3)
 
 
 def test_too_few_images_for_one_score_are_refused() -> None:

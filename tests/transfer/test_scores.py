@@ -228,7 +228,7 @@ def test_bad_arrays_and_settings_are_a_message(images: Any, means: Any) -> None:
         (tuple(images), {"tested": 0}, "tested is 0"),
         (tuple(images), {"predictors": "Rigde"}, "there is no 'Rigde' among the predictors"),
         (tuple(images), {"predictors": []}, "no predictor was chosen"),
-        (tuple(images), {"predictors": ["Ridge", "Ridge"]}, "two predictors have one name"),
+        (tuple(images), {"predictors": {"chance": "Ridge"}}, "no predictor can be called chance"),
         (tuple(images), {"predictors": {"t": lambda *_: 1}}, "t makes a int, which is no"),
     ]
     for arrays, settings, message in cases:

@@ -2,21 +2,17 @@
 
 from typing import Literal, final
 
-from jaxtyping import Float
-from torch import Tensor
-
-from dislab.base import Predictor
-from dislab.codes.inputs import check_codes, check_lesson
-from dislab.codes.learners.column_models import ColumnModel, fitted_columns, predicted_columns
+from dislab.codes.learners.column_models import ColumnModel
 from dislab.functional.checks import check_above, check_count
 from dislab.functional.random import short_seed
+from dislab.predictors._tree_predictor import TreePredictor
 
 Engine = Literal["histogram", "exact"]
 """Splits between the bins of a histogram, or between any two codes."""
 
 
 @final
-class GradientBoosting(Predictor):
+class GradientBoosting(TreePredictor):
     """Boosted trees for each factor, which cannot leave the range of what they learnt from.
 
     A number is regressed with squared errors, a kind classified with the logistic or softmax loss.
@@ -41,8 +37,6 @@ class GradientBoosting(Predictor):
         InputError: The engine is unknown, or a setting is too small.
     """
 
-    engines = ("scikit-learn",)
-
     def __init__(
         self,
         latent_dim: int,
@@ -63,38 +57,6 @@ class GradientBoosting(Predictor):
         self.depth = depth
         self.rate = rate
         self.seed = seed
-        self._models: list[list[ColumnModel]] = []
-
-    def fit(
-        self,
-        codes: Float[Tensor, "run image latent"],
-        targets: Float[Tensor, "image factor"],
-    ) -> None:
-        """Learns from scratch.
-
-        Args:
-            codes: What each run makes of the same images.
-            targets: Values in [0, 1] or class numbers, one column a factor.
-
-        Raises:
-            InputError: Codes or targets do not fit or are not finite.
-        """
-        check_lesson(codes, targets, self.latent_dim, self.classes)
-        self._models = fitted_columns(codes, targets, self.classes, self._model)
-
-    def predict(
-        self, codes: Float[Tensor, "run image latent"]
-    ) -> Float[Tensor, "run image factor"]:
-        """Values or class numbers; only classes that `fit` saw.
-
-        Args:
-            codes: What each run makes of the same images, on any device.
-
-        Raises:
-            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
-        """
-        check_codes(codes, self.latent_dim, len(self._models))
-        return predicted_columns(self._models, codes)
 
     def _model(self, kind: bool) -> ColumnModel:
         from sklearn import ensemble

@@ -2,18 +2,14 @@
 
 from typing import final
 
-from jaxtyping import Float
-from torch import Tensor
-
-from dislab.base import Predictor
-from dislab.codes.inputs import check_codes, check_lesson
-from dislab.codes.learners.column_models import ColumnModel, fitted_columns, predicted_columns
+from dislab.codes.learners.column_models import ColumnModel
 from dislab.functional.checks import check_count
 from dislab.functional.random import short_seed
+from dislab.predictors._tree_predictor import TreePredictor
 
 
 @final
-class RandomForest(Predictor):
+class RandomForest(TreePredictor):
     """A random forest for each factor, which cannot leave the range of what it learnt from.
 
     Scikit-learn's `RandomForestRegressor` for a number and `RandomForestClassifier` for a kind,
@@ -34,8 +30,6 @@ class RandomForest(Predictor):
         InputError: A setting is too small.
     """
 
-    engines = ("scikit-learn",)
-
     def __init__(
         self,
         latent_dim: int,
@@ -51,38 +45,6 @@ class RandomForest(Predictor):
         self.trees = trees
         self.leaf = leaf
         self.seed = seed
-        self._models: list[list[ColumnModel]] = []
-
-    def fit(
-        self,
-        codes: Float[Tensor, "run image latent"],
-        targets: Float[Tensor, "image factor"],
-    ) -> None:
-        """Learns from scratch.
-
-        Args:
-            codes: What each run makes of the same images.
-            targets: Values in [0, 1] or class numbers, one column a factor.
-
-        Raises:
-            InputError: Codes or targets do not fit or are not finite.
-        """
-        check_lesson(codes, targets, self.latent_dim, self.classes)
-        self._models = fitted_columns(codes, targets, self.classes, self._model)
-
-    def predict(
-        self, codes: Float[Tensor, "run image latent"]
-    ) -> Float[Tensor, "run image factor"]:
-        """Values or class numbers; only classes that `fit` saw.
-
-        Args:
-            codes: What each run makes of the same images, on any device.
-
-        Raises:
-            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
-        """
-        check_codes(codes, self.latent_dim, len(self._models))
-        return predicted_columns(self._models, codes)
 
     def _model(self, kind: bool) -> ColumnModel:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor

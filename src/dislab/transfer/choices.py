@@ -1,60 +1,40 @@
-"""Which predictors are meant by names, classes or builders, and the record of each."""
+"""The default predictors, the builders of chosen ones, and the record of each."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from dislab import plugins
 from dislab.base import Predictor, PredictorBuilder
 from dislab.base.failures import parts_named
-from dislab.builders import builder, name_of, origins, seeded, settings
+from dislab.builders import Choices as Parts
+from dislab.builders import chosen, origins, settings
 from dislab.errors import InputError
 
 DEFAULT: Final = ("GradientBoosting", "MLP")
-"""What stands for nothing, as far as it is installed: the two that the paper reports."""
+"""The default predictors, as far as they are installed: the two that the paper reports."""
 
 CHANCE: Final = "chance"
 """Name of the prediction without codes, beside those of the predictors."""
 
-Choice: TypeAlias = str | PredictorBuilder
-"""A plugin's class name, or what makes a predictor: a class or a `functools.partial` of one."""
-
-Choices: TypeAlias = Choice | Sequence[Choice] | Mapping[str, Choice] | None
-"""Some predictors; with names of the user's own in a mapping; None for the default ones."""
+Choices: TypeAlias = Parts | None
+"""Some predictors; None for the default ones."""
 
 
 def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
-    """What makes each of the chosen predictors, by name.
-
-    Args:
-        choices: The predictors.
-        seed: Given to every class that has a setting `seed` of its own which nobody set.
+    """Builders of the chosen predictors by name; the seed goes to those without one of their own.
 
     Raises:
-        InputError: A name is no plugin, a choice makes no predictor, or nothing is chosen.
+        InputError: A name is no plugin or that of chance, or a choice is no builder or empty.
     """
     if choices is None:
         installed = {plugin.name for plugin in plugins.available("predictors")}
         choices = [name for name in DEFAULT if name in installed] or ["Ridge"]
-    if isinstance(choices, str) or callable(choices):
-        choices = [choices]
-    if not isinstance(choices, Mapping):
-        named = {name_of(choice, "predictor"): choice for choice in choices}
-        if len(named) < len(choices):
-            raise InputError(
-                "two predictors have one name; give them names of your own: {small: …, large: …}"
-            )
-        choices = named
-    if not choices:
-        raise InputError("no predictor was chosen; `dislab plugins predictors` lists them")
-    if CHANCE in choices:
+    named = chosen("predictors", choices, seed, "predictor", "Ridge")
+    if CHANCE in named:
         raise InputError(
             f"no predictor can be called {CHANCE}, as the prediction without codes is; choose "
             "another name"
         )
-    return {
-        name: seeded(builder("predictors", choice, "predictor", "Ridge"), seed)
-        for name, choice in choices.items()
-    }
+    return named
 
 
 def made(name: str, build: PredictorBuilder, latents: int, classes: tuple[int, ...]) -> Predictor:
