@@ -12,6 +12,14 @@ from types import ModuleType
 from typing import Any, Final
 
 MOVED: Final = {
+    "dislab.callbacks.concept_scores": "dislab.callbacks.scores.concept_scores",
+    "dislab.callbacks.evaluate": "dislab.callbacks.scores.evaluate",
+    "dislab.callbacks.generalisation": "dislab.callbacks.scores.generalisation",
+    "dislab.callbacks.interpolations": "dislab.callbacks.pictures.interpolations",
+    "dislab.callbacks.reconstructions": "dislab.callbacks.pictures.reconstructions",
+    "dislab.callbacks.samples": "dislab.callbacks.pictures.samples",
+    "dislab.callbacks.transfer_scores": "dislab.callbacks.scores.transfer_scores",
+    "dislab.callbacks.traversals": "dislab.callbacks.pictures.traversals",
     "dislab.datasets.array_dataset": "dislab.datasets.own.array_dataset",
     "dislab.datasets.chairs3d": "dislab.datasets.chairs.chairs3d",
     "dislab.datasets.color_dsprites": "dislab.datasets.dsprites.color_dsprites",

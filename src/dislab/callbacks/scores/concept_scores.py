@@ -12,7 +12,7 @@ from tqdm import tqdm
 from dislab import runs
 from dislab.base import DataModule, Objective, Split, SymbolBatch
 from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
-from dislab.callbacks._trials import Trial, can_draw, trials
+from dislab.callbacks.scores._trials import Trial, can_draw, trials
 from dislab.codes.concepts import concept_accuracy, concept_diversity, read_attributes
 from dislab.errors import InputError
 from dislab.functional.checks import check_count

@@ -11,8 +11,8 @@ from dislab import plots
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import lacks
 from dislab.callbacks._encoding import draw_states, images_of
-from dislab.callbacks._picture import Picture
 from dislab.callbacks._trainer import evaluating
+from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
 

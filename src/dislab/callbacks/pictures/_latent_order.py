@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.base import DataModule, Objective
 from dislab.base.inference import lacks
 from dislab.callbacks._encoding import over_images
-from dislab.callbacks._scoring import ACTIVE
+from dislab.callbacks.scores._scoring import ACTIVE
 from dislab.codes.information import information_gaps
 from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent

@@ -12,7 +12,6 @@ from lightning.pytorch.utilities import rank_zero_info
 from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.base.inference import lacks
-from dislab.callbacks._bounds import bounds, bounds_table
 from dislab.callbacks._encoding import (
     draw_correlated,
     draw_states,
@@ -20,8 +19,9 @@ from dislab.callbacks._encoding import (
     sample_states,
     split_with_states,
 )
-from dislab.callbacks._scoring import inapplicable, joined, score, spread, without_factors
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.callbacks.scores._bounds import bounds, bounds_table
+from dislab.callbacks.scores._scoring import inapplicable, joined, score, spread, without_factors
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
