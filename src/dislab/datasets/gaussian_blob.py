@@ -32,7 +32,7 @@ class GaussianBlob(Dataset):
         sigma: Standard deviation of the blob in pixels.
 
     Raises:
-        InputError: There are fewer than two places, or sigma is too small to be seen.
+        InputError: `places` is below 2, or sigma is too small to be visible.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -45,7 +45,7 @@ class GaussianBlob(Dataset):
         check_count("places", places, 2)
         check_at_least("sigma", sigma, 0.5)
         if places > 10_000:
-            raise InputError(f"places is {places}; more than 10000 cannot be told apart")
+            raise InputError(f"places is {places}; more than 10000 cannot be distinguished")
         self.places = places
         self.sigma = sigma
 
@@ -61,7 +61,7 @@ class GaussianBlob(Dataset):
         return (1, SIDE, SIDE)
 
     def prepare(self) -> None:
-        """Does nothing: there are no files."""
+        """Does nothing: the images need no file."""
 
     def tables(self) -> dict[str, Tensor]:
         """The profiles of the blob along one axis as `profiles`, one row a place."""
@@ -73,7 +73,7 @@ class GaussianBlob(Dataset):
         """Images by number.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         across = tables["profiles"][index // self.places]

@@ -37,7 +37,7 @@ _CHUNK: Final = 1 << 20
 
 
 class Plan(NamedTuple):
-    """What a bank must be.
+    """Shape, origin and content of a bank.
 
     Attributes:
         path: The `.npy` file.
@@ -58,15 +58,12 @@ class Plan(NamedTuple):
 
 
 def prepare_bank(plan: Plan) -> None:
-    """Writes a bank, unless a sound one is there; processes that come meanwhile wait.
+    """Writes a bank, unless a sound one exists; other processes wait meanwhile.
 
     A bank that was cut or altered is written anew.
 
-    Args:
-        plan: What the bank must be.
-
     Raises:
-        InputError: The bank cannot be written, or its rows are not what they must be.
+        InputError: The bank cannot be written, or its rows have another shape or type.
     """
     if not _fault(plan, thorough=True):
         return
@@ -77,10 +74,7 @@ def prepare_bank(plan: Plan) -> None:
 
 
 def open_bank(plan: Plan) -> UInt8[Tensor, "row byte"]:
-    """The rows of a bank, mapped from disk; what is written to them never reaches the file.
-
-    Args:
-        plan: What the bank must be.
+    """The rows of a bank, mapped from disk; changes to them never reach the file.
 
     Raises:
         InputError: The bank is missing or damaged.
@@ -100,30 +94,17 @@ def open_bank(plan: Plan) -> UInt8[Tensor, "row byte"]:
 def bank_rows(
     bank: UInt8[Tensor, "row byte"], index: Int[Tensor, " batch"]
 ) -> UInt8[Tensor, "batch byte"]:
-    """Copies of rows, on the device of bank and index.
-
-    Args:
-        bank: What `open_bank` returned, or a copy of it on another device.
-        index: Numbers of the rows.
-    """
+    """Copies of rows, on the device of bank and index."""
     return torch.from_numpy(host_rows(bank, index)) if index.device.type == "cpu" else bank[index]
 
 
 def host_rows(bank: UInt8[Tensor, "row byte"], index: Int[Tensor, " batch"]) -> Rows:
-    """Copies of rows on the host, several times as fast as torch makes them.
-
-    Args:
-        bank: What `open_bank` returned.
-        index: Numbers of the rows.
-    """
+    """Copies of rows on the host, several times as fast as torch makes them."""
     return bank.numpy().take(index.numpy(), axis=0)
 
 
 def bank_record(plan: Plan) -> dict[str, str]:
     """Where the rows of a bank come from, the checksum of its file, and its white pixels.
-
-    Args:
-        plan: What the bank must be.
 
     Raises:
         InputError: The bank is missing or damaged.
@@ -136,7 +117,7 @@ def bank_record(plan: Plan) -> dict[str, str]:
 
 
 def _fault(plan: Plan, thorough: bool) -> str:
-    """What is wrong with a bank; empty when it is sound.
+    """The fault of a bank; empty for a sound one.
 
     The bytes are compared with the checksum if the file was touched since it was written.
     """
@@ -185,7 +166,7 @@ def _write(plan: Plan) -> None:
 
 
 def _write_blocks(plan: Plan, blocks: Blocks, temporary: Path) -> tuple[str, int]:
-    """Makes what is missing, and returns the checksum of the file and the number of set bits."""
+    """Makes the missing rows, and returns the checksum of the file and the number of set bits."""
     part = plan.path.with_name(f".{plan.path.name}.part")
     header = _header(plan.shape)
     write_blocks(blocks, plan.shape, header, part, plan.origin)

@@ -1,4 +1,4 @@
-"""What all data sets share whose images are kept as they are, each a row of bytes of one bank."""
+"""Base of the data sets whose images are rows of bytes of one bank."""
 
 import math
 from abc import abstractmethod
@@ -25,7 +25,7 @@ _TABLE: Final = "pixels"
 
 
 class Pictures(NamedTuple):
-    """What the images of a bank are, and where they come from.
+    """Name, number, source and maker of the images of a bank.
 
     Attributes:
         name: Name of the bank in the cache folder, folders included.
@@ -44,8 +44,8 @@ class Pictures(NamedTuple):
 class BankedDataset(Dataset):
     """A data set whose images lie in a bank, which is made once and opened once in each process.
 
-    A concrete class has a constructor, `factors`, `image_shape` and `_pictures`, which says
-    what the bank is.
+    A concrete class has a constructor, `factors`, `image_shape` and `_pictures`, which
+    describes the bank.
     """
 
     def prepare(self) -> None:
@@ -53,7 +53,7 @@ class BankedDataset(Dataset):
 
         Raises:
             InputError: Files that the images are read from are missing, cannot be fetched or are
-                not what they must be, or the cache folder cannot be written to.
+                not the published ones, or the cache folder cannot be written to.
         """
         prepare_bank(self._plan())
 
@@ -71,7 +71,7 @@ class BankedDataset(Dataset):
         """Images by number, on the device of tables and index.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         return bank_rows(tables[_TABLE], index).view(len(index), *self.image_shape)

@@ -1,7 +1,7 @@
 """Rows that are made in numbered blocks: by several threads, and again from where a kill stopped.
 
 Blocks are written to their place in a part file. A journal beside it names the finished ones with
-their checksums, so that the next run makes only what is missing.
+their checksums, so that the next run makes only the missing ones.
 """
 
 import json
@@ -28,7 +28,7 @@ class Blocks(NamedTuple):
     """How to make rows in blocks, in any order and several at once.
 
     Attributes:
-        size: Number of rows in a block; the last block has what is left.
+        size: Number of rows in a block; the last block may have fewer.
         make: Makes the rows from one number up to another, which is left out. Its result depends
             on these two numbers alone; it is called from several threads at once.
         workers: Number of threads; 0 takes as many as torch would use.
@@ -47,7 +47,7 @@ def write_blocks(
     Args:
         blocks: How to make the rows.
         shape: Number of rows and of bytes in a row.
-        header: What precedes the rows in the file.
+        header: Bytes before the rows in the file.
         part: The part file; it stays, with its journal, when making is cut short.
         origin: Where the rows come from; blocks of another origin are not taken over.
 
@@ -75,11 +75,7 @@ def write_blocks(
 
 
 def journal(part: Path) -> Path:
-    """The file that names the finished blocks of a part file.
-
-    Args:
-        part: The part file.
-    """
+    """The file that names the finished blocks of a part file."""
     return part.with_name(f"{part.name}.journal")
 
 
@@ -94,7 +90,8 @@ def _made(blocks: Blocks, shape: tuple[int, int], missing: list[int]) -> Iterato
             if not running:
                 return
             done = wait(running, return_when=FIRST_COMPLETED).done
-            # in their order: what is written before a failure then hangs on no address in memory
+            # in their order, so that the file after a failure does not depend on addresses in
+            # memory
             for future in sorted(done, key=running.__getitem__):
                 yield running.pop(future), future.result()
 

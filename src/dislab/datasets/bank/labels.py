@@ -1,4 +1,4 @@
-"""Labels that only their published files tell, kept beside the converted images."""
+"""Labels from published files, kept beside the converted images."""
 
 import zipfile
 from typing import Any
@@ -12,7 +12,7 @@ Labels = dict[str, npt.NDArray[Any]]
 
 
 def kept_labels(name: str) -> Labels | None:
-    """The labels that `keep_labels` wrote; None when there are none, or their file is damaged.
+    """The labels that `keep_labels` wrote; None if their file is missing or damaged.
 
     Args:
         name: Name of the set in the cache folder, folders included.
@@ -27,10 +27,6 @@ def kept_labels(name: str) -> Labels | None:
 
 def keep_labels(name: str, labels: Labels) -> None:
     """Writes labels to the cache folder.
-
-    Args:
-        name: Name of the set in the cache folder, folders included.
-        labels: Arrays by name, without pickled objects.
 
     Raises:
         InputError: They cannot be written.

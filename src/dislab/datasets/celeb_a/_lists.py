@@ -57,15 +57,7 @@ NAMES: Final = (
 
 
 def read_lists(attributes: Path, partition: Path) -> npt.NDArray[np.uint8]:
-    """The 40 attributes of each image, 0 or 1, and its part: 0 training, 1 validation, 2 test.
-
-    Args:
-        attributes: The list of attributes.
-        partition: The list of parts.
-
-    Raises:
-        InputError: A list is broken or not the published one.
-    """
+    """The 40 attributes of each image, 0 or 1, and its part: 0 training, 1 validation, 2 test."""
     parts = _table(partition, 0, ("0", "1", "2"), 1)
     return np.column_stack([_attributes(attributes), parts])
 
@@ -81,7 +73,7 @@ def _attributes(path: Path) -> npt.NDArray[np.uint8]:
 
 
 def _table(path: Path, skip: int, words: tuple[str, ...], columns: int) -> npt.NDArray[np.uint8]:
-    """Which of the words stands in each column behind the file name, one row an image."""
+    """Number of the word in each column after the file name, one row an image."""
     with reading(path, PAGE):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[skip:]
     if len(lines) != IMAGES:

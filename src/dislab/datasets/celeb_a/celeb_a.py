@@ -41,7 +41,7 @@ class CelebA(BankedDataset):
 
     The square of `crop` pixels about the centre of each aligned image (178×218) is brought to
     `side` by Pillow's bilinear filter. Which attributes an image has is read from the published
-    lists, so the states are known once these are there.
+    lists, so the states are known once these exist.
 
     Liu, Luo, Wang and Tang (2015), https://arxiv.org/abs/1411.7766
 
@@ -79,7 +79,7 @@ class CelebA(BankedDataset):
 
     @cached_property
     def factors(self) -> FactorSpace:
-        """The attributes, part and instance; read from the lists when first asked for.
+        """The attributes, part and instance; read from the lists at first use.
 
         Raises:
             InputError: The lists are not found, or are not the published ones.

@@ -21,7 +21,7 @@ from dislab.datasets.raycast import (
 )
 
 VERSION: Final = 1
-"""Counts the changes of what is rendered; a cached rendering of another version is not used."""
+"""Version of the renderer; a cached rendering of another version is not used."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
@@ -32,7 +32,7 @@ COLOURS: Final = {
     "red": (0.78, 0.22, 0.20),
     "blue": (0.25, 0.42, 0.74),
 }
-"""What the chairs are painted with."""
+"""Material of the chairs."""
 
 _CPU: Final = torch.device("cpu")
 _CAMERA: Final = Camera((0.0, -3.0, 0.0), (0.0, 0.0, 0.0), 26.0, SIDE, samples=2, tile=4)
@@ -83,11 +83,11 @@ def render(
 
 
 def _chair(shape: Float[Tensor, "state 5"], view: Float[Tensor, "state 2"]) -> list[Part]:
-    """Seat, back, four legs and, of no size where there are none, two armrests on posts."""
+    """Seat, back, four legs and two armrests on posts, of size 0 in a chair without armrests."""
     across, high, back, leg, arms = shape.mT[:, :, None]
     azimuth, elevation = view.mT[:, :, None]
     wide, leg = across / 2, leg / 2
-    # the camera stands still, and the chair turns the other way and leans towards it
+    # the camera is fixed, and the chair turns the other way and leans towards it
     floor = Frame.at().turned_x(elevation).turned_z(-azimuth).moved(z=-_MIDDLE)
     parts = [
         Part(Box(wide, _DEPTH, _BOARD), floor.moved(z=high - _BOARD)),

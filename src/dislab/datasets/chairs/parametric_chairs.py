@@ -33,7 +33,7 @@ _VIEWS: Final = 62
 class ParametricChairs(BankedDataset):
     """26,784 views of 432 chairs made of boxes, 64×64 RGB on white, from eight factors.
 
-    Six factors say which chair it is, and two from where it is seen: 31 azimuths and two
+    Six factors define the chair, and two the view: 31 azimuths and two
     elevations, as many as of each of the 3D chairs of Aubry et al. The chairs are drawn here and
     are not theirs. The images (329 MB) are drawn at first use and mapped into memory.
 

@@ -24,13 +24,6 @@ def official_rows(path: Path, space: FactorSpace) -> Iterator[npt.NDArray[np.uin
     """The images of the published archive in its order, packed to bits, rows of 512 bytes.
 
     Nothing in the archive is unpickled.
-
-    Args:
-        path: The archive.
-        space: The factors that its images must enumerate.
-
-    Raises:
-        InputError: The file is no such archive, or it is cut or altered.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -49,11 +49,7 @@ def painting(path: str | None, least: int) -> UInt8[Tensor, "3 height width"]:
 
 
 def fingerprint(picture: UInt8[Tensor, "3 height width"]) -> str:
-    """SHA-256 of a picture's pixels.
-
-    Args:
-        picture: The pixels.
-    """
+    """SHA-256 of a picture's pixels."""
     return hashlib.sha256(picture.numpy().tobytes()).hexdigest()
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dislab.errors import InputError
 
 VERSION: Final = 2
-"""Counts the changes of what is rendered; a cached rendering of another version is not used."""
+"""Version of the renderer; a cached rendering of another version is not used."""
 
 SIZES: Final = (3, 6, 40, 32, 32)
 """Number of shapes, scales, orientations, horizontal and vertical places."""
@@ -82,11 +82,7 @@ def packed_block(form: Form) -> Packed:
 
 
 def form(index: int) -> Form:
-    """Value numbers of shape, scale and orientation of a state.
-
-    Args:
-        index: The number of the state in the published order.
-    """
+    """Value numbers of shape, scale and orientation of a state."""
     shape, scale, orientation = np.unravel_index(index // BLOCK, SIZES[:3])
     return int(shape), int(scale), int(orientation)
 
@@ -123,8 +119,8 @@ def _corners(place: Whole, offsets: _Reals) -> Whole:
 def filled(x: Whole, y: Whole) -> Packed:
     """Images of polygons, a bit a pixel: set where the pixel's centre lies inside.
 
-    Inside is what an odd number of edges lies left of. A centre on an edge is inside if the edge is
-    a left one, or the lower one of two that are level.
+    A pixel is inside if an odd number of edges lies to its left. A centre on an edge is inside if
+    the edge is a left one, or the lower one of two that are level.
 
     Args:
         x: Corners in 1/256 pixel from the left, shape (image, corner).

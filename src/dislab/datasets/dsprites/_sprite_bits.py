@@ -54,16 +54,7 @@ Numbers = TypeVar("Numbers", Indices, Tensor)
 
 
 class SpriteBits:
-    """Where the packed images come from, and the file that they are in.
-
-    Args:
-        source: Whether they are drawn or read.
-        path: Where the published file lies.
-        download: Whether it may be fetched.
-
-    Raises:
-        InputError: `path` or `download` is given for images that are drawn.
-    """
+    """The packed images: their source, and the bank that holds them."""
 
     def __init__(self, source: Source, path: str | None, download: bool) -> None:
         check_source(source, path, download)
@@ -73,32 +64,19 @@ class SpriteBits:
         self._tables: dict[str, Tensor] = {}
 
     def prepare(self) -> None:
-        """Makes sure that the packed images are in the cache folder.
-
-        Raises:
-            InputError: The published file is wanted and not found, or is not the published one,
-                or the cache folder cannot be written to.
-        """
+        """Makes sure that the packed images are in the cache folder."""
         if self._is_official() and self.download and self._archive() is None:
             download(URL, cache_folder() / FILE_NAME)
         prepare_bank(self._plan())
 
     def tables(self) -> dict[str, Tensor]:
-        """The packed images as `bits`, 512 bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
+        """The packed images as `bits`, 512 bytes a state."""
         if not self._tables:
             self._tables = {"bits": open_bank(self._plan())}
         return self._tables
 
     def record(self) -> dict[str, str]:
-        """Source, renderer version, checksum of the packed images and their white pixels.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
+        """Source, renderer version, checksum of the packed images and their white pixels."""
         return bank_record(self._plan())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,11 +99,7 @@ class SpriteBits:
         return self._archive() is not None or (cache_folder() / "dsprites/official.npy").is_file()
 
     def _archive(self) -> Path | None:
-        """The published file, where it is found.
-
-        Raises:
-            InputError: It is not at the path that was given.
-        """
+        """The published file, where it is found."""
         if self.path is not None:
             given = Path(self.path).expanduser()
             if not given.is_file():
@@ -148,23 +122,13 @@ class SpriteBits:
 def masks(
     tables: dict[str, Tensor], index: Int[Tensor, " batch"]
 ) -> UInt8[Tensor, "batch 1 64 64"]:
-    """Images by number, 255 inside the shape and 0 outside, on the device of tables and index.
-
-    Args:
-        tables: What `SpriteBits.tables` returned, moved to the device of `index`.
-        index: State numbers.
-    """
+    """Images by number, 255 inside the shape and 0 outside, on the device of tables and index."""
     # the negative of 1 is 255
     return bits(tables, index).neg_()
 
 
 def bits(tables: dict[str, Tensor], index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch 1 64 64"]:
-    """Images by number, 1 inside the shape and 0 outside, on the device of tables and index.
-
-    Args:
-        tables: What `SpriteBits.tables` returned, moved to the device of `index`.
-        index: State numbers.
-    """
+    """Images by number, 1 inside the shape and 0 outside, on the device of tables and index."""
     shape = (index.shape[0], 1, SIDE, SIDE)  # len() of a tensor takes ten times as long
     if index.device.type == "cpu":
         # nothing has a name, and so a life, longer than needed: that would cost a quarter more
@@ -174,21 +138,13 @@ def bits(tables: dict[str, Tensor], index: Int[Tensor, " batch"]) -> UInt8[Tenso
 
 
 def first_turn(index: Numbers) -> Numbers:
-    """The same state at orientation 0 for one at orientation 2π, which shows the same shape.
-
-    Args:
-        index: State numbers, of a set whose last three factors are those of dSprites.
-    """
+    """The same state at orientation 0 for one at orientation 2π, which shows the same shape."""
     turns = (index // _PLACES) % (_TURNS + 1) // _TURNS
     return index - turns * (_TURNS * _PLACES)
 
 
 def unpacked(rows: UInt8[Tensor, "batch byte"]) -> UInt8[Tensor, "batch byte 8"]:
-    """The bits of each byte, highest first, on any device.
-
-    Args:
-        rows: Packed images.
-    """
+    """The bits of each byte, highest first, on any device."""
     shifts = torch.arange(7, -1, -1, device=rows.device, dtype=torch.uint8)
     return (rows.unsqueeze(-1) >> shifts) & 1
 

@@ -16,7 +16,7 @@ from dislab.functional.checks import check_count
 from dislab.functional.random import random_bytes
 
 _MOST_HUES: Final = 6 * 255
-"""Saturated, bright colours that pixels of 8 bits tell apart."""
+"""Number of saturated, bright colours that pixels of 8 bits distinguish."""
 
 
 @final
@@ -25,8 +25,9 @@ class ColorDSprites(Sprites):
 
     Without `hues` each channel of a shape's colour is uniform over 128, 129, … 255, a function of
     the seed and the state. With `hues` the first factor is the hue of a fully saturated, bright
-    colour; there are so many times 737,280 images. The orientations 0 and 2π show the same image.
-    The bits of `DSprites` are in the cache folder; colours are added when a batch is gathered.
+    colour, and the set has `hues` times 737,280 images. The orientations 0 and 2π show the same
+    image. The bits of `DSprites` are in the cache folder; colours are added when a batch is
+    gathered.
 
     Random colours after Locatello et al. (2019), https://arxiv.org/abs/1811.12359, where every
     reading of an image draws another colour.
@@ -34,14 +35,14 @@ class ColorDSprites(Sprites):
     Args:
         hues: How many hues, equally spaced around the circle from red on; unless given, colours
             are random.
-        seed: Decides the random colours; not used with hues.
+        seed: Seed of the random colours; not used with hues.
         source: As of `DSprites`: `rendered`, `official` or `auto`.
         path: Where the published dSprites file (npz) lies.
         download: Whether `official` may fetch the published file when it is not found.
 
     Raises:
-        InputError: There is no hue, or more than pixels show, or `path` or `download` is given
-            for images that are drawn.
+        InputError: `hues` is below 1 or above the 1,530 that pixels distinguish, or `path` or
+            `download` is given for images that are drawn.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -71,7 +72,7 @@ class ColorDSprites(Sprites):
 
     @cached_property
     def factors(self) -> FactorSpace:
-        """The hue in degrees, where it is a factor, then those of dSprites."""
+        """The hue in degrees, if `hues` is given, then the factors of dSprites."""
         if self.hues is None:
             return FACTORS
         degrees = tuple(360 * number / self.hues for number in range(self.hues))
@@ -92,7 +93,7 @@ class ColorDSprites(Sprites):
         """Images by number: a shape of one colour on black.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         if self.hues is None:
@@ -102,7 +103,7 @@ class ColorDSprites(Sprites):
         return masks(tables, index % len(FACTORS)) & colour[:, :, None, None]
 
     def provenance(self) -> dict[str, str]:
-        """Where the shapes come from, and what decides their colours.
+        """Source of the shapes, and number of hues or seed of the colours.
 
         Raises:
             InputError: The images have not been prepared.

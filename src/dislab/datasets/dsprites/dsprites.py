@@ -14,10 +14,10 @@ class DSprites(Sprites):
     """dSprites: 737,280 white shapes on black, 64×64, from five factors.
 
     The published images, drawn by their exact rule without a download, or read from the published
-    file. All published images at hand are met in every pixel; in the whole set two white pixels of
-    128 million are open (`docs/datasets.md`). Either is kept packed to bits (377 MB) in the cache
-    folder, made at first use and mapped into memory. The orientations 0 and 2π show the same
-    image, as they do in the published file.
+    file. Drawn images equal all published ones that were at hand for comparison, in every pixel;
+    the whole set has two of 128 million white pixels too many (`docs/datasets.md`). Either is kept
+    packed to bits (377 MB) in the cache folder, made at first use and mapped into memory. The
+    orientations 0 and 2π show the same image, as they do in the published file.
 
     Matthey et al. (2017), https://github.com/google-deepmind/dsprites-dataset
 
@@ -58,7 +58,7 @@ class DSprites(Sprites):
         """Images by number, pixels 0 and 255.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         return masks(tables, index)
@@ -69,7 +69,7 @@ class DSprites(Sprites):
         """Images by number, pixels 0 and 1 as float32, straight from their bits.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         return bits(tables, index).float()

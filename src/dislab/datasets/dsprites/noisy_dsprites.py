@@ -1,4 +1,4 @@
-"""dSprites before noise."""
+"""dSprites on a background of noise."""
 
 from typing import ClassVar, Literal, final
 
@@ -13,7 +13,7 @@ from dislab.functional.random import BYTES, random_bytes
 
 @final
 class NoisyDSprites(Sprites):
-    """dSprites before noise: white shapes, and a random value in every other pixel and channel.
+    """dSprites on noise: white shapes, and a random value in every other pixel and channel.
 
     The noise is uniform over 0, 1, … 255, a function of the seed and the state; the orientations
     0 and 2π show the same image. The bits of `DSprites` are in the cache folder; the noise is added
@@ -23,7 +23,7 @@ class NoisyDSprites(Sprites):
     image draws other noise.
 
     Args:
-        seed: Decides the noise.
+        seed: Seed of the noise.
         source: As of `DSprites`: `rendered`, `official` or `auto`.
         path: Where the published dSprites file (npz) lies.
         download: Whether `official` may fetch the published file when it is not found.
@@ -54,10 +54,10 @@ class NoisyDSprites(Sprites):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number: a white shape before noise.
+        """Images by number: a white shape on noise.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         shape = (len(index), *self.image_shape)
@@ -67,7 +67,7 @@ class NoisyDSprites(Sprites):
         return noise | masks(tables, index)
 
     def provenance(self) -> dict[str, str]:
-        """Where the shapes come from, and the seed of the noise.
+        """Source of the shapes, and seed of the noise.
 
         Raises:
             InputError: The images have not been prepared.

@@ -1,4 +1,4 @@
-"""dSprites before a painting."""
+"""dSprites on pieces of a painting."""
 
 from functools import cached_property
 from typing import ClassVar, Literal, final
@@ -16,7 +16,7 @@ _HALF = 2**32 - 1
 
 @final
 class ScreamDSprites(Sprites):
-    """dSprites before a piece of a painting, with the colours inverted inside the shape.
+    """dSprites on a piece of a painting, with the colours inverted inside the shape.
 
     The background is the mean of a random 64×64 piece of the painting and a random colour, both a
     function of the seed and the state; the orientations 0 and 2π show the same image. The bits of
@@ -29,7 +29,7 @@ class ScreamDSprites(Sprites):
     Args:
         background: An image file, made to fit into 350×274 pixels; unless given, a painting is
             drawn.
-        seed: Decides piece and colour.
+        seed: Seed of pieces and colours.
         source: As of `DSprites`: `rendered`, `official` or `auto`.
         path: Where the published dSprites file (npz) lies.
         download: Whether `official` may fetch the published file when it is not found.
@@ -81,10 +81,10 @@ class ScreamDSprites(Sprites):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number: an inverted shape before its background.
+        """Images by number: an inverted shape on its background.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         counters = 2 * first_turn(index)
@@ -94,7 +94,7 @@ class ScreamDSprites(Sprites):
         return mean ^ masks(tables, index)
 
     def provenance(self) -> dict[str, str]:
-        """Where shapes and background come from, and the seed.
+        """Sources of shapes and background, and seed.
 
         Raises:
             InputError: The images have not been prepared, or the background cannot be read.

@@ -18,7 +18,7 @@ _IMAGES_AT_A_TIME: Final = 256
 
 
 class Frame(NamedTuple):
-    """What pictures must be, and what becomes of them.
+    """Required form of pictures, and the form to convert them to.
 
     Attributes:
         size: Width and height that every picture has.
@@ -53,7 +53,7 @@ def check_side(side: int, most: int) -> None:
     """Refuses a size that a set cannot be brought to.
 
     Args:
-        side: Height and width that the user asks for.
+        side: Height and width that the user wants.
         most: Height and width of the images before they are shrunk.
 
     Raises:
@@ -68,11 +68,6 @@ def check_side(side: int, most: int) -> None:
 
 def pictures(tree: Tree, names: Sequence[str], frame: Frame) -> Iterator[Rows]:
     """Pictures of a tree in the order of names, as rows of bytes, some at a time.
-
-    Args:
-        tree: The files.
-        names: Which of them.
-        frame: What they must be, and what becomes of them.
 
     Raises:
         InputError: A picture cannot be decoded, or has another size.

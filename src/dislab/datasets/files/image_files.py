@@ -18,10 +18,10 @@ Colour = Literal["keep", "grey", "rgb"]
 SUFFIXES: Final = frozenset(
     (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 )
-"""What names of image files end in."""
+"""Endings of the names of image files."""
 
 UNREADABLE: Final = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
-"""What Pillow raises for a file that is no image, cut, or larger than any picture."""
+"""Errors of Pillow for a file that is no image, is cut, or is implausibly large."""
 
 _KEPT: Final = {"1": "L", "L": "L", "RGB": "RGB"}
 _CONVERTED: Final = frozenset(("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "HSV"))
@@ -29,11 +29,7 @@ _AT_A_TIME: Final = 256
 
 
 def files_below(folder: Path) -> tuple[list[str], list[str]]:
-    """Image files and other files of a folder and its subfolders, sorted; hidden ones left out.
-
-    Args:
-        folder: The folder; names are relative to it, with `/` between their parts.
-    """
+    """Image files and other files of a folder and its subfolders, sorted; hidden ones left out."""
     found = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -46,10 +42,6 @@ def files_below(folder: Path) -> tuple[list[str], list[str]]:
 
 def fingerprint(folder: Path, names: Sequence[str]) -> str:
     """SHA-256 of the names, sizes and times of files.
-
-    Args:
-        folder: Where they lie.
-        names: Their names, relative to the folder.
 
     Raises:
         InputError: One of them is gone.

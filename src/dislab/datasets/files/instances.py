@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dislab.factors import Factor, FactorSpace, Indices
 
 INSTANCE: Final = "instance"
-"""Name of the factor that tells images with equal labels apart."""
+"""Name of the factor that distinguishes images with equal labels."""
 
 
 def with_instances(factors: Sequence[Factor], labels: npt.NDArray[np.integer[Any]]) -> FactorSpace:
@@ -18,10 +18,6 @@ def with_instances(factors: Sequence[Factor], labels: npt.NDArray[np.integer[Any
     The states of a factor space differ, and those of images with equal labels would not. So such
     images are counted: the first one is instance 0, the next one instance 1, and so on. The number
     means nothing beyond that, and the factor is marked as a nuisance.
-
-    Args:
-        factors: The labelled factors.
-        labels: Value numbers, one row an image and one column a factor.
     """
     numbers = occurrences(labels)
     table = np.column_stack([labels, numbers]).astype(np.int32)
@@ -29,21 +25,13 @@ def with_instances(factors: Sequence[Factor], labels: npt.NDArray[np.integer[Any
 
 
 def instance_factor(numbers: Indices) -> Factor:
-    """The factor `instance`, with as many values as there are numbers.
-
-    Args:
-        numbers: What `occurrences` returned.
-    """
+    """The factor `instance`, with one value for each number."""
     names = tuple(map(float, range(int(numbers.max(initial=0)) + 1)))
     return Factor(INSTANCE, names, "categorical", nuisance=True)
 
 
 def occurrences(labels: npt.NDArray[np.integer[Any]]) -> Indices:
-    """How many earlier rows are equal, for each row.
-
-    Args:
-        labels: Value numbers, one row an image and one column a factor.
-    """
+    """How many earlier rows are equal, for each row."""
     order = np.lexsort(labels.T[::-1])
     ordered = labels[order]
     fresh = np.ones(len(labels), dtype=np.bool_)

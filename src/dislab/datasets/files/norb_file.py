@@ -42,12 +42,6 @@ def read_blocks(
 ) -> Iterator[npt.NDArray[Any]]:
     """The rows of a matrix in their order, some at a time.
 
-    Args:
-        path: The file.
-        dtype: The type that its elements must have.
-        shape: The shape that it must have.
-        page: Where it is published.
-
     Raises:
         InputError: The file is broken or another one.
     """
@@ -68,16 +62,12 @@ def read_blocks(
 
 
 def open_packed(path: Path) -> BufferedReader | gzip.GzipFile:
-    """A file, unpacked while it is read if its name ends in `.gz`.
-
-    Args:
-        path: The file.
-    """
+    """A file, unpacked while it is read if its name ends in `.gz`."""
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def _header(stream: BufferedReader | gzip.GzipFile) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
-    """Type and shape of the matrix that begins here; None when there is none."""
+    """Type and shape of the matrix that begins here; None without one."""
     start = np.frombuffer(stream.read(8), dtype="<u4")
     if len(start) < 2 or int(start[0]) not in MAGIC or not 1 <= start[1] <= 8:
         return None

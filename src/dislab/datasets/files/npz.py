@@ -13,11 +13,11 @@ from dislab.errors import InputError
 _ROWS_AT_A_TIME: Final = 1024
 
 Refusal = Callable[[str], InputError]
-"""Makes the error for an archive out of what is wrong with it."""
+"""Makes the error for an archive from a description of its fault."""
 
 
 class Header(NamedTuple):
-    """What an array says of itself, and its bytes.
+    """The header of an array, and its bytes.
 
     Attributes:
         shape: Its shape.
@@ -35,13 +35,8 @@ class Header(NamedTuple):
 def open_header(archive: zipfile.ZipFile, name: str, refuse: Refusal) -> Header:
     """An array of an archive, opened behind its header.
 
-    Args:
-        archive: The archive.
-        name: Name of the array.
-        refuse: Makes the error.
-
     Raises:
-        InputError: There is no such array, or its header is broken.
+        InputError: The archive lacks the array, or its header is broken.
     """
     file = f"{name}.npy"
     if file not in archive.namelist():
@@ -72,11 +67,11 @@ def open_array(
         archive: The archive.
         name: Name of the array.
         dtype: The type that it must have.
-        shape: The shape that it must have; None stands for any length.
+        shape: The shape that it must have; None allows any length.
         refuse: Makes the error.
 
     Raises:
-        InputError: There is no such array, or its header is another one.
+        InputError: The archive lacks the array, or its header is another one.
     """
     header = open_header(archive, name, refuse)
     fits = len(header.shape) == len(shape) and all(
@@ -97,13 +92,8 @@ def open_array(
 def read_array(header: Header, name: str, refuse: Refusal) -> npt.NDArray[Any]:
     """All elements of an opened array; its stream is closed.
 
-    Args:
-        header: The array.
-        name: Its name, for the message.
-        refuse: Makes the error.
-
     Raises:
-        InputError: It has more or fewer elements than its header says.
+        InputError: It has more or fewer elements than in its header.
     """
     with header.stream as stream:
         content = stream.read()
@@ -116,13 +106,8 @@ def read_array(header: Header, name: str, refuse: Refusal) -> npt.NDArray[Any]:
 def array_blocks(header: Header, name: str, refuse: Refusal) -> Iterator[npt.NDArray[Any]]:
     """The rows of an opened array of images, some at a time; its stream is closed at the end.
 
-    Args:
-        header: The array.
-        name: Its name, for the message.
-        refuse: Makes the error.
-
     Raises:
-        InputError: It has more or fewer rows than its header says.
+        InputError: It has more or fewer rows than in its header.
     """
     count, row = header.shape[0], int(np.prod(header.shape[1:])) * header.dtype.itemsize
     with header.stream as stream:

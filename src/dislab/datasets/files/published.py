@@ -1,4 +1,4 @@
-"""Published files: where they are looked for, how they are fetched, what is said when they fail."""
+"""Published files: search, download, and messages for missing or broken ones."""
 
 import tarfile
 import zipfile
@@ -20,14 +20,14 @@ class Published(NamedTuple):
     """A file or a tree of files that somebody else publishes.
 
     Attributes:
-        names: What it is called; several names are forms of the same content, such as an archive
-            and the folder that is unpacked from it. The first one is what is downloaded.
+        names: Its file name; several names are forms of the same content, such as an archive
+            and the folder unpacked from it. The first one is downloaded.
         page: The address where people find it.
         url: The address of the first form itself; None where only people can fetch it.
         size: Its length in bytes, where it is known.
         checksum: Its SHA-256 or MD5 in hexadecimal, where one is known.
-        kind: What a user's path may be. `file`: the file, or a folder that holds it; `tree`: also
-            the unpacked folder itself; `part`: only the folder that holds it beside others.
+        kind: Accepted form of a user's path. `file`: the file, or a folder that holds it; `tree`:
+            also the unpacked folder itself; `part`: only the folder that holds it beside others.
     """
 
     names: tuple[str, ...]
@@ -46,13 +46,8 @@ class Published(NamedTuple):
 def check_source(source: Source, path: str | None, download: bool) -> None:
     """Refuses settings of a published file that would change nothing.
 
-    Args:
-        source: Whether images are drawn or read.
-        path: Where the published file lies.
-        download: Whether it may be fetched.
-
     Raises:
-        InputError: There is no such source, or `path` or `download` is given for images that are
+        InputError: The source is unknown, or `path` or `download` is given for images that are
             drawn.
     """
     check_choice("source", source, get_args(Source))
@@ -65,15 +60,15 @@ def check_source(source: Source, path: str | None, download: bool) -> None:
 
 
 def find(published: Published, path: str | None, fetch: bool) -> Path:
-    """Where a published file lies; fetched into the cache folder when that is asked for.
+    """Path of a published file, fetched into the cache folder if the user wants that.
 
     Args:
         published: The file.
-        path: Where the user says that it lies; None looks in the cache folder.
+        path: The user's path; None looks in the cache folder.
         fetch: Whether it may be downloaded when it is not in the cache folder.
 
     Raises:
-        InputError: It is not there, or cannot be fetched.
+        InputError: It is missing, or cannot be fetched.
     """
     if path is not None:
         return _given(published, Path(path).expanduser())
@@ -93,11 +88,7 @@ def find(published: Published, path: str | None, fetch: bool) -> Path:
 
 @contextmanager
 def reading(path: Path, page: str) -> Iterator[None]:
-    """Turns what a broken file makes its reader raise into one message.
-
-    Args:
-        path: The file that is read.
-        page: Where it is published.
+    """Turns the errors that a broken file causes in its reader into one message.
 
     Raises:
         InputError: The file cannot be read.
@@ -105,7 +96,7 @@ def reading(path: Path, page: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
-        # tarfile lists what it tried, one line each
+        # tarfile lists its attempts, one line each
         reason = " ".join(str(error).split())
         raise InputError(
             f"{path} cannot be read: {reason}; it may be cut or altered; fetch it again from {page}"
@@ -113,13 +104,7 @@ def reading(path: Path, page: str) -> Iterator[None]:
 
 
 def refusal(path: Path, what: str, page: str) -> InputError:
-    """The error for a file that can be read, but is not what was published.
-
-    Args:
-        path: The file.
-        what: What is wrong with it.
-        page: Where it is published.
-    """
+    """The error for a file that can be read, but is not the published one."""
     return InputError(f"{path} is not the published file: {what}; fetch it again from {page}")
 
 

@@ -64,7 +64,7 @@ def _members(packed: tarfile.TarFile) -> Iterator[tuple[str, tuple[int, int]]]:
     while member := packed.next():
         if member.isreg():
             yield member.name, (member.offset_data, member.size)
-        # a kept member takes a kilobyte, and there may be a million
+        # a kept member takes a kilobyte, and an archive may have a million
         packed.members = []  # type: ignore[attr-defined]  # not in the stubs
 
 

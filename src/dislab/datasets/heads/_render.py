@@ -12,7 +12,7 @@ from torch import Tensor
 from dislab.datasets.heads._surface import COLUMNS
 
 VERSION: Final = 1
-"""Counts the changes of what is rendered; a cached rendering of another version is not used."""
+"""Version of the renderer; a cached rendering of another version is not used."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
@@ -58,10 +58,10 @@ def render(
     """Images of one head in one pose, one for each light; Lambert's law, no cast shadows.
 
     Args:
-        surface: What `_heads_surface.surface` returned; images are drawn on its device.
+        surface: Result of `surface`; images are drawn on its device.
         azimuth: How far the face is turned to the viewer's right, in radians.
         elevation: How far the face is lifted, in radians.
-        lights: How far each light stands to the viewer's right, in radians.
+        lights: Angle of each light to the viewer's right, in radians.
     """
     device = surface.device
     rays = Rays(*(part.to(device) for part in _rays(float(surface[0].max()))))
@@ -93,7 +93,7 @@ def _rays(reach: float) -> Rays:
 def _first_hit(
     surface: Float[Tensor, "5 row column"], rays: Rays, pose: tuple[float, float]
 ) -> tuple[Float[Tensor, " ray"], Tensor]:
-    """Depth of the first point inside, and whether there is one."""
+    """Depth of the first point inside the head, and whether a ray has one."""
 
     def inside(z: Tensor) -> Tensor:
         point = _to_head(rays.x, rays.y, z, pose)

@@ -44,7 +44,7 @@ class ParametricHeads(BankedDataset):
         seed: Decides the people.
 
     Raises:
-        InputError: A factor has no value, or there are more than ten million images.
+        InputError: A factor has no value, or the set has more than ten million images.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -68,7 +68,9 @@ class ParametricHeads(BankedDataset):
         for name, size in zip(names, self.sizes, strict=True):
             check_count(name, size, 1, most=_MOST)
         if (count := math.prod(self.sizes)) > _MOST:
-            raise InputError(f"these settings ask for {count:,} images; there can be {_MOST:,}")
+            raise InputError(
+                f"these settings ask for {count:,} images; at most {_MOST:,} are possible"
+            )
         self.seed = seed
 
     @cached_property

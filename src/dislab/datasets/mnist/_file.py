@@ -19,7 +19,7 @@ COUNTS: Final[dict[Part, tuple[int, ...]]] = {
     "training": (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
     "test": (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009),
 }
-"""How many images of each digit there are, so that the states are known without the files."""
+"""Number of images of each digit, so that the states are known without the files."""
 
 
 def _published(stem: str, size: int, checksum: str) -> Published:
@@ -58,16 +58,7 @@ SOURCES: Final[dict[Part, tuple[Published, Published]]] = {
 def read_part(
     part: Part, images: Path, labels: Path
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Images and digits of a part, in the order of the files.
-
-    Args:
-        part: Which part.
-        images: The file of its images.
-        labels: The file of its digits.
-
-    Raises:
-        InputError: A file is broken or not the published one.
-    """
+    """Images and digits of a part, in the order of the files."""
     count = sum(COUNTS[part])
     pixels, digits = _idx(images, (count, SIDE, SIDE)), _idx(labels, (count,))
     _check_counts(digits, labels, COUNTS[part])

@@ -22,7 +22,7 @@ PART: Final = Factor("part", ("training", "test"), "categorical", nuisance=True)
 class MNIST(BankedDataset):
     """MNIST: 70,000 grey images of 28×28 pixels of handwritten digits; the digit is the factor.
 
-    Images of one digit are told apart by the factor `instance`, their number in the order of the
+    The factor `instance` distinguishes images of one digit: their number in the order of the
     file, which no score counts; with `part: both` so does `part`, and
     `hold_out: {part: test}` makes the published test images the test split. The states are sorted
     by digit, then by part, then by instance, which is not the order of the file.
@@ -60,7 +60,7 @@ class MNIST(BankedDataset):
 
     @property
     def factors(self) -> FactorSpace:
-        """Digit, part if there are two, and instance."""
+        """Digit, part if both parts are read, and instance."""
         return _states(self._parts)
 
     @property

@@ -34,11 +34,11 @@ class Labels(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """What is known of factors beyond their values, by name; each may be left out.
+    """Optional facts about factors beyond their values, by name of the factor.
 
     Attributes:
         kinds: How values relate.
-        units: What numbers count.
+        units: Units of numbers.
         periods: After how much circular factors return to themselves.
     """
 
@@ -57,7 +57,7 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
 
     Args:
         columns: Values by the name of the factor, one an image.
-        traits: What is known of them beyond that.
+        traits: Kinds, units and periods of factors.
 
     Raises:
         InputError: The traits name no factor or contradict its values, a number is not finite, or
@@ -96,11 +96,7 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
 
 
 def unlabelled(count: int) -> FactorSpace:
-    """The one factor of images without factors: their number.
-
-    Args:
-        count: Number of images.
-    """
+    """The one factor of images without factors: their number."""
     return FactorSpace((Factor(UNLABELLED, tuple(map(float, range(count))), "categorical"),))
 
 

@@ -24,7 +24,7 @@ class Row(NamedTuple):
     """One row of a table.
 
     Attributes:
-        place: Where it stands, for messages.
+        place: Its line in the table, for messages.
         cells: Its values as text, by column; the empty text where one is missing.
     """
 
@@ -55,11 +55,7 @@ def read_table(path: Path) -> list[Row]:
 
 
 def named_twice(rows: Sequence[Row]) -> list[str]:
-    """The files that several rows name, with the places of these rows.
-
-    Args:
-        rows: The rows.
-    """
+    """The files that several rows name, with the places of these rows."""
     places: dict[str, list[str]] = {}
     for row in rows:
         places.setdefault(row.cells[FILE], []).append(row.place)
@@ -67,41 +63,19 @@ def named_twice(rows: Sequence[Row]) -> list[str]:
 
 
 def gaps(row: Row, names: Iterable[str]) -> list[str]:
-    """The columns in which a row has no value.
-
-    Args:
-        row: The row.
-        names: The columns to look at.
-    """
+    """The columns in which a row has no value."""
     return [name for name in names if row.cells[name].strip().lower() in _MISSING]
 
 
 def columns(
     rows: Sequence[Row], names: Sequence[str], kinds: Mapping[str, Kind]
 ) -> dict[str, Column]:
-    """Values by column: numbers where all are, names where none is or the kind says so.
-
-    Args:
-        rows: Rows without gaps.
-        names: The columns.
-        kinds: How values relate, where it is known.
-
-    Raises:
-        InputError: A column has numbers and other text.
-    """
+    """Values by column: numbers if every cell is one, names if none is or the factor is a kind."""
     return {name: _column(rows, name, kinds.get(name)) for name in names}
 
 
 def chosen(rows: Sequence[Row], factors: Sequence[str] | None) -> list[str]:
-    """The columns that are factors.
-
-    Args:
-        rows: The rows.
-        factors: Their names; None takes all but `file`.
-
-    Raises:
-        InputError: There is no such column, or none at all.
-    """
+    """The columns that are factors."""
     known = [name for name in rows[0].cells if name != FILE]
     for name in factors or ():
         if name not in known:
@@ -116,11 +90,7 @@ def chosen(rows: Sequence[Row], factors: Sequence[str] | None) -> list[str]:
 
 
 def listing(found: Sequence[str]) -> str:
-    """The first few of some names, and how many more there are.
-
-    Args:
-        found: The names.
-    """
+    """The first few of some names, and how many more there are."""
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return ", ".join(found[:SHOWN]) + more
 
@@ -188,7 +158,7 @@ def _parquet(path: Path) -> list[Row]:
         table = parquet.read_table(path)
     except (OSError, ArrowException) as error:
         raise InputError(f"{path} cannot be read as a Parquet file: {error}") from error
-    # pandas writes the numbers of its rows as a column of this name unless it is told not to
+    # pandas writes the numbers of its rows as a column of this name unless asked not to
     names = [name for name in table.column_names if not _ROW_NUMBERS.fullmatch(name)]
     _check_names(path, names)
     values: list[dict[str, Any]] = table.to_pylist()

@@ -26,8 +26,8 @@ class ArrayDataset(Dataset):
     """Images of your own: an array of them, and one of factor values if you have it.
 
     For use from Python; a configuration cannot hold arrays. Any combination of values may occur;
-    states are sorted by them, the last factor fastest. Images with equal values are told apart by a
-    last factor, `instance`. Without factors there is one, the image's number, and scores that
+    states are sorted by them, the last factor fastest. A last factor, `instance`, distinguishes
+    images with equal values. Without factors the only one is the image's number, and scores that
     compare codes with factors refuse to be computed.
 
     Args:
@@ -36,9 +36,9 @@ class ArrayDataset(Dataset):
         factors: Values, shape (image, factor).
         names: Names of the factors; `factor0`, `factor1`, … unless given.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor. Unless given,
-            ordinal, or circular where there is a period; continuous where there are more than 20
-            different numbers and more than half as many as images, which a warning says.
-        units: What numbers count, by factor.
+            ordinal, or circular with a period; continuous, with a warning, if it has more than 20
+            different numbers and more than half as many as images.
+        units: Units of numbers, by factor.
         periods: After how much a circular factor, or a continuous one, returns to itself, by
             factor, in its unit.
         layout: Where the channels are; `auto` finds out.
@@ -92,7 +92,7 @@ class ArrayDataset(Dataset):
         """Images by number.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         images = tables["images"]

@@ -23,9 +23,9 @@ class FolderDataset(BankedDataset):
     The table has one row an image. The column `file` names it, relative to the folder; the others
     are factors. Any combination of values may occur. Columns of numbers are ordinal, or circular
     with a period; columns of names are categorical. A column of more than 20 different numbers, and
-    more than half as many as rows, holds measurements: its factor is continuous, and a line says
-    so. Images with equal values are told apart by a last factor, `instance`. Without a table there
-    is one factor, the image's number; such images are trained on and drawn, and not scored.
+    more than half as many as rows, holds measurements: its factor is continuous, and a message
+    names it. A last factor, `instance`, distinguishes images with equal values. Without a table
+    there is one factor, the image's number; such images are trained on and drawn, and not scored.
 
     The images are converted once and kept in the cache folder; when the name, the size or the time
     of one of them changes, they are converted again.
@@ -37,7 +37,7 @@ class FolderDataset(BankedDataset):
         factors: The columns that are factors; all but `file` unless given.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not as
             above.
-        units: What numbers count, by factor.
+        units: Units of numbers, by factor.
         periods: After how much a circular factor, or a continuous one, returns to itself, by
             factor, in its unit.
         gaps: Whether rows that lack a value or an image, images that lack a row, and, without a
@@ -116,7 +116,7 @@ class FolderDataset(BankedDataset):
             complaint = "is no image" if len(others) == 1 else "are no images"
             self._refuse(others, f"{table_files.listing(others)} in {folder} {complaint}")
             if not images:
-                raise InputError(f"there are no images in {folder}")
+                raise InputError(f"{folder} holds no images")
             return _Layout(unlabelled(len(images)), images)
         rows = self._complete(table_files.read_table(folder / self.table), folder, images)
         names = table_files.chosen(rows, self.columns)

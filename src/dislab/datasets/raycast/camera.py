@@ -19,7 +19,7 @@ class Camera:
 
     Args:
         position: Where it is.
-        target: What lies in the middle of the picture; not straight above or below it.
+        target: Centre of the picture; not straight above or below the camera.
         field: Angle between the upper and the lower edge, in degrees.
         side: Height and width of the picture in pixels.
         samples: Rays for a pixel in each of the two directions.
@@ -34,11 +34,7 @@ class Camera:
     tile: int = 8
 
     def rays(self, device: torch.device | None = None) -> Bundle:
-        """The rays, tile by tile; in a tile all pixels of the first sample, then of the next one.
-
-        Args:
-            device: Where they are wanted.
-        """
+        """The rays, tile by tile; in a tile all pixels of the first sample, then of the next."""
         position, target = (
             Vector.of(*map(_exact, point)) for point in (self.position, self.target)
         )
@@ -51,11 +47,7 @@ class Camera:
         return bundle(_single(position, device), _single(direction, device))
 
     def mean(self, colour: Float[Tensor, "*rows ray"]) -> Float[Tensor, "*rows pixel"]:
-        """The mean over the rays of each pixel of a tile.
-
-        Args:
-            colour: One value a ray.
-        """
+        """The mean over the rays of each pixel of a tile."""
         shape = colour.shape[:-1]
         samples = colour.reshape(*shape, self.samples**2, self.tile**2).unbind(-2)
         # one after the other: the order of a sum decides its last bit
@@ -65,11 +57,7 @@ class Camera:
         return total / self.samples**2
 
     def picture(self, pixels: Shaped[Tensor, "*rows tile pixel"]) -> Shaped[Tensor, "*rows y x"]:
-        """Pictures out of their tiles.
-
-        Args:
-            pixels: One value a pixel.
-        """
+        """Pictures out of their tiles."""
         shape, count = pixels.shape[:-2], self.side // self.tile
         tiles = pixels.reshape(-1, count, count, self.tile, self.tile).transpose(2, 3)
         return tiles.reshape(*shape, self.side, self.side)

@@ -1,4 +1,4 @@
-"""Casting: what rays meet first, and what lies in shadow, for many states at once.
+"""Casting: first hits of rays, and shadows, for many states at once.
 
 The rays of a camera, or of a lamp, start at one point and are bundled in tiles. Only the tiles
 before which a part may lie are looked at, part by part; this leaves a small fraction of the work.
@@ -17,7 +17,7 @@ from dislab.datasets.raycast.shapes import Shape
 from dislab.datasets.raycast.vector import FAR, Vector
 
 NOTHING: Final = 255
-"""The part that a ray meets which meets none."""
+"""Number of the part for a ray that hits none."""
 
 _SLACK: Final = 1e-3
 """By how many rad a tile is taken to be larger than it is, so that rounding loses nothing."""
@@ -54,13 +54,13 @@ class Bundle(NamedTuple):
 
 
 class Cast(NamedTuple):
-    """What the rays of a bundle meet; tiles that are left out meet nothing.
+    """Hits of the rays of a bundle; tiles that are left out have none.
 
     Attributes:
         state: The state of each row.
         tile: The tile of each row.
         distance: How far each ray goes, or `FAR`.
-        part: The number of the part that it meets, or `NOTHING`.
+        part: The number of the part that it hits, or `NOTHING`.
     """
 
     state: Int[Tensor, " row"]
@@ -86,13 +86,7 @@ def bundle(apex: Vector, direction: Vector) -> Bundle:
 
 
 def cast(parts: Sequence[Part], rays: Bundle, states: int) -> Cast:
-    """What the rays meet first, for each state.
-
-    Args:
-        parts: The parts of the scene.
-        rays: The rays.
-        states: Number of states.
-    """
+    """First hits of the rays, for each state."""
     axis = Vector(rays.axis.x.mT, rays.axis.y.mT, rays.axis.z.mT)
     shape = (states, axis.x.shape[1])
     near = torch.stack(
@@ -113,13 +107,7 @@ def cast(parts: Sequence[Part], rays: Bundle, states: int) -> Cast:
 
 
 def normals(parts: Sequence[Part], seen: Cast, point: Vector) -> Vector:
-    """The unit vectors that stand on what rays met; zero where they met nothing.
-
-    Args:
-        parts: The parts of the scene.
-        seen: What the rays met.
-        point: Where they met it, shape (row, ray).
-    """
+    """Surface normals at ray hits, unit vectors; zero for rays without a hit."""
     out = Vector(*(torch.zeros_like(seen.distance) for _ in range(3)))
     for number, part in enumerate(parts):
         mine = seen.part == number
@@ -134,45 +122,28 @@ def normals(parts: Sequence[Part], seen: Cast, point: Vector) -> Vector:
 def shaded(
     parts: Sequence[Part], lamp: Vector, state: Int[Tensor, " row"], point: Vector
 ) -> Bool[Tensor, "row ray"]:
-    """Whether something stands between a lamp and points; they should lie just off their surface.
-
-    Args:
-        parts: The parts of the scene.
-        lamp: Where the lamp is, shape (1, 1).
-        state: The state of each row.
-        point: The points, shape (row, ray).
-    """
+    """Whether a part is between a lamp and points, which should be just off their surface."""
     way = point - lamp
     length = way.norm()
     rays = bundle(lamp, way * (1 / length))
     dark = torch.zeros_like(length, dtype=torch.bool)
     for part in parts:
-        there = take(part, state)
-        near = _may_meet(there, lamp, rays.axis, rays.spread)
+        own = take(part, state)
+        near = _may_meet(own, lamp, rays.axis, rays.spread)
         rows = near.expand(len(state), 1).nonzero()[:, 0]
-        shape, frame = take(there, rows)
+        shape, frame = take(own, rows)
         found = shape.distance(frame.ray_inside(Ray(lamp, take(rays.direction, rows))))
         dark[rows] = dark[rows] | (found < length[rows])
     return dark
 
 
 def take(value: _Value, rows: Int[Tensor, " row"]) -> _Value:
-    """A vector, frame, shape or part for some of its rows; numbers of one row stay as they are.
-
-    Args:
-        value: What to take rows of.
-        rows: Their numbers.
-    """
+    """A vector, frame, shape or part for some of its rows; numbers of one row stay as they are."""
     return _mapped(value, lambda tensor: tensor if len(tensor) == 1 else tensor[rows])
 
 
 def move(value: _Value, device: torch.device) -> _Value:
-    """A vector, frame, shape or part on another device.
-
-    Args:
-        value: What to move.
-        device: Where to.
-    """
+    """A vector, frame, shape or part on another device."""
     return _mapped(value, lambda tensor: tensor.to(device))
 
 

@@ -1,4 +1,4 @@
-"""The shapes: how far a ray goes until it meets one, and where its surface faces.
+"""The shapes: distance along a ray to each, and its surface normals.
 
 A shape lies in the coordinates of its own frame. A ray that starts inside a solid does not see it.
 """
@@ -17,7 +17,7 @@ from dislab.datasets.raycast.vector import FAR, Scalar, Vector
 Distance = Float[Tensor, "..."]
 
 _NEAR: Final = 1e-5
-"""What lies nearer than this is what the ray starts from."""
+"""Hits nearer than this belong to the surface that the ray starts from."""
 
 
 class Shape(ABC):
@@ -25,19 +25,11 @@ class Shape(ABC):
 
     @abstractmethod
     def distance(self, ray: Ray) -> Distance:
-        """How far rays go until they meet the surface, in lengths of their direction, or `FAR`.
-
-        Args:
-            ray: Rays in the coordinates of the shape.
-        """
+        """How far rays go until they meet the surface, in lengths of their direction, or `FAR`."""
 
     @abstractmethod
     def normal(self, point: Vector) -> Vector:
-        """The unit vectors that stand on the surface, out of a solid.
-
-        Args:
-            point: Points of the surface.
-        """
+        """Surface normals, unit vectors that point out of a solid."""
 
     @abstractmethod
     def reach(self) -> tuple[Scalar, Scalar]:
@@ -47,11 +39,7 @@ class Shape(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class Sphere(Shape):
-    """A ball about the origin.
-
-    Args:
-        radius: Its radius.
-    """
+    """A ball about the origin."""
 
     radius: Scalar
 
@@ -203,12 +191,7 @@ class Capsule(Shape):
 @final
 @dataclass(frozen=True, eq=False)
 class Ring(Shape):
-    """A flat ring, or a disc, in the plane of the first two axes, facing along the third.
-
-    Args:
-        inner: Radius of its hole.
-        outer: Its radius.
-    """
+    """A flat ring, or a disc, in the plane of the first two axes, facing along the third."""
 
     inner: Scalar
     outer: Scalar

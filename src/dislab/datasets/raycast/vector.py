@@ -11,7 +11,7 @@ Scalar = Float[Tensor, "..."] | int | float
 """A number, or one for each row or ray."""
 
 FAR: Final = 1e9
-"""The distance of what is not hit."""
+"""The distance of a ray without a hit."""
 
 
 @final
@@ -21,12 +21,7 @@ class Vector:
 
     Components are apart, because operations on whole ones are several times as fast on a CPU as
     those on triples. Nothing but sums, products, quotients and roots is used on rays, each of
-    which rounds in one way only: an image does not depend on what is drawn beside it.
-
-    Args:
-        x: First components.
-        y: Second components.
-        z: Third components.
+    which rounds in one way only: an image does not depend on the images drawn beside it.
     """
 
     x: Float[Tensor, "..."]
@@ -35,14 +30,7 @@ class Vector:
 
     @staticmethod
     def of(x: Scalar, y: Scalar, z: Scalar, *, device: torch.device | None = None) -> "Vector":
-        """A vector of numbers or tensors; numbers become tensors of shape (1, 1).
-
-        Args:
-            x: First component.
-            y: Second component.
-            z: Third component.
-            device: Where numbers are put; tensors stay where they are.
-        """
+        """A vector of numbers or tensors; numbers become tensors of shape (1, 1)."""
         return Vector(_tensor(x, device), _tensor(y, device), _tensor(z, device))
 
     def __add__(self, other: "Vector") -> "Vector":
@@ -62,19 +50,11 @@ class Vector:
         return Vector(-self.x, -self.y, -self.z)
 
     def dot(self, other: "Vector") -> Float[Tensor, "..."]:
-        """Scalar product.
-
-        Args:
-            other: The other factor.
-        """
+        """Scalar product."""
         return self.x * other.x + self.y * other.y + self.z * other.z
 
     def cross(self, other: "Vector") -> "Vector":
-        """Vector product.
-
-        Args:
-            other: The second factor.
-        """
+        """Vector product."""
         return Vector(
             self.y * other.z - self.z * other.y,
             self.z * other.x - self.x * other.z,
@@ -90,12 +70,7 @@ class Vector:
         return self * (1 / self.norm().clamp_min(1e-12))
 
     def where(self, chosen: Tensor, other: "Vector") -> "Vector":
-        """This vector where something holds, and another one elsewhere.
-
-        Args:
-            chosen: Where this vector is taken.
-            other: What is taken elsewhere.
-        """
+        """This vector where something holds, and another one elsewhere."""
         return Vector(
             torch.where(chosen, self.x, other.x),
             torch.where(chosen, self.y, other.y),

@@ -1,4 +1,4 @@
-"""Reader of the published robot-finger data sets: what they say of themselves, labels, images."""
+"""Reader of the published robot-finger data sets: factors, labels, images."""
 
 import pickle
 import zipfile
@@ -27,13 +27,6 @@ def read_labels(info: Path, labels: Path) -> Labels:
     """The value numbers as `table`, one row an image, and the values of each column by its name.
 
     Colours are rows of red, green and blue from 0 to 1; shapes are names.
-
-    Args:
-        info: The archive of names and values of the factors.
-        labels: The archive of value numbers.
-
-    Raises:
-        InputError: They are broken or not the published ones.
     """
     with reading(info, PAGE), zipfile.ZipFile(info) as archive:
         count, values = _info(archive, _refusing(info))
@@ -53,16 +46,7 @@ def read_labels(info: Path, labels: Path) -> Labels:
 
 
 def photographs(path: Path, count: int, side: int) -> Iterator[Rows]:
-    """The images of the real set in their order, as rows of bytes, some at a time.
-
-    Args:
-        path: The archive of images.
-        count: How many there are.
-        side: Height and width that they are brought to, in pixels.
-
-    Raises:
-        InputError: The archive is broken or not the published one.
-    """
+    """The images of the real set in their order, as rows of bytes, some at a time."""
     refuse = _refusing(path)
     with reading(path, PAGE), zipfile.ZipFile(path) as archive:
         header = open_array(archive, "images", np.uint8, (count, SIDE, SIDE, 3), refuse)
@@ -71,16 +55,7 @@ def photographs(path: Path, count: int, side: int) -> Iterator[Rows]:
 
 
 def renderings(path: Path, count: int, side: int) -> Iterator[Rows]:
-    """The images of a simulated set in their order, as rows of bytes, some at a time.
-
-    Args:
-        path: The archive of images, or the folder unpacked from it.
-        count: How many there are.
-        side: Height and width that they are brought to, in pixels.
-
-    Raises:
-        InputError: An image is missing or broken.
-    """
+    """The images of a simulated set in their order, as rows of bytes, some at a time."""
     with reading(path, PAGE), open_tree(path) as tree:
         by_number: dict[int, str] = {}
         for name in tree.names:

@@ -31,11 +31,7 @@ _STEPS: Final = 28
 
 
 def feasible(state: Reals) -> npt.NDArray[np.bool_]:
-    """Whether the lower link and its tip enter neither the floor nor the cube.
-
-    Args:
-        state: Values of the seven factors, shape (states, 7).
-    """
+    """Whether the lower link and its tip enter neither the floor nor the cube."""
     start, way = _lower_link(state)
     low, high, radius = LOWER
     heights = [start[:, 2] + t * way[:, 2] - r for t, r in ((low, radius), (high, radius))]

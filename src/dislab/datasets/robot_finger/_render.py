@@ -36,7 +36,7 @@ from dislab.datasets.raycast import (
 from dislab.datasets.robot_finger._geometry import BASE, CUBE, LINK, LOWER, TIP
 
 VERSION: Final = 1
-"""Counts the changes of what is rendered; a cached rendering of another version is not used."""
+"""Version of the renderer; a cached rendering of another version is not used."""
 
 Colour = tuple[float, float, float]
 
@@ -55,7 +55,7 @@ class Look(NamedTuple):
 
     Attributes:
         stage: Colour of floor, bowl and rim.
-        ground: Colour of what the stage stands on.
+        ground: Colour of the floor below the stage.
         sky: Colour where nothing is.
         link: Colour of the links.
         tip: Colour of the tip.
@@ -93,11 +93,7 @@ SIMULATED: Final = Look(
 
 
 def camera(side: int) -> Camera:
-    """The camera of the simulated images.
-
-    Args:
-        side: Height and width of the picture in pixels.
-    """
+    """The camera of the simulated images."""
     return Camera((0.0, -0.40, 0.40), (0.0, 0.0, 0.055), 52.0, side, samples=2, tile=side // 16)
 
 
@@ -123,13 +119,7 @@ class Backdrop(NamedTuple):
 
 @torch.no_grad()
 def backdrop(look: Look, view: Camera, device: torch.device = _CPU) -> Backdrop:
-    """The stage, which is the same in every image.
-
-    Args:
-        look: Materials and light.
-        view: The camera.
-        device: Where to draw.
-    """
+    """The stage, which is the same in every image."""
     rays, parts = view.rays(device), [move(part, device) for part in _stage()]
     found = cast(parts, rays, 1)
     distance = torch.full_like(rays.direction.x, FAR)
@@ -168,7 +158,7 @@ def render(
     Args:
         look: Materials and light.
         view: The camera.
-        scene: What `backdrop` made of them; images are drawn on its device.
+        scene: Result of `backdrop`; images are drawn on its device.
         state: Values of the seven factors in their units, on the host.
     """
     device, count = scene.distance.device, len(state)
@@ -220,7 +210,7 @@ def _light(look: Look, point: Vector, normal: Vector, direction: Vector) -> _Lig
 def _foreground(
     look: Look, parts: list[Part], rays: Bundle, seen: Cast, colours: Float[Tensor, "state 3 3"]
 ) -> Float[Tensor, "3 row ray"]:
-    """Colours of finger and cube; anything where a ray meets neither."""
+    """Colours of finger and cube; arbitrary for a ray that hits neither."""
     direction = take(rays.direction, seen.tile)
     point = rays.apex + direction * seen.distance
     normal = normals(parts, seen, point)

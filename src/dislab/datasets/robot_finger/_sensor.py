@@ -1,6 +1,6 @@
 """A second look of the robot finger, and a camera with the faults of real ones.
 
-It stands in for photographs: other materials and another lamp, a camera that is put up anew every
+It imitates photographs: other materials and another lamp, a camera that is put up anew every
 fifty images, uneven light, blur and noise. Nothing in it was measured on a real camera.
 """
 
@@ -15,7 +15,7 @@ from dislab.datasets.robot_finger._geometry import Reals
 from dislab.datasets.robot_finger._render import Look, backdrop, render
 
 VERSION: Final = 1
-"""Counts the changes of what is rendered; a cached rendering of another version is not used."""
+"""Version of the renderer; a cached rendering of another version is not used."""
 
 PSEUDO_REAL: Final = Look(
     stage=(0.50, 0.52, 0.54),
@@ -43,14 +43,7 @@ _WHITE: Final = (1.0, 0.97, 0.90)
 
 
 def photographs(side: int, state: Reals, start: int, stop: int) -> Rows:
-    """Images by number, one a row; each is a function of its own number and state.
-
-    Args:
-        side: Height and width in pixels.
-        state: Values of the seven factors of all images.
-        start: First number.
-        stop: Number behind the last one.
-    """
+    """Images by number, one a row; each is a function of its own number and state."""
     rows = []
     for session in range(start // SESSION, -(-stop // SESSION)):
         first, last = max(start, session * SESSION), min(stop, (session + 1) * SESSION)
@@ -77,7 +70,7 @@ def _strayed(
 
 
 def _developed(image: Reals, number: int) -> Rows:
-    """What the camera makes of the light: colour cast, vignette, blur, gamma, noise."""
+    """Effects of the camera: colour cast, vignette, blur, gamma, noise."""
     generator = np.random.default_rng((VERSION, 1, number))
     side = image.shape[-1]
     line = np.linspace(-1, 1, side)

@@ -19,7 +19,7 @@ Hues = Literal["train", "heldout", "all"]
 """Which of the twelve hues a cube has: the eight to train on, the four held out, or any."""
 
 MOST: Final = 10_000_000
-"""Largest number of states that can be asked for."""
+"""Largest number of states."""
 
 HELDOUT: Final = (1, 2, 3, 8)
 """Value numbers of the hues that are not trained on: 30, 60, 90 and 240 degrees."""
@@ -57,7 +57,7 @@ _SIZES: Final = tuple(len(factor) for factor in FACTORS)
 
 
 def check_states(states: int, hues: Hues, seed: int, partners: int = 0) -> None:
-    """Refuses what no states can be drawn from.
+    """Refuses settings for which no states can be drawn.
 
     Args:
         states: How many are wanted.
@@ -87,7 +87,7 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
         partners: How many states that differ in exactly one factor follow each one that is drawn.
 
     Raises:
-        InputError: The states cannot be drawn, as `check_states` says.
+        InputError: `check_states` refuses the settings.
     """
     check_states(states, hues, seed, partners)
     generator = np.random.default_rng(seed)
@@ -114,7 +114,7 @@ def _proposals(
     drawn = generator.integers(_SIZES, size=(count, len(_SIZES)), dtype=np.uint8)
     drawn[:, 0] = generator.choice(allowed[0], size=count)
     drawn = drawn[feasible(values(drawn))]
-    several, there = [drawn], np.ones(len(drawn), dtype=np.bool_)
+    several, found = [drawn], np.ones(len(drawn), dtype=np.bool_)
     for _ in range(partners):
         partner = drawn.copy()
         column = generator.integers(len(_SIZES), size=len(drawn))
@@ -126,9 +126,9 @@ def _proposals(
             wanted = np.floor(chance[rows] * some.sum(axis=1)).astype(np.int64)
             place = (some.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
             partner[rows] = others[np.arange(len(rows)), place]
-            there[rows] &= some.any(axis=1)
+            found[rows] &= some.any(axis=1)
         several.append(partner)
-    return np.stack(several, axis=1)[there]
+    return np.stack(several, axis=1)[found]
 
 
 def _elsewhere(
@@ -143,21 +143,13 @@ def _elsewhere(
 
 
 def hue_numbers(hues: Hues) -> Indices:
-    """Value numbers of the hues that a cube may have.
-
-    Args:
-        hues: Which hues.
-    """
+    """Value numbers of the hues that a cube may have."""
     number = np.arange(len(FACTORS[0]))
     held = np.isin(number, HELDOUT)
     return {"train": number[~held], "heldout": number[held], "all": number}[hues]
 
 
 def values(positions: npt.NDArray[Any]) -> Reals:
-    """Values of the factors in their units.
-
-    Args:
-        positions: Value numbers, one column a factor.
-    """
+    """Values of the factors in their units."""
     columns = [factor.numbers[positions[:, k]] for k, factor in enumerate(FACTORS)]
     return np.stack(columns, axis=1)

@@ -37,7 +37,7 @@ class RobotFingerFiles(BankedDataset):
     states. The states are in the order of the files and are read from them, so they are known once
     the files are there. Colours are named by their sRGB values, such as `#ff0080`.
 
-    Of what is pickled in the published files, only numbers, arrays and plain containers are
+    Of the pickles in the published files, only numbers, arrays and plain containers are
     accepted. Images drawn here in the manner of these are in `RobotFinger`, which needs no file.
 
     Dittadi et al. (2021), https://arxiv.org/abs/2010.14407
@@ -75,7 +75,7 @@ class RobotFingerFiles(BankedDataset):
 
     @cached_property
     def factors(self) -> FactorSpace:
-        """Colour, joints, place, angle and instance; read from the files when first asked for.
+        """Colour, joints, place, angle and instance; read from the files at first use.
 
         Raises:
             InputError: The files are not found, or are not the published ones.

@@ -24,7 +24,7 @@ _JITTER: Final = np.array([0, 0.01, 0.01, 0.01, 0.002, 0.002, 0])
 class RobotFingerPseudoReal(BankedDataset):
     """1,800 frozen images of the robot finger in another look, to test transfer out of domain.
 
-    They stand in for the photographs that Dittadi et al. test on, and are drawn, not real: other
+    They replace the photographs that Dittadi et al. test on, and are drawn, not real: other
     materials and light, a camera that is moved now and then, blurs and adds noise, and states that
     lie off the grid of values, as measured ones do. `factors` has the nearest values of the grid,
     `labels` the exact ones. The hues are the eight of training.

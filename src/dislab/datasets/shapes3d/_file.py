@@ -40,12 +40,6 @@ def official_rows(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
 
     HDF5 keeps no checksum of these images, so the whole file is compared with the published one
     before anything is read.
-
-    Args:
-        path: The file.
-
-    Raises:
-        InputError: The file is not the published one, or h5py is not installed.
     """
     h5py = _h5py()
     if (found := sha256(path)) != SOURCE.checksum:

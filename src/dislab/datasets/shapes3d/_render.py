@@ -1,8 +1,8 @@
 """Renderer of a look-alike of 3D Shapes, as layers that add up to every image.
 
-Each ray meets one material, and a hue changes nothing but the colour of its own material. So an
+Each ray hits one material, and a hue changes only the colour of its own material. So an
 image is the sum of four layers: sky, floor, wall and object, each from the geometry and one hue.
-There are 480 geometries: 8 scales, 4 shapes and 15 orientations.
+The set has 480 geometries: 8 scales, 4 shapes and 15 orientations.
 
 The light is OpenGL's: the same everywhere, plus a headlight that counts by the angle between the
 surface and the camera's axis, plus a lamp that hangs in the room, shines straight down and casts
@@ -38,7 +38,7 @@ from dislab.datasets.raycast import (
 )
 
 VERSION: Final = 2
-"""Counts the changes of what is rendered; a cached rendering of another version is not used."""
+"""Version of the renderer; a cached rendering of another version is not used."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
@@ -82,12 +82,7 @@ _OBJECT: Final = _Material(0.397, 0.552, 1.731)
 
 
 def render_rows(start: int, stop: int) -> Rows:
-    """Layers by number, one a row; whole geometries only.
-
-    Args:
-        start: First number, a multiple of `LAYERS`.
-        stop: Number behind the last one, a multiple of `LAYERS`.
-    """
+    """Layers by number, one a row; whole geometries only."""
     layers = [render(number) for number in range(start // LAYERS, stop // LAYERS)]
     return np.concatenate([part.numpy().reshape(LAYERS, LAYER_BYTES) for part in layers])
 
@@ -102,7 +97,7 @@ def render(geometry: int, device: torch.device = _CPU) -> UInt8[Tensor, "layer 3
     """
     scale, shape, orientation = (int(n) for n in np.unravel_index(geometry, GEOMETRIES))
     angle = torch.tensor([[math.radians(-30 + 60 * orientation / (GEOMETRIES[2] - 1))]])
-    # the camera stands still, and the room turns the other way
+    # the camera is fixed, and the room turns the other way
     room = Frame.at().turned_z(-angle)
     solid, height = _object(shape, 1 + _GROWTH * scale)
     thing = Part(solid, room.moved(z=height))
@@ -132,7 +127,7 @@ def render(geometry: int, device: torch.device = _CPU) -> UInt8[Tensor, "layer 3
 
 
 def _object(shape: int, size: float) -> tuple[Shape, float]:
-    """The solid and the height of its origin when it stands on the floor."""
+    """The solid and the height of its origin above the floor."""
     if shape == 0:
         half = _CUBE * size
         return Box(half, half, half), half

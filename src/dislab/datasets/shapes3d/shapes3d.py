@@ -122,7 +122,7 @@ class Shapes3D(Dataset):
         """Images by number; drawn ones are sums of the layers of sky, floor, wall and object.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, on the device of `index`.
             index: State numbers.
         """
         if "images" in tables:
@@ -138,7 +138,7 @@ class Shapes3D(Dataset):
         return image.view(len(index), *self.image_shape)
 
     def provenance(self) -> dict[str, str]:
-        """Source, renderer version or file, and checksum of what is kept.
+        """Source, renderer version or file, and checksum of the kept layers or images.
 
         Raises:
             InputError: The images have not been prepared.
@@ -165,8 +165,8 @@ class Shapes3D(Dataset):
     def _is_official(self) -> bool:
         if self.source != "auto":
             return self.source == "official"
-        there = (published.SOURCE.names[0], "shapes3d/official.npy")
-        return self.path is not None or any((cache_folder() / one).is_file() for one in there)
+        files = (published.SOURCE.names[0], "shapes3d/official.npy")
+        return self.path is not None or any((cache_folder() / one).is_file() for one in files)
 
     def _official(self) -> Iterator[Rows]:
         return published.official_rows(find(published.SOURCE, self.path, self.download))

@@ -73,14 +73,7 @@ STEREO: Final = FactorSpace((*STATES.factors, Factor("camera", CAMERAS, "categor
 
 
 def read_states(half: dict[str, Path]) -> Indices:
-    """State numbers of the image pairs of a half, in their order.
-
-    Args:
-        half: Its files by kind: `dat`, `cat` and `info`.
-
-    Raises:
-        InputError: A file is broken or not the published one.
-    """
+    """State numbers of the image pairs of a half, in their order."""
     integers = np.dtype("<i4")
     category = read_all(half["cat"], integers, (PAIRS,), PAGE)
     info = read_all(half["info"], integers, (PAIRS, 4), PAGE)
@@ -94,15 +87,7 @@ def read_states(half: dict[str, Path]) -> Indices:
 
 
 def check_once(states: Indices, path: Path) -> None:
-    """Refuses halves that are not every combination of labels once.
-
-    Args:
-        states: State numbers of all pairs of both halves.
-        path: A file to name in the message.
-
-    Raises:
-        InputError: A combination occurs more than once.
-    """
+    """Refuses halves that are not every combination of labels once."""
     counts = np.bincount(states, minlength=len(STATES))
     if len(states) != len(STATES) or (counts != 1).any():
         twice = int((counts > 1).sum())

@@ -78,7 +78,7 @@ class SmallNORB(BankedDataset):
 
     @cached_property
     def factors(self) -> FactorSpace:
-        """Category, instance, elevation, azimuth, lighting, and camera if there are two."""
+        """Category, instance, elevation, azimuth, lighting, and camera if both are read."""
         space = norb.STEREO if self.camera == "both" else norb.STATES
         left_out = {"instance"} if self.instance == "nuisance" else set()
         return FactorSpace(
