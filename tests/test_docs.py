@@ -68,7 +68,7 @@ def test_the_page_of_plugins_has_the_signatures_of_every_base_class() -> None:
 def test_every_data_set_is_in_the_table_of_its_page() -> None:
     hooks = runpy.run_path(str(ROOT / "docs/hooks.py"))
     before, _, after = hooks["on_page_markdown"]((ROOT / "docs/datasets.md").read_text()).partition(
-        "\n\nA number behind"
+        "\n\nThe number after"
     )
     assert after
     rows = {line.split("`")[1]: line for line in before.splitlines() if line.startswith("| `")}

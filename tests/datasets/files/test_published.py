@@ -137,7 +137,7 @@ def test_what_is_fetched_is_encrypted_and_verified() -> None:
 
 def test_the_page_says_how_each_file_is_verified() -> None:
     page = (Path(__file__).parents[3] / "docs/datasets.md").read_text(encoding="utf-8")
-    rows = page.partition("### What is checked")[2].partition("###")[0]
+    rows = page.partition("### Checks")[2].partition("###")[0]
     checked = {line.split("`")[1]: line for line in rows.splitlines() if line.startswith("| `")}
     for published in (one for files in SOURCES.values() for one in files if one.url):
         row = checked[published.names[0]]
