@@ -32,14 +32,6 @@ def score(
     """All scores of one encoding, and of a method with posteriors the KL of each latent.
 
     A score that cannot score these codes is skipped.
-
-    Args:
-        metrics: Makes the scores, by the user's names.
-        space: The factors behind the images.
-        encoding: Codes and factors.
-        bootstrap: How intervals are found.
-        chance: Whether the level of chance of each score is found.
-        prefix: Stands before the name of every score and part, but for those of the KL.
     """
     bank = checked([encoding.codes], [encoding.factors], space, least=1)
     found = score_bank(metrics, space, bank, bootstrap, optional=True, chance=chance)
@@ -67,12 +59,7 @@ def _prefixed(found: Evaluation, prefix: str) -> Evaluation:
 
 
 def joined(one: Evaluation, other: Evaluation) -> Evaluation:
-    """Two evaluations of the same images in one, whose names differ but for those of the KL.
-
-    Args:
-        one: Its provenance is kept.
-        other: Its scores come after.
-    """
+    """Two evaluations of the same images in one, whose names differ but for those of the KL."""
     return Evaluation(
         one.values | other.values,
         one.intervals | other.intervals,
@@ -85,12 +72,7 @@ def joined(one: Evaluation, other: Evaluation) -> Evaluation:
 
 
 def without_factors(data: DataModule, states: Indices) -> str | None:
-    """Why no score can compare codes of some states with factors; None where it can.
-
-    Args:
-        data: The data module.
-        states: State numbers.
-    """
+    """Why no score can compare codes of some states with factors; None where it can."""
     if data.factors.names == (UNLABELLED,):
         return "a score compares codes with factors, and these images have none"
     if not _varied(data, states):
@@ -106,16 +88,7 @@ def inapplicable(
     split: Split,
     points: int,
 ) -> dict[str, str]:
-    """Why scores will not be taken, by name, as far as is known before there are codes.
-
-    Args:
-        trainer: The trainer at work.
-        module: The objective, which has codes.
-        data: The data module.
-        metrics: The scores by name.
-        split: Where states are drawn from.
-        points: How many are drawn.
-    """
+    """Reasons against scores, by name, as far as known before images are encoded."""
     states = drawable(data, split)
     if reason := without_factors(data, states):
         return dict.fromkeys(metrics, reason)
@@ -142,7 +115,7 @@ def _asks(metric: Metric) -> bool:
 
 def _latents(trainer: pl.Trainer, module: Objective, data: DataModule, states: Indices) -> int:
     """Number of latents, of the code of one image."""
-    # what a module keeps of an inference could not be trained on
+    # a module may keep tensors of an inference, which could not be trained on
     with evaluating(trainer, module), torch.inference_mode(False), torch.no_grad(), parts_named():
         return module.codes(images_of(trainer, data, module, states[:1])).shape[1]
 
@@ -152,9 +125,6 @@ def spread(copies: list[dict[str, float]]) -> dict[str, dict[str, Any]]:
 
     The standard deviation divides by one less than the number of models; of one model it is not
     a number.
-
-    Args:
-        copies: The scores of each model, all with the same names.
     """
     by_name = {name: [copy[name] for copy in copies] for name in copies[0]} if copies else {}
     return {

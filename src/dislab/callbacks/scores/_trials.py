@@ -1,4 +1,4 @@
-"""What a method is asked to draw when its concepts are scored."""
+"""Images that a method must draw when its concepts are scored."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -21,12 +21,12 @@ _DISAGREE: Final = 0.5
 
 
 class Trial(NamedTuple):
-    """A concept, and how images of it are asked for.
+    """A concept, and a function that draws images of it.
 
     Attributes:
         concept: Which attributes the images must show, shape (symbol,).
-        operator: What makes the concept of two others, or `disagreeing` for IN COMMON of two that
-            disagree about every other factor; empty if the concept is given itself.
+        operator: Operator that makes the concept from two others, or `disagreeing` for IN COMMON of
+            two that disagree about every other factor; empty if the concept is given itself.
         draw: Images of it from a number of draws of the method.
     """
 
@@ -36,7 +36,7 @@ class Trial(NamedTuple):
 
 
 def can_draw(module: Objective) -> bool:
-    """Whether a method draws images of descriptions, or of what operators make of them."""
+    """Whether a method draws images of descriptions, or of descriptions that operators combine."""
     return any(callable(getattr(module, name, None)) for name in ("sym2img", "recombined_images"))
 
 
@@ -49,15 +49,8 @@ def trials(
 ) -> list[Trial]:
     """One trial a concept, or one for each operator that can make it of two other concepts.
 
-    IN COMMON is asked for each concept twice: of concepts as in training, and of such as disagree
-    about every factor that the concept leaves open.
-
-    Args:
-        module: A method that draws.
-        concepts: What is to be shown.
-        described: Descriptions that name the attributes which may be added to a concept.
-        factor: Number of the factor that each attribute belongs to.
-        seed: Decides how concepts are parted, and what is added to them.
+    IN COMMON is tried twice for each concept: with two concepts as in training, and with two that
+    disagree about every factor that the concept leaves open.
     """
     method: Any = module
     if callable(getattr(module, "sym2img", None)):
@@ -72,7 +65,7 @@ def trials(
         number = OPERATORS.index(operator)
         draws = draws._replace(operator=torch.full_like(draws.operator, number))
         made = recombination(concepts, known, factor, draws)
-        # what cannot be parted, or has nothing added, would ask for a concept of itself
+        # a concept that cannot be parted, or gets no addition, would be made from itself
         real = (made.operator == number) & (made.first != made.second).any(1)
         real &= (made.result == concepts).all(1)
         if kind == _DISAGREEING:  # a factor of which one attribute is known cannot differ

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple, final
+from typing import Any, ClassVar, Final, NamedTuple, final
 
 import lightning.pytorch as pl
 import torch
@@ -11,7 +11,8 @@ from tqdm import tqdm
 
 from dislab import runs
 from dislab.base import DataModule, Objective, Split, SymbolBatch
-from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
+from dislab.callbacks._trainer import evaluating, objective_of
+from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.callbacks.scores._trials import Trial, can_draw, trials
 from dislab.codes.concepts import concept_accuracy, concept_diversity, read_attributes
 from dislab.errors import InputError
@@ -35,22 +36,22 @@ _MOST: Final = 100_000
 
 @checks_settings
 @final
-class ConceptScores(pl.Callback):
+class ConceptScores(ScoreCallback):
     """Accuracy and diversity of images drawn from descriptions, after `validate` and `test`.
 
     Concepts are the descriptions that the stage's images have: with `test` those that a data module
     holds out. Of each some images are drawn by the method's `sym2img`, and every factor of them is
     read: it is that of the nearest image of the validation split whose description names the
-    factor. Accuracy is the fraction of named attributes that are found; diversity the KL of what
-    the concept leaves open from the flat distribution, in nats, so that *lower is more diverse*.
-    `scores.json` gets both under `validate_concepts` or `test_concepts`, as means and for each
-    concept. In training nothing is scored. A method without `sym2img` is refused, unless it has
-    `recombined_images`: then each concept is the result of each operator that can make it of two
-    others, and the means are also given for each operator, as `accuracy/and`.
+    factor. Accuracy is the fraction of named attributes that are found; diversity the KL of the
+    attributes that the concept leaves open from the flat distribution, in nats, so that *lower is
+    more diverse*. `scores.json` gets both under `validate_concepts` or `test_concepts`, as means
+    and for each concept. In training nothing is scored. A method without `sym2img` is refused,
+    unless it has `recombined_images`: then each concept is the result of each operator that can
+    make it of two others, and the means are also given for each operator, as `accuracy/and`.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, appendix. Departure: attributes are
     read by the nearest image in pixels, where the paper trains a classifier; with few references or
-    many factors it errs, and `reader_accuracy` says how well it reads images of the stage itself.
+    many factors it errs, and `reader_accuracy` is its accuracy on images of the stage itself.
 
     Args:
         concepts: How many concepts are scored at most, drawn at random.
@@ -61,6 +62,8 @@ class ConceptScores(pl.Callback):
     Raises:
         InputError: A number is not positive.
     """
+
+    stages: ClassVar[Stages] = {"validate": "validate_concepts", "test": "test_concepts"}
 
     def __init__(
         self, concepts: int = 50, images: int = 100, references: int = 5_000, seed: int = 0
@@ -86,36 +89,22 @@ class ConceptScores(pl.Callback):
                 f"{type(module).__name__} has no sym2img; leave the callback out"
             )
 
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Scores, unless the validation is a part of training."""
-        if trainer.state.fn == "validate":
-            self._run(trainer, pl_module, "validate")
+    def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
+        """Always: `setup` refuses a method that draws nothing."""
+        return True
 
-    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Scores the concepts of the test split."""
-        self._run(trainer, pl_module, "test")
+    def score(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Scored:
+        """Accuracy and diversity of each concept and of all."""
+        record = self._record(trainer, data, module)
+        scores = record["scores"]
+        text = (
+            f"concepts: accuracy {scores['accuracy']:.4f}  diversity "
+            f"{scores['diversity']:.4f} nats (lower is more diverse)"
+        )
+        return Scored(record, {}, text)
 
-    def _run(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        if is_rehearsal(trainer):
-            return
-        module, data = objective_of(pl_module, "ConceptScores"), data_of(trainer, "ConceptScores")
-        folder = run_folder(trainer)
-        if trainer.is_global_zero:
-            record = self._score(trainer, module, data, stage)
-            written: runs.ScoreStage = (
-                "validate_concepts" if stage == "validate" else "test_concepts"
-            )
-            path = runs.write_scores(folder, written, record)
-            scores = record["scores"]
-            print(
-                f"\nconcepts: accuracy {scores['accuracy']:.4f}  diversity "
-                f"{scores['diversity']:.4f} nats (lower is more diverse)\n{path}"
-            )
-        trainer.strategy.barrier("concepts")
-
-    def _score(
-        self, trainer: pl.Trainer, module: Objective, data: DataModule, stage: str
-    ) -> dict[str, Any]:
+    def _record(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, Any]:
+        stage = trainer.state.fn
         factor = torch.tensor(factor_of_each(data.symbol_names))
         known = _described(data, module, data.val_dataloader(), self.references, "validation")
         shown = known
@@ -126,7 +115,7 @@ class ConceptScores(pl.Callback):
         parts: dict[str, dict[str, dict[str, float]]] = {}
         asked = trials(module, concepts[chosen], known.symbol, factor, self.seed)
         for trial in tqdm(asked, desc="concepts", leave=False, disable=None):
-            read = read_attributes(self._draw(trainer, module, trial), *known, factor)
+            read = read_attributes(self._drawn(trainer, module, trial), *known, factor)
             named = [data.symbol_names[i] for i in torch.where(trial.concept > 0)[0].tolist()]
             part = parts.setdefault(trial.operator, {})
             part[", ".join(named)] = {
@@ -144,7 +133,7 @@ class ConceptScores(pl.Callback):
             "versions": runs.versions(),
         }
 
-    def _draw(self, trainer: pl.Trainer, module: Objective, trial: Trial) -> Tensor:
+    def _drawn(self, trainer: pl.Trainer, module: Objective, trial: Trial) -> Tensor:
         stream = Stream(self.seed, device=module.device).of("concepts")
         draws = module.draw(self.images, stream)
         with evaluating(trainer, module):
@@ -166,7 +155,7 @@ def _described(
             break
     if not images:
         raise InputError(
-            f"ConceptScores needs images of the {split} split, and there are none; raise {split} "
+            f"ConceptScores needs images of the {split} split, which is empty; raise {split} "
             "in the data module"
         )
     return _Described(torch.cat(images)[:count], torch.cat(symbols)[:count])

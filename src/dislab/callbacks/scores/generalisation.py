@@ -1,8 +1,7 @@
 """The loss on the states of training beside that on the states that were held out."""
 
 import math
-from pathlib import Path
-from typing import Final, final
+from typing import ClassVar, Final, final
 
 import lightning.pytorch as pl
 import torch
@@ -11,7 +10,8 @@ from torch import Tensor
 
 from dislab import runs
 from dislab.base import DataModule, Draws, Objective, Split
-from dislab.callbacks._trainer import data_of, evaluating, is_rehearsal, objective_of, run_folder
+from dislab.callbacks._trainer import evaluating
+from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.functional.checks import check_count
 from dislab.functional.distributed import alone
 from dislab.functional.settings import checks_settings
@@ -27,7 +27,7 @@ SAMPLE: Final = "sample"
 
 @checks_settings
 @final
-class Generalisation(pl.Callback):
+class Generalisation(ScoreCallback):
     """Compares the losses of training states with those of held-out ones, after `test`.
 
     Where the data module has a `hold_out`, some examples of the training and of the test split are
@@ -37,9 +37,9 @@ class Generalisation(pl.Callback):
     likelihoods `mean_train` and `mean_test` of the images in nats, their `mean_ratio`, and
     `mean_excess`, the test split's less that of training, and the same four of samples as
     `sample_train` and so on; the loggers get these eight. The mean is left out for a method that
-    does not say which draws are its noise (`code_noise`). Without `hold_out`, for a data module
-    without `sample_loader`, and for a method whose loss has no term `reconstruction`, nothing is
-    compared.
+    does not name the draws that are its noise (`code_noise`). Nothing is compared without
+    `hold_out`, for a data module without `sample_loader`, and for a method whose loss has no term
+    `reconstruction`.
 
     Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, figure 3. The authors' code
     decodes the mean; the sample gives the term of the evidence lower bound, which is larger.
@@ -49,8 +49,10 @@ class Generalisation(pl.Callback):
         seed: Decides which, and the noise of the codes.
 
     Raises:
-        InputError: No example is asked for.
+        InputError: `examples` is below 1.
     """
+
+    stages: ClassVar[Stages] = {"test": "test_generalisation"}
 
     def __init__(self, examples: int = 5_000, seed: int = 0) -> None:
         check_count("examples", examples, 1)
@@ -59,7 +61,7 @@ class Generalisation(pl.Callback):
         self._noted = False
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Says before training when the data module cannot draw the examples."""
+        """Prints one line before training if the data module cannot draw the examples."""
         data = getattr(trainer, "datamodule", None)
         if not isinstance(data, DataModule) or stage not in ("fit", "test") or self._noted:
             return
@@ -68,18 +70,40 @@ class Generalisation(pl.Callback):
             rank_zero_info(f"Generalisation: nothing to compare, as {owner} has no sample_loader")
             self._noted = True
 
-    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Compares; every process goes through all examples, and the first one writes."""
-        if is_rehearsal(trainer) or f"test/{NAME}" not in trainer.callback_metrics:
-            return
-        module, data = objective_of(pl_module, "Generalisation"), data_of(trainer, "Generalisation")
+    def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
+        """Whether the loss of the objective has the term that is compared."""
+        return f"test/{NAME}" in trainer.callback_metrics
+
+    def score(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Scored | None:
+        """The mean of every term on both splits; None without held-out states."""
         if not _compares(data):
-            return
-        folder = run_folder(trainer)
+            return None
         losses = {split: self._losses(trainer, module, data, split) for split in SPLITS}
-        if trainer.is_global_zero:
-            self._write(trainer, module, data, folder, losses)
-        trainer.strategy.barrier("generalisation")
+        scores: dict[str, float] = {}
+        lines = []
+        for decoded in losses["train"]:
+            train, test = (losses[split][decoded][NAME] for split in SPLITS)
+            ratio = test / train if train else math.nan
+            found = {"train": train, "test": test, "ratio": ratio, "excess": test - train}
+            scores |= {f"{decoded}_{name}": value for name, value in found.items()}
+            lines.append(
+                f"reconstruction, decoded posterior {decoded}: {train:.2f} nats on training "
+                f"states, {test:.2f} on test states (ratio {ratio:.2f})"
+            )
+        record = {
+            "scores": scores,
+            "losses": {
+                decoded: {split: losses[split][decoded] for split in SPLITS}
+                for decoded in losses["train"]
+            },
+            "draw": {"examples": self.examples, "seed": self.seed}
+            | {"available": {split: len(data.indices(split)) for split in SPLITS}},
+            "objective": type(module).__name__,
+            "steps": int(module.steps),
+            "versions": runs.versions(),
+        }
+        logged = {f"generalisation/{name}": value for name, value in scores.items()}
+        return Scored(record, logged, "\n".join(lines))
 
     def _losses(
         self, trainer: pl.Trainer, module: Objective, data: DataModule, split: Split
@@ -106,47 +130,9 @@ class Generalisation(pl.Callback):
             for decoded, means in sums.items()
         }
 
-    def _write(
-        self,
-        trainer: pl.Trainer,
-        module: Objective,
-        data: DataModule,
-        folder: Path,
-        losses: dict[Split, dict[str, dict[str, float]]],
-    ) -> None:
-        scores: dict[str, float] = {}
-        lines = []
-        for decoded in losses["train"]:
-            train, test = (losses[split][decoded][NAME] for split in SPLITS)
-            ratio = test / train if train else math.nan
-            found = {"train": train, "test": test, "ratio": ratio, "excess": test - train}
-            scores |= {f"{decoded}_{name}": value for name, value in found.items()}
-            lines.append(
-                f"reconstruction, decoded posterior {decoded}: {train:.2f} nats on training "
-                f"states, {test:.2f} on test states (ratio {ratio:.2f})"
-            )
-        record = {
-            "scores": scores,
-            "losses": {
-                decoded: {split: losses[split][decoded] for split in SPLITS}
-                for decoded in losses["train"]
-            },
-            "draw": {"examples": self.examples, "seed": self.seed}
-            | {"available": {split: len(data.indices(split)) for split in SPLITS}},
-            "objective": type(module).__name__,
-            "steps": int(module.steps),
-            "versions": runs.versions(),
-        }
-        path = runs.write_scores(folder, "test_generalisation", record)
-        logged = {f"generalisation/{name}": value for name, value in scores.items()}
-        for logger in trainer.loggers:
-            logger.log_metrics(logged, step=int(module.steps))
-            logger.save()
-        print("\n" + "\n".join([*lines, str(path)]))
-
 
 def _decoded(module: Objective) -> tuple[str, ...]:
-    """What of the posteriors can be decoded; a method that hides its noise samples only."""
+    """Kinds of codes that can be decoded: without `code_noise` only samples."""
     return (SAMPLE,) if module.code_noise is None else (MEAN, SAMPLE)
 
 

@@ -1,0 +1,118 @@
+"""The steps that all score callbacks share: when to score, and where the results go."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+import lightning.pytorch as pl
+import torch
+
+from dislab import runs
+from dislab.base import DataModule, Objective
+from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+
+Stages: TypeAlias = Mapping[Literal["validate", "test"], runs.ScoreStage]
+"""Key in `scores.json` for each command that scores."""
+
+
+class Scored(NamedTuple):
+    """Results of one scoring.
+
+    Attributes:
+        record: Contents for `scores.json`, the scalars under `scores`.
+        logged: Scalars for the loggers, by name.
+        text: Lines for the terminal; empty for none.
+    """
+
+    record: dict[str, Any]
+    logged: dict[str, float]
+    text: str
+
+
+class ScoreCallback(pl.Callback, ABC):
+    """Scores an objective at the end of `validate` and `test`, in the first process.
+
+    The record goes to `scores.json` of the run folder, the scalars to the loggers, a table to the
+    terminal. Training and rehearsals (`fast_dev_run`) score nothing.
+    """
+
+    stages: ClassVar[Stages]
+
+    @abstractmethod
+    def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
+        """Whether the callback has anything to score of this objective."""
+
+    @abstractmethod
+    def score(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Scored | None:
+        """The results, or None where the data module does not suit."""
+
+    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
+        """Pictures of the results in the run folder, once these are recorded; none by default."""
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores, unless the validation is a part of training."""
+        if trainer.state.fn == "validate":
+            self._run(trainer, pl_module, "validate")
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores."""
+        self._run(trainer, pl_module, "test")
+
+    def _run(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        command: Literal["validate", "test"],
+    ) -> None:
+        name, stage = type(self).__name__, self.stages.get(command)
+        if stage is None or is_rehearsal(trainer):
+            return
+        module = objective_of(pl_module, name)
+        if not self.applies(trainer, module):
+            return
+        data, folder = data_of(trainer, name), run_folder(trainer)
+        if trainer.is_global_zero:
+            # the trainer runs its loops in inference mode; a score may need to fit a model
+            with torch.inference_mode(False), torch.enable_grad():
+                found = self.score(trainer, data, module)
+            if found is not None:
+                self._publish(trainer, module, folder, stage, found)
+                self.draw(trainer, data, module, folder)
+        trainer.strategy.barrier(name)
+
+    def _publish(
+        self,
+        trainer: pl.Trainer,
+        module: Objective,
+        folder: Path,
+        stage: runs.ScoreStage,
+        found: Scored,
+    ) -> None:
+        path = runs.write_scores(folder, stage, found.record)
+        for logger in trainer.loggers if found.logged else ():
+            logger.log_metrics(found.logged, step=int(module.steps))
+            logger.save()
+        if found.text:
+            print(f"\n{found.text}")
+        if found.record["scores"]:
+            print(path)
+
+
+def origin(trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, Any]:
+    """Data, objective, checkpoint, seed and versions behind scores, for `scores.json`."""
+    return {
+        "data": {
+            "datamodule": type(data).__name__,
+            "dataset": type(data.dataset).__name__,
+            "factors": list(data.factors.names),
+            "provenance": data.dataset.provenance(),
+        },
+        "objective": type(module).__name__,
+        "checkpoint": {
+            "path": str(trainer.ckpt_path) if trainer.ckpt_path else None,
+            "steps": int(module.steps),
+        },
+        "seed": int(module.draw_seed),
+        "versions": runs.versions(),
+    }
