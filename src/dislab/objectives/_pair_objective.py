@@ -5,16 +5,25 @@ from typing import ClassVar
 
 import torch
 from jaxtyping import Int
-from torch import Tensor, nn
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor
 
 from dislab.base import (
+    DecoderBuilder,
     Draws,
+    EncoderBuilder,
+    ImageShape,
     PairBatch,
     Posterior,
+    RegularizerBuilder,
     Terms,
     TransitionBatch,
+    make_decoder,
+    make_encoder,
 )
-from dislab.functional.noise import InputNoise, draw_input_noise
+from dislab.functional.checks import MOST_LATENTS, check_count
+from dislab.functional.likelihoods import Likelihood
+from dislab.functional.noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.functional.pairs import (
     PairDivergence,
     labelled_latents,
@@ -31,28 +40,54 @@ from dislab.objectives._pairs import (
     seen_pair,
     share,
 )
-from dislab.objectives._variational import draw_codes, with_own_losses
+from dislab.objectives._variational import (
+    Pixels,
+    build_regularizers,
+    draw_codes,
+    with_own_losses,
+)
 from dislab.objectives._variational_objective import VariationalObjective
 
 
 class PairObjective(VariationalObjective, ABC):
     """A method that finds the latents which two images share, and gives both a common posterior.
 
-    A concrete class sets the attributes below besides those of its base, and implements `common`.
-
-    Attributes:
-        kl: Distance of two posteriors.
-        labels: Whether the batch tells which factors changed.
-        input_noise: Standard deviations of the noise that the encoder alone sees.
-        regularizers: The regularisers by name.
+    A concrete class implements `common`; its docstring describes the settings, for the help of the
+    command line.
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (PairBatch, TransitionBatch)
     code_noise: ClassVar[tuple[str, ...] | None] = tuple(f"{side}.noise" for side in SIDES)
-    kl: PairDivergence
-    labels: PairLabels
-    input_noise: InputNoise
-    regularizers: nn.ModuleDict
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        train_size: int,
+        latent_dim: int,
+        encoder: EncoderBuilder,
+        decoder: DecoderBuilder,
+        regularizers: dict[str, RegularizerBuilder],
+        kl: PairDivergence = "symmetric",
+        labels: PairLabels = "none",
+        likelihood: Likelihood = "bernoulli",
+        input_noise: InputNoise = (0.0, 0.0),
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
+        check_input_noise(input_noise)
+        self.image_shape = image_shape
+        self.latent_dim = latent_dim
+        self.kl: PairDivergence = kl
+        self.labels: PairLabels = labels
+        self.input_noise = input_noise
+        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
+        self.pixels = Pixels(likelihood)
+        owner = type(self).__name__
+        self.regularizers = build_regularizers(regularizers, latent_dim, train_size, owner)
 
     @abstractmethod
     def common(self, first: Posterior, second: Posterior) -> Posterior:

@@ -2,24 +2,9 @@
 
 from typing import final
 
-from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
-
-from dislab.base import (
-    DecoderBuilder,
-    EncoderBuilder,
-    ImageShape,
-    Posterior,
-    RegularizerBuilder,
-    make_decoder,
-    make_encoder,
-)
-from dislab.functional.checks import MOST_LATENTS, check_count
-from dislab.functional.likelihoods import Likelihood
-from dislab.functional.noise import InputNoise, check_input_noise
-from dislab.functional.pairs import PairDivergence, mean_of_gaussians
+from dislab.base import Posterior
+from dislab.functional.pairs import mean_of_gaussians
 from dislab.objectives._pair_objective import PairObjective
-from dislab.objectives._pairs import PairLabels
-from dislab.objectives._variational import Pixels, build_regularizers
 
 
 @final
@@ -55,35 +40,6 @@ class AdaGVAE(PairObjective):
         InputError: There is no latent, no regulariser or one with a name that cannot be, or a
             part refuses its settings.
     """
-
-    def __init__(
-        self,
-        image_shape: ImageShape,
-        train_size: int,
-        latent_dim: int,
-        encoder: EncoderBuilder,
-        decoder: DecoderBuilder,
-        regularizers: dict[str, RegularizerBuilder],
-        kl: PairDivergence = "symmetric",
-        labels: PairLabels = "none",
-        likelihood: Likelihood = "bernoulli",
-        input_noise: InputNoise = (0.0, 0.0),
-        optimizer: OptimizerCallable | None = None,
-        scheduler: LRSchedulerCallable | None = None,
-    ) -> None:
-        super().__init__(optimizer, scheduler)
-        self.save_hyperparameters()
-        check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
-        check_input_noise(input_noise)
-        self.image_shape = image_shape
-        self.latent_dim = latent_dim
-        self.kl: PairDivergence = kl
-        self.labels: PairLabels = labels
-        self.input_noise = input_noise
-        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
-        self.decoder = make_decoder(decoder, latent_dim, image_shape)
-        self.pixels = Pixels(likelihood)
-        self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "AdaGVAE")
 
     def common(self, first: Posterior, second: Posterior) -> Posterior:
         """The means of the two means and of the two variances.
