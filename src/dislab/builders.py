@@ -1,4 +1,4 @@
-"""Builders of parts: who is meant by a choice, its seed, and the record of its settings."""
+"""Builders of parts: by name or class, with a seed, and the record of their settings."""
 
 import functools
 import inspect
@@ -14,7 +14,7 @@ Builder: TypeAlias = Callable[..., Any]
 """Makes a part: a class, a `functools.partial` of one, or a function."""
 
 Choice: TypeAlias = str | Builder
-"""A plug-in's class name, or a builder."""
+"""A plugin's class name, or a builder."""
 
 Choices: TypeAlias = Choice | Sequence[Choice] | Mapping[str, Choice]
 """One part, several, or several under names of the user's own."""
@@ -27,14 +27,14 @@ def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> 
     gets a number, as in `MIG_2`.
 
     Args:
-        group: The plug-in group of class names.
+        group: The plugin group of class names.
         choices: The parts.
         seed: Seed of each class that takes one which the user did not set.
         noun: Kind of part, for messages.
         example: A class name, for messages.
 
     Raises:
-        InputError: A name is no plug-in, a choice is no builder, or the choice is empty.
+        InputError: A name is no plugin, a choice is no builder, or the choice is empty.
     """
     if isinstance(choices, str) or callable(choices):
         choices = [choices]
@@ -54,12 +54,12 @@ def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> 
 
 
 def builder(group: str, choice: object, noun: str, example: str) -> Builder:
-    """What makes the part that is meant.
+    """The builder of a choice.
 
     Args:
         group: The plugin group of class names.
-        choice: A plugin's class name, or what makes a part.
-        noun: What the part is, for the message.
+        choice: A plugin's class name, or a builder.
+        noun: Kind of part, for the message.
         example: A class name, for the message.
 
     Raises:
@@ -79,8 +79,8 @@ def name_of(choice: object, unnamed: str) -> str:
     """The class name of a choice, or the name of its function.
 
     Args:
-        choice: A plugin's class name, or what makes a part.
-        unnamed: The name of what has none.
+        choice: A plugin's class name, or a builder.
+        unnamed: Name of a builder without one.
     """
     function = choice.func if isinstance(choice, functools.partial) else choice
     return function if isinstance(function, str) else getattr(function, "__name__", unnamed)
@@ -104,8 +104,8 @@ def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
     """The class of a part and all its settings, given and default, as JSON can hold them.
 
     Args:
-        build: What made the part.
-        part: What was made.
+        build: Builder of the part.
+        part: The part.
         filled_in: How many leading arguments are no settings, as their owner fills them in.
     """
     cls = type(part)
@@ -120,7 +120,7 @@ def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
 
 
 def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str]:
-    """Versions of the distribution that declares a part's class, and of what computes in it.
+    """Versions of the distribution that declares a part's class, and of its engines.
 
     Args:
         group: The plugin group.
@@ -134,15 +134,15 @@ def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str
 
 @functools.cache
 def version_of(distribution: str) -> str:
-    """The installed version of a distribution, with its build if it tells, or `unknown`.
+    """The installed version of a distribution, with its build if known, or `unknown`.
 
     Args:
         distribution: Its name.
     """
-    # pip does not tell which CUDA the usual wheel of PyTorch was built for; PyTorch does
-    told = getattr(sys.modules.get(distribution), "__version__", None)
+    # pip's version of the usual wheel of PyTorch lacks its CUDA release; PyTorch's has it
+    own = getattr(sys.modules.get(distribution), "__version__", None)
     try:
-        return version(distribution) if told is None else str(told)
+        return version(distribution) if own is None else str(own)
     except PackageNotFoundError:
         return "unknown"
 

@@ -24,9 +24,9 @@ _NO_MEMORY: Final = (
 
 
 class InputError(ValueError):
-    """A mistake in what the user gave: a configuration, a file, a shape, a value or a name.
+    """A user's mistake: a wrong configuration, a file, a shape, a value or a name.
 
-    The message stands alone: what was wrong, the value, what is allowed, what to do. The command
+    The message is complete: the fault, the value, the allowed ones, the remedy. The command
     line prints it without a traceback and exits with status 2.
     """
 
@@ -34,19 +34,19 @@ class InputError(ValueError):
 class TrainingError(RuntimeError):
     """Training cannot go on, through no mistake in the input, such as a loss that is not finite.
 
-    The message says what happened, at which step, and how to go on. The command line prints it
+    The message names the event, the step and the remedy. The command line prints it
     without a traceback and exits with status 1.
     """
 
 
 def explained(error: RuntimeError) -> Exception:
-    """What to raise for a library that cannot be imported.
+    """The error for a library that cannot be imported.
 
     A torchvision that was built for another torch lets every library die that looks for it,
     Lightning and torchmetrics among them; that becomes a message. Any other error stays as it is.
 
     Args:
-        error: What the import raised.
+        error: Error of the import.
     """
     if "torchvision" not in str(error):
         return error
@@ -68,8 +68,8 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     """` (did you mean …?)` with the name most like a misspelt one; empty when nothing comes close.
 
     Args:
-        name: What was written.
-        names: What exists.
+        name: The unknown name.
+        names: The known names.
 
     >>> suggestion("TotalCorelation", ["KL", "TotalCorrelation"])
     ' (did you mean TotalCorrelation?)'
@@ -80,19 +80,19 @@ def suggestion(name: str, names: Iterable[str]) -> str:
 
 
 def cannot_write(error: BaseException | None) -> bool:
-    """Whether an error says that the disk is full or that writing is not allowed.
+    """Whether an error means that the disk is full or that writing is not allowed.
 
     Args:
-        error: What was raised.
+        error: The error.
     """
     return isinstance(error, OSError) and error.errno in _CANNOT_WRITE
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Whether an error says that an array does not fit into memory.
+    """Whether an error means that an array does not fit into memory.
 
     Args:
-        error: What was raised.
+        error: The error.
     """
     if isinstance(error, MemoryError):
         return True

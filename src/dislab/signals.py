@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 Handlers = dict[int, Any]
-"""What Python calls for a signal, by its number."""
+"""Handlers of signals, by number."""
 
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -39,14 +39,14 @@ def give_back(previous: Handlers) -> None:
     """Puts previous handlers back.
 
     Args:
-        previous: What `handle` returned.
+        previous: Result of `handle`.
     """
     for number, handler in previous.items():
         signal.signal(number, handler)
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Ends what is under way, as Ctrl-C does in Python.
+    """Interrupts the process, as Ctrl-C does in Python.
 
     Args:
         number: The signal.
@@ -61,7 +61,7 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def interrupting() -> Iterator[None]:
-    """Lets every signal that asks the process to end raise KeyboardInterrupt meanwhile."""
+    """Lets every signal that ends the process raise KeyboardInterrupt meanwhile."""
     previous = handle(interrupt)
     try:
         yield

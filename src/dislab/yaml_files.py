@@ -31,7 +31,7 @@ _FLOAT: Final = re.compile(
 )
 _SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SPECIAL: Final = ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
-"""Keys `<<` and `=`, which stand for no value."""
+"""Keys `<<` and `=`, which name no value."""
 _REPLACED: Final = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:float")
 
 

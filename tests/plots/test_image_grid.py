@@ -66,7 +66,7 @@ def test_a_faded_row_has_grey_images_and_a_grey_label() -> None:
     labels = drawn[MARGIN:-MARGIN, : -MARGIN - 64 - GAP]
     assert labels[:64].min() == 0
     assert labels[64 + GAP :].min() > 100
-    with pytest.raises(InputError, match="faded names 1 rows, and there are 2"):
+    with pytest.raises(InputError, match="faded names 1 rows, and the grid has 2"):
         image_grid(images, faded=[True])
 
 

@@ -14,7 +14,7 @@ class Checkpoints(ModelCheckpoint):
     """Saves the state of training after all that its step leaves in the run folder.
 
     The values that the step logs are written first, and where a validation is due, its values and
-    pictures too. So a run that is killed at any moment and goes on has every row and picture of an
+    pictures too. So a run that is killed at any moment and resumed has every row and picture of an
     undisturbed one. The step that reaches `max_steps` is saved like any other, so that a run can go
     on beyond it as if it had been longer. All settings are those of Lightning's `ModelCheckpoint`.
     """
@@ -47,7 +47,7 @@ class Checkpoints(ModelCheckpoint):
         self._in_batch = False
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Saves what waited for the validation."""
+        """Saves the checkpoint that waited for the validation."""
         waiting, self._waiting = self._waiting, frozenset()
         if waiting and not self._should_skip_saving_checkpoint(trainer):
             candidates = self._monitor_candidates(trainer)

@@ -39,7 +39,7 @@ class InnerSteps(pl.Callback):
 
         Args:
             trainer: The trainer at work.
-            pl_module: What it trains.
+            pl_module: The module that it trains.
             stage: fit, validate, test or predict.
 
         Raises:
@@ -48,6 +48,6 @@ class InnerSteps(pl.Callback):
         objective_of(pl_module, "InnerSteps")
         loop = trainer.fit_loop.epoch_loop
         if isinstance(loop, InnerLoop):
-            loop.steps = self.steps  # a trainer that fits once more goes on counting
+            loop.steps = self.steps  # a trainer that fits again continues to count
         elif stage == "fit" and self.steps > 1:
             trainer.fit_loop.epoch_loop = InnerLoop(loop, self.steps)

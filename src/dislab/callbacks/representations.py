@@ -1,4 +1,4 @@
-"""Writer of what a trained objective makes of a data set."""
+"""Writer of the codes of a data set."""
 
 from typing import Any, final
 
@@ -24,7 +24,7 @@ class Representations(pl.Callback):
     Its keys are `codes` (float32, one row an image), `factors` (int64 value numbers, one row an
     image) and `factor_names`; of a continuous factor also `values_NAME` (float64), its numbers in
     their order. Load it with `numpy.load(path)`. With several processes the rows of
-    the first stand first, then those of the second, and so on.
+    the first come first, then those of the second, and so on.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Representations(pl.Callback):
 
 
 def _shares(own: Share) -> list[Share]:
-    """What each process collected, in the order of their ranks."""
+    """Rows of all processes, in the order of their ranks."""
     size = world()[1]
     if size == 1:
         return [own]

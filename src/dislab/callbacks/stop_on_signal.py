@@ -87,7 +87,7 @@ class StopOnSignal(pl.Callback):
             self._leave(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Lets a signal end at once what follows training, and shares one that came too late."""
+        """Lets a signal end later stages at once; shares a signal that came too late."""
         self._take(interrupt)
         came = self.received is not None
         if trainer.strategy.reduce_boolean_decision(came, all=False) and not came:

@@ -30,10 +30,10 @@ class Factor:
         values: The values in their order; numbers in `unit`, or names when the kind is
             categorical. Of a continuous factor the numbers that were measured, each once.
         kind: How the values relate.
-        unit: What a numeric value counts, such as `rad`; empty for plain numbers.
+        unit: Unit of numeric values, such as `rad`; empty for plain numbers.
         period: After how much a circular factor returns to itself, in its unit; a continuous one
             may have a period.
-        nuisance: Whether it only tells apart images whose other factors agree, or says which part
+        nuisance: Whether it only distinguishes images whose other factors agree, or names the part
             of a collection they belong to; scores leave it out.
 
     Raises:

@@ -30,7 +30,7 @@ class FactorSpace:
 
     Raises:
         InputError: Two factors share a name, the table is empty or has the wrong shape, a value
-            number out of range or a repeated row; or there is no table, and there are more
+            number out of range or a repeated row; or no table is given, and the grid has more
             combinations than 64 bits can count.
     """
 
@@ -96,7 +96,7 @@ class FactorSpace:
         """The factor of that name.
 
         Raises:
-            InputError: There is none; the message lists the names.
+            InputError: No factor has that name; the message lists the names.
         """
         return self.factors[self.column(name)]
 
@@ -104,7 +104,7 @@ class FactorSpace:
         """Which column of a position belongs to a factor.
 
         Raises:
-            InputError: There is no factor of that name; the message lists them.
+            InputError: No factor has that name; the message lists the names.
         """
         if name not in self.names:
             hint = suggestion(name, self.names)

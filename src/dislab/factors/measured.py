@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 MANY: Final = 20
-"""Numbers of which there are more than this, and more than half as many as images, are measured."""
+"""More different numbers than this, and than half the number of images, are measurements."""
 
 NAMES_SHOWN: Final = 8
 """Factors that a message names before it only counts the rest."""
@@ -16,25 +16,25 @@ class ContinuousFactorWarning(UserWarning):
 
 
 def are_measured(numbers: int, images: int) -> bool:
-    """Whether there are so many numbers that they must be measurements: a continuous factor.
+    """Whether a factor has so many numbers that they must be measurements.
 
     Args:
-        numbers: How many different ones there are.
+        numbers: How many different numbers the factor has.
         images: How many images they describe.
     """
     return numbers > MANY and 2 * numbers > images
 
 
 def warn_of_measured(found: Mapping[str, int], images: int, other: str = "ordinal") -> None:
-    """Says in one line which factors are taken as continuous, and how to choose another kind.
+    """Warns of factors that are taken as continuous, and names the setting of another kind.
 
     Args:
-        found: How many different numbers each of them has, by name; without any nothing is said.
+        found: How many different numbers each of them has, by name; nothing is printed if empty.
         images: How many images they describe.
         other: The kind that the first one has otherwise.
 
     Warns:
-        ContinuousFactorWarning: There is such a factor.
+        ContinuousFactorWarning: `found` has such a factor.
     """
     if not found:
         return

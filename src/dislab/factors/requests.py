@@ -1,4 +1,4 @@
-"""What a user may ask of factors: which states take part, and which factors go together."""
+"""Forms of a user's requests about factors: selections of states, and correlations."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypedDict

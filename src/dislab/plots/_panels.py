@@ -16,7 +16,7 @@ TITLE_SIZE: Final = 10.0
 TICKS: Final = 26
 """About how many latents are numbered at most."""
 CELL: Final = 0.33
-"""Inches that the side of a cell gets, unless there are too many."""
+"""Side of a cell in inches, unless the cells are too many."""
 WIDEST: Final = 16.0
 """Inches that all cells get across at most."""
 INK: Final = "#26456e"
@@ -24,13 +24,7 @@ FAINT: Final = "#d9d9d9"
 
 
 def panel_size(latents: int, factors: int, names: Sequence[str]) -> tuple[float, float]:
-    """Inches, across and down, that let every cell be seen and every name be read.
-
-    Args:
-        latents: Number of latents.
-        factors: Number of factors.
-        names: Names of the factors.
-    """
+    """Inches, across and down, that let every cell be seen and every name be read."""
     longest = max((len(name) for name in names), default=0)
     across = min(max(CELL * latents, 2.5), WIDEST)
     cell = min(CELL, max(across / max(latents, 1), CELL / 2))
@@ -38,28 +32,14 @@ def panel_size(latents: int, factors: int, names: Sequence[str]) -> tuple[float,
 
 
 def blank(latents: int, factors: int, names: Sequence[str]) -> tuple[Figure, Axes]:
-    """A figure of that size with one panel.
-
-    Args:
-        latents: Number of latents.
-        factors: Number of factors.
-        names: Names of the factors.
-    """
+    """A figure of that size with one panel."""
     size = panel_size(latents, factors, names)
     figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout="constrained")
     return figure, figure.subplots()
 
 
 def check_matrix(matrix: Float[np.ndarray, "latent factor"], names: Sequence[str]) -> None:
-    """Refuses an empty matrix, and names that do not fit its columns.
-
-    Args:
-        matrix: One row a latent, one column a factor.
-        names: Names of the factors.
-
-    Raises:
-        InputError: There is no cell, or not one name a column.
-    """
+    """Refuses an empty matrix, and names that do not fit its columns."""
     if not matrix.size:
         raise InputError(f"a matrix of shape {matrix.shape} has nothing to draw")
     if len(names) != matrix.shape[1]:
@@ -67,14 +47,7 @@ def check_matrix(matrix: Float[np.ndarray, "latent factor"], names: Sequence[str
 
 
 def label(axes: Axes, latents: int, names: Sequence[str], title: str) -> None:
-    """Numbers the latents below and names the factors at the left, the first one on top.
-
-    Args:
-        axes: The panel.
-        latents: Number of latents.
-        names: Names of the factors.
-        title: Stands above; empty for none.
-    """
+    """Numbers the latents below and names the factors at the left, the first one on top."""
     number_latents(axes, latents)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), list(names), parse_math=False)
@@ -82,12 +55,7 @@ def label(axes: Axes, latents: int, names: Sequence[str], title: str) -> None:
 
 
 def number_latents(axes: Axes, latents: int) -> None:
-    """Numbers the latents below, and takes the frame away.
-
-    Args:
-        axes: The panel.
-        latents: Number of latents.
-    """
+    """Numbers the latents below, and takes the frame away."""
     axes.set_xlim(-0.5, latents - 0.5)
     axes.set_xticks(range(0, latents, -(-latents // TICKS)))
     axes.tick_params(length=0, labelsize=LABEL_SIZE)

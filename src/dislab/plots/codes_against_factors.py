@@ -1,4 +1,4 @@
-"""What latents say of factors, point by point."""
+"""Latents against factors, point by point."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -34,7 +34,8 @@ def codes_against_factors(
         names: Names of the factors, with their units, such as `azimuth (deg)`.
 
     Raises:
-        InputError: There is nothing to draw, shapes differ, or there is not one name a panel.
+        InputError: The arrays are empty, shapes differ, or the number of names is not that of
+            panels.
     """
     if not codes.size or codes.shape != values.shape:
         raise InputError(

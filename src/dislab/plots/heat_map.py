@@ -22,11 +22,11 @@ def heat_map(
     Args:
         matrix: Numbers of at least 0, such as mutual information.
         names: Names of the factors.
-        unit: What the numbers count, such as nats.
-        title: Stands above; empty for none.
+        unit: Unit of the numbers, such as nats.
+        title: Title above the figure; empty for none.
 
     Raises:
-        InputError: There is nothing to draw, or not one name a factor.
+        InputError: The matrix is empty, or the number of names is not that of factors.
     """
     check_matrix(matrix, names)
     figure, axes = blank(len(matrix), len(names), names)
@@ -41,17 +41,17 @@ def draw_heat_map(
     unit: str,
     title: str = "",
 ) -> None:
-    """Cells coloured from 0 to the largest number, with a scale; grey where there is no number.
+    """Cells coloured from 0 to the largest number, with a scale; grey for NaN.
 
     Args:
         axes: Where to draw.
         matrix: Numbers of at least 0, such as mutual information.
         names: Names of the factors.
-        unit: What the numbers count, such as nats.
-        title: Stands above; empty for none.
+        unit: Unit of the numbers, such as nats.
+        title: Title above the figure; empty for none.
 
     Raises:
-        InputError: There is nothing to draw, or not one name a factor.
+        InputError: The matrix is empty, or the number of names is not that of factors.
     """
     check_matrix(matrix, names)
     known = matrix[np.isfinite(matrix)]

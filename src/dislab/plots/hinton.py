@@ -20,10 +20,10 @@ def hinton(
     Args:
         importance: How much each latent matters for each factor.
         names: Names of the factors.
-        title: Stands above; empty for none.
+        title: Title above the figure; empty for none.
 
     Raises:
-        InputError: There is nothing to draw, or not one name a factor.
+        InputError: The matrix is empty, or the number of names is not that of factors.
     """
     check_matrix(importance, names)
     figure, axes = blank(len(importance), len(names), names)
@@ -39,16 +39,16 @@ def draw_hinton(
 ) -> None:
     """Squares whose areas are the numbers' sizes, in units of the largest one.
 
-    Numbers below 0 are hollow; what is no number is a cross.
+    Numbers below 0 are hollow; NaN is a cross.
 
     Args:
         axes: Where to draw.
         importance: How much each latent matters for each factor.
         names: Names of the factors.
-        title: Stands above; empty for none.
+        title: Title above the figure; empty for none.
 
     Raises:
-        InputError: There is nothing to draw, or not one name a factor.
+        InputError: The matrix is empty, or the number of names is not that of factors.
     """
     check_matrix(importance, names)
     known = np.isfinite(importance)

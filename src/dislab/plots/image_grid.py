@@ -40,16 +40,16 @@ def image_grid(
     """A figure in which every image pixel covers a square of whole screen pixels.
 
     Args:
-        images: Pixels in [0, 1]; one or three channels. What lies outside is cut off, and a
+        images: Pixels in [0, 1]; one or three channels. Values outside are clipped, and a
             pixel that is not a number is magenta.
         row_labels: One a row, or none at all.
         column_labels: One a column, or none at all.
-        title: Stands above everything; empty for none.
+        title: Title above the figure; empty for none.
         blocks: Into how many equal blocks the columns are parted by wider gaps.
         faded: Which rows are greyed, images and label, one a row; or none at all.
 
     Raises:
-        InputError: There is no image, the channels are neither one nor three, or labels, blocks or
+        InputError: The grid is empty, the channels are neither one nor three, or labels, blocks or
             faded rows do not fit the rows and columns.
     """
     _check(images.shape, row_labels, column_labels, blocks, faded)
@@ -92,7 +92,7 @@ def _check(
         if len(labels) not in (0, count):
             raise InputError(f"{len(labels)} {name} labels for {count} {name}s of images")
     if len(faded) not in (0, shape[0]):
-        raise InputError(f"faded names {len(faded)} rows, and there are {shape[0]}")
+        raise InputError(f"faded names {len(faded)} rows, and the grid has {shape[0]}")
     if blocks < 1 or shape[1] % blocks:
         raise InputError(f"{shape[1]} columns do not part into {blocks} equal blocks")
 

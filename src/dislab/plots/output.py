@@ -19,7 +19,7 @@ def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
     """A figure drawn at its own resolution.
 
     Args:
-        figure: What to draw.
+        figure: The figure.
     """
     buffer = BytesIO()
     figure.savefig(buffer, format="rgba", dpi=figure.dpi)
@@ -32,7 +32,7 @@ def check_picture(option: str, path: Path) -> None:
     """Refuses the name of a picture whose suffix is no format that figures are written in.
 
     Args:
-        option: What names the picture, for messages.
+        option: Option that names the picture, for messages.
         path: The picture.
 
     Raises:
@@ -48,7 +48,7 @@ def save(figure: Figure, path: Path) -> None:
     """Writes a figure at its own resolution; the file is never seen half-written.
 
     Args:
-        figure: What to draw.
+        figure: The figure.
         path: Where to, as PNG, PDF or SVG by its suffix; missing folders are made.
 
     Raises:

@@ -17,9 +17,9 @@ def posterior_overlap(
 ) -> Figure:
     """A figure of the posteriors in the plane of two latents, as ellipses of one deviation.
 
-    Under a penalty on the divergence posteriors widen until they overlap. What overlaps is mixed
-    up, which costs least if neighbours in the plane are images that are alike: colours that change
-    gradually show that they are.
+    Under a penalty on the divergence posteriors widen until they overlap. Overlapping posteriors
+    are mixed up, which costs least if neighbours in the plane are images that are alike: colours
+    that change gradually show that they are.
 
     After Burgess et al. (2018), https://arxiv.org/abs/1804.03599, on the overlap of posteriors.
 
@@ -30,7 +30,7 @@ def posterior_overlap(
         name: The factor, with its unit.
 
     Raises:
-        InputError: There is nothing to draw, there are not two latents, shapes differ, or a
+        InputError: The arrays are empty, have not two latents, shapes differ, or a
             deviation is not above 0.
     """
     shapes = mean.shape, deviation.shape, values.shape

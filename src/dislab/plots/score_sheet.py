@@ -1,4 +1,4 @@
-"""One page that shows what all scores say of a model."""
+"""One page with all scores of a model."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -37,7 +37,7 @@ def score_sheet(
     chance: Mapping[str, float] = MappingProxyType({}),
     about: str = "mutual information",
 ) -> Figure:
-    """A figure with the scores at the left and what is known of latents and factors at the right.
+    """A figure with the scores at the left, and panels of latents and factors at the right.
 
     Args:
         values: Scores by name.
@@ -46,12 +46,12 @@ def score_sheet(
         importance: How much each latent matters for predicting each factor.
         information: Mutual information of latents and factors, in nats.
         kl: KL of each latent's posterior from the prior, in nats.
-        title: Stands above everything; empty for none.
+        title: Title above the figure; empty for none.
         chance: The level of chance of some scores, drawn as a bar across the line.
-        about: Stands above the mutual information.
+        about: Title of the mutual information.
 
     Raises:
-        InputError: There is no score, or a matrix does not fit the names.
+        InputError: No score is given, or a matrix does not fit the names.
     """
     if not values:
         raise InputError("a score sheet needs at least one score")
@@ -84,7 +84,7 @@ def _ratios(left: float, width: float) -> list[float]:
 
 
 def _stacked(page: SubFigure, heights: Sequence[float], height: float) -> list[Axes]:
-    """Panels from the top of a page; what they leave of its height stays empty."""
+    """Panels from the top of a page; the height below them stays empty."""
     rest = height - sum(heights)
     ratios = [*heights, rest] if rest > 0.05 else list(heights)
     axes = list(page.subplots(len(ratios), 1, height_ratios=ratios, squeeze=False)[:, 0])

@@ -1,4 +1,4 @@
-"""Predictors: what learns factors from codes."""
+"""Predictors, which learn factors from codes."""
 
 from dislab.predictors.gradient_boosting import GradientBoosting
 from dislab.predictors.mlp import MLP

@@ -13,7 +13,7 @@ Engine = Literal["histogram", "exact"]
 
 @final
 class GradientBoosting(TreePredictor):
-    """Boosted trees for each factor, which cannot leave the range of what they learnt from.
+    """Boosted trees for each factor, which cannot leave the range of their training values.
 
     A number is regressed with squared errors, a kind classified with the logistic or softmax loss.
     `exact` is scikit-learn's `GradientBoostingRegressor` or `GradientBoostingClassifier`, and

@@ -33,8 +33,8 @@ class MLP(Predictor):
         width: Units of each hidden layer.
         steps: Number of steps of Adam, each on one batch.
         batch_size: Images in a batch, drawn without repeats until all have been seen; all of them
-            where there are fewer.
-        learning_rate: Of the first step.
+            if they are fewer.
+        learning_rate: Learning rate of the first step.
         seed: Seed of the first weights and of the batches.
 
     Raises:
@@ -79,7 +79,7 @@ class MLP(Predictor):
         """Learns from scratch, on the device of the codes.
 
         Args:
-            codes: What each run makes of the same images.
+            codes: Codes of the same images in each run.
             targets: Values in [0, 1] or class numbers, one column a factor.
 
         Raises:
@@ -108,10 +108,10 @@ class MLP(Predictor):
         """Values, which may lie outside of [0, 1], or class numbers; only classes that `fit` saw.
 
         Args:
-            codes: What each run makes of the same images, on any device.
+            codes: Codes of the same images in each run, on any device.
 
         Raises:
-            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
+            InputError: `fit` has not been called, or codes do not fit or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._standard.centre))
         known = self._standard.of(codes).float()
@@ -123,7 +123,7 @@ class MLP(Predictor):
         return (torch.cat(parts).double() * self._scale + self._centre).to(codes)
 
     def _prepared(self, targets: Float[Tensor, "image factor"]) -> Lesson:
-        """What networks learn: standardised numbers; class numbers as they are."""
+        """Targets of the networks: standardised numbers, and class numbers as they are."""
         number = torch.tensor([count == 0 for count in self.classes], device=targets.device)
         wide = targets.double()
         # equal numbers are predicted exactly: nothing is left of them but their value

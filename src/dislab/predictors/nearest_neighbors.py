@@ -16,7 +16,7 @@ DISTANCES_AT_ONCE: Final = 5_000_000
 
 @final
 class NearestNeighbors(Predictor):
-    """The factors of the images with the nearest codes, which cannot leave the range of these.
+    """Mean or most frequent value of the images with the nearest codes; never outside their range.
 
     Codes are standardised, distances Euclidean; a latent that never varies is ignored. A number is
     the mean over the neighbours, a kind their most frequent class, the smallest number of equally
@@ -27,10 +27,10 @@ class NearestNeighbors(Predictor):
     Args:
         latent_dim: Number of latents.
         classes: Number of classes of each factor; 0 for a number in [0, 1].
-        k: Number of neighbours; all images where there are fewer.
+        k: Number of neighbours; all images if they are fewer.
 
     Raises:
-        InputError: There are no neighbours.
+        InputError: `k` is below 1.
     """
 
     def __init__(self, latent_dim: int, classes: tuple[int, ...], k: int = 5) -> None:
@@ -46,10 +46,10 @@ class NearestNeighbors(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learns from scratch: keeps all there is.
+        """Learns from scratch: keeps all codes and targets.
 
         Args:
-            codes: What each run makes of the same images.
+            codes: Codes of the same images in each run.
             targets: Values in [0, 1] or class numbers, one column a factor.
 
         Raises:
@@ -66,25 +66,25 @@ class NearestNeighbors(Predictor):
         """Values or class numbers; only classes that `fit` saw.
 
         Args:
-            codes: What each run makes of the same images, on any device.
+            codes: Codes of the same images in each run, on any device.
 
         Raises:
-            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
+            InputError: `fit` has not been called, or codes do not fit or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._codes))
-        asked = self._standard.of(codes.detach())
+        queried = self._standard.of(codes.detach())
         count = max(1, DISTANCES_AT_ONCE // len(self._targets))
         runs = [
             torch.cat([self._voted(known, some) for some in torch.split(own, count)])
-            for known, own in zip(self._codes, asked, strict=True)
+            for known, own in zip(self._codes, queried, strict=True)
         ]
         return torch.stack(runs).to(codes)
 
     def _voted(
-        self, known: Float[Tensor, "known latent"], asked: Float[Tensor, "image latent"]
+        self, known: Float[Tensor, "known latent"], queried: Float[Tensor, "image latent"]
     ) -> Float[Tensor, "image factor"]:
         # products of matrices would be faster, but round small distances away
-        apart = torch.cdist(asked, known, compute_mode="donot_use_mm_for_euclid_dist")
+        apart = torch.cdist(queried, known, compute_mode="donot_use_mm_for_euclid_dist")
         nearest = apart.topk(min(self.k, len(known)), dim=1, largest=False).indices
         found = self._targets[nearest]
         columns = [

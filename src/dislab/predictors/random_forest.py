@@ -10,7 +10,7 @@ from dislab.predictors._tree_predictor import TreePredictor
 
 @final
 class RandomForest(TreePredictor):
-    """A random forest for each factor, which cannot leave the range of what it learnt from.
+    """A random forest for each factor, which cannot leave the range of its training values.
 
     Scikit-learn's `RandomForestRegressor` for a number and `RandomForestClassifier` for a kind,
     with their own settings: trees that grow until a leaf holds one image, all latents tried at

@@ -46,7 +46,7 @@ class Ridge(Predictor):
         """Learns from scratch.
 
         Args:
-            codes: What each run makes of the same images.
+            codes: Codes of the same images in each run.
             targets: Values in [0, 1] or class numbers, one column a factor.
 
         Raises:
@@ -69,10 +69,10 @@ class Ridge(Predictor):
         """Values, which may lie outside of [0, 1], or class numbers.
 
         Args:
-            codes: What each run makes of the same images, on any device.
+            codes: Codes of the same images in each run, on any device.
 
         Raises:
-            InputError: Nothing has been learnt yet, or codes do not fit or are not finite.
+            InputError: `fit` has not been called, or codes do not fit or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._weights))
         found = self._standard.of(codes.detach()) @ self._weights + self._offset

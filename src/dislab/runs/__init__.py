@@ -1,4 +1,4 @@
-"""Run folders: where a run keeps what it made, and how it is read back.
+"""Run folders: the files that a run writes, and functions that read them.
 
 A run lies in `<root>/<name>/version_<k>/` with `config.yaml`, `checkpoints/`, `scores.json`,
 `metrics.csv`, TensorBoard events and `images/`.

@@ -29,7 +29,7 @@ _KINDS: Final[dict[str, type | tuple[type, ...]]] = {
     "global_step": int,
     "pytorch-lightning_version": str,
 }
-"""What every checkpoint of a run holds."""
+"""Keys of every checkpoint of a run."""
 
 _OF_TRAINING: Final[dict[str, type | tuple[type, ...]]] = {
     "epoch": int,
@@ -39,14 +39,14 @@ _OF_TRAINING: Final[dict[str, type | tuple[type, ...]]] = {
     "optimizer_states": list,
     "lr_schedulers": list,
 }
-"""What training needs besides, to go on."""
+"""Further keys that training needs to resume."""
 
 
 class CheckpointFiles(TorchCheckpointIO):
     """Writes a checkpoint beside the file that it replaces, and reads none that is damaged.
 
     The previous file stays until the new one is on the disk. The SHA-256 of the whole content
-    stands in the comment of the ZIP archive that a checkpoint is, where PyTorch looks at nothing.
+    is in the comment of the checkpoint's ZIP archive, which PyTorch ignores.
     """
 
     def save_checkpoint(
@@ -76,7 +76,7 @@ class CheckpointFiles(TorchCheckpointIO):
         map_location: Callable[..., Any] | None = None,
         weights_only: bool | None = None,
     ) -> dict[str, Any]:
-        """Reads a file onto the CPU, whatever else is asked for.
+        """Reads a file onto the CPU, whatever `map_location` is.
 
         Args:
             path: The file.
@@ -90,7 +90,7 @@ class CheckpointFiles(TorchCheckpointIO):
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
-    """What a checkpoint file holds, with its tensors on the CPU and read when they are used.
+    """Content of a checkpoint file; tensors are on the CPU and read at first use.
 
     Args:
         path: The file.
@@ -109,9 +109,9 @@ def check_resumable(
 
     Args:
         path: The file, for the message.
-        stored: What the file holds.
-        counters: The state of the training loop of a new trainer, as an example of what has to be
-            there; None if there is no trainer yet.
+        stored: Content of the file.
+        counters: The state of the training loop of a new trainer, as an example of the
+            required keys; None without a trainer.
 
     Raises:
         InputError: Something is missing or of a wrong kind; the message names it.
@@ -218,7 +218,7 @@ def _sign(file: BinaryIO) -> None:
 
 
 # A command reads a checkpoint several times, and a large one takes a while; the other arguments
-# tell a file from the one that takes its place.
+# distinguish a file from the one that replaces it.
 @functools.lru_cache(maxsize=8)
 def _verify(path: Path, inode: int, size: int, changed: int) -> None:
     """Compares the content of a file with its checksum, if it has one.

@@ -23,12 +23,12 @@ Row = dict[str, str]
 class Curves(Logger):
     """Appends each row of logged values to `metrics.csv` at once, so that a kill loses no row.
 
-    The file is never shortened in place: a new column, and a run that goes on, write a new file
+    The file is never shortened in place: a new column, and a resumed run, write a new file
     beside the old one and move it into its place. Nothing is written or removed before the first
     row.
 
     Rows of the test split have no epoch: Lightning counts one more where training has just ended,
-    and none where a finished run goes on.
+    and none where a finished run is resumed.
 
     A step has one row of each set of columns. The first one stays, and a row with more columns
     replaces the row that it extends: a value that is logged again adds nothing. So the rows of a
@@ -50,12 +50,12 @@ class Curves(Logger):
 
     @property
     def name(self) -> str:
-        """Nothing, as the run folder says it all."""
+        """Empty, as the run folder has the name."""
         return ""
 
     @property
     def version(self) -> str:
-        """Nothing, as the run folder says it all."""
+        """Empty, as the run folder has the name."""
         return ""
 
     @property
@@ -150,13 +150,13 @@ class Curves(Logger):
 
 
 class Table(NamedTuple):
-    """What a `metrics.csv` holds.
+    """Content of a `metrics.csv`.
 
     Attributes:
         columns: Names of the columns, in the file's order.
         rows: The whole rows, in the file's order.
         torn: Whether the file ends in half a row, as a full disk leaves it.
-        damage: What else is wrong with the file; empty where nothing is.
+        damage: Other faults of the file; empty without any.
     """
 
     columns: list[str]

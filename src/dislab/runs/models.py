@@ -25,17 +25,17 @@ def load_run(
 
     Nothing but tensors, numbers, strings and containers is read from the file. A class that it
     names must be of dislab, torch, lightning or an installed plugin, or be imported already, and
-    derive from the base class that its place asks for; nothing else is imported or called.
+    derive from the base class that its place requires; nothing else is imported or called.
 
     Args:
         run: A run folder, or a checkpoint file.
         objective: The class of the objective, if it cannot be found by its name.
-        parts: What takes the place of constructor arguments: classes, `functools.partial`s of
+        parts: Replacements of constructor arguments: classes, `functools.partial`s of
             classes, or ready modules, which get the weights; for regularisers a dictionary of
             those that differ. A module by another name becomes an attribute, as it was in training.
 
     Raises:
-        InputError: There is no checkpoint, or it is damaged, holds foreign objects, names a class
+        InputError: The checkpoint is missing or damaged, holds foreign objects, names a class
             that cannot be found or that it may not name, or does not fit the class or the parts.
     """
     path = checkpoint_of(run)
@@ -52,7 +52,7 @@ def load_run(
         module.load_state_dict(stored["state_dict"])
     except ForeignNameError as error:
         raise InputError(f"{path}: {error}{_remedy(error)}") from error
-    except (Exception, SystemExit) as error:  # what a constructor of a third party may raise
+    except (Exception, SystemExit) as error:  # a third party's constructor may raise any of these
         raise InputError(
             f"{path} does not fit {cls.__name__} as it is installed now: {short(error)}"
         ) from error
@@ -64,7 +64,7 @@ def check_model_names(path: str | Path, stored: Mapping[str, Any]) -> None:
 
     Args:
         path: The file, for the message.
-        stored: What the file holds.
+        stored: Content of the file.
 
     Raises:
         InputError: It names another class, a function or a module.
@@ -89,7 +89,7 @@ def rebuild(module: Objective) -> Objective:
 
 
 def settings_of(module: Objective) -> Record:
-    """What `from_settings` builds the same objective from: plain data, without weights.
+    """Settings from which `from_settings` builds the same objective: plain data, no weights.
 
     Args:
         module: An objective that saved its hyperparameters.
@@ -104,7 +104,7 @@ def from_settings(settings: Mapping[str, Any]) -> Objective:
     """An objective of given settings, with weights drawn anew.
 
     Args:
-        settings: What `settings_of` returned.
+        settings: Result of `settings_of`.
 
     Raises:
         InputError: The class is not installed, or the settings name a class that they may not name.

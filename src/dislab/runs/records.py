@@ -35,10 +35,10 @@ def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
     Args:
         run: The run folder; made when missing.
         stage: The command that made the record; an older record of the same one is replaced.
-        record: What to write.
+        record: The record.
 
     Raises:
-        InputError: The file is there but is no JSON object, or cannot be written.
+        InputError: The file exists but is no JSON object, or cannot be written.
     """
     path = Path(run, SCORES)
     with locked(path):
@@ -72,6 +72,6 @@ def read_scores(run: str | Path) -> dict[str, Record]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a number may depend on, by distribution; PyTorch's with its build."""
+    """Versions of the distributions that a number may depend on; PyTorch's with its build."""
     names = ("dislab", "torch", "lightning", "numpy", "scikit-learn")
     return {name: version_of(name) for name in names} | {"python": python_version()}

@@ -67,7 +67,7 @@ def transfer_of(
         model: A trained model, such as `dislab.runs.load_run` returns.
         data: The data that it was trained on; their splits say which images it has seen.
         scenarios: Shipped names, paths of YAML files, or scenarios.
-        predictors: Class names of plug-ins, classes, partials of classes, or a dictionary of any
+        predictors: Class names of plugins, classes, partials of classes, or a dictionary of any
             of these by names of your own; boosted trees and an MLP unless given.
         labels: How many images a predictor learns from; fewer where there are fewer.
         tested: How many images of each distribution it is tested on, likewise.

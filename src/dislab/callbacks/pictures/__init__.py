@@ -1,4 +1,4 @@
-"""Pictures of what an objective decodes, written into `images/` of the run."""
+"""Pictures of images that an objective decodes, written into `images/` of the run."""
 
 from dislab.callbacks.pictures.interpolations import Interpolations
 from dislab.callbacks.pictures.reconstructions import Reconstructions

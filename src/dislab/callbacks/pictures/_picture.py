@@ -14,7 +14,7 @@ from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_f
 
 
 class Picture(pl.Callback, ABC):
-    """A picture of what an objective decodes, drawn by the first process.
+    """A picture of decoded images, drawn by the first process.
 
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
@@ -27,24 +27,14 @@ class Picture(pl.Callback, ABC):
 
     @abstractmethod
     def missing(self, module: Objective) -> str | None:
-        """What the picture needs and the method does not have; None if it has all.
-
-        Args:
-            module: The objective.
-        """
+        """The part that the picture needs and the method lacks; None if it has all."""
 
     @abstractmethod
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
-        """The picture of the objective as it is.
-
-        Args:
-            trainer: The trainer at work.
-            data: Where images come from.
-            module: The objective, which has all that the picture needs.
-        """
+        """The picture of the objective as it is."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Says once when the method has nothing to draw."""
+        """Prints one line if the method lacks a part that the picture needs."""
         module = objective_of(pl_module, type(self).__name__)
         missing = self.missing(module)
         if missing and stage in ("fit", "validate", "test"):

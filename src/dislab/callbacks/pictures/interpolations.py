@@ -22,7 +22,7 @@ from dislab.functional.settings import checks_settings
 class Interpolations(Picture):
     """Draws the images decoded on a straight line from one image's code to another's.
 
-    One row a pair of images, which stand at its ends. A categorical code of a generator passes
+    One row a pair of images, which are at its ends. A categorical code of a generator passes
     through the values between. With a single image to draw from, it is both ends.
 
     Every validation during training writes `images/interpolations_<steps>.png` into the run
@@ -36,7 +36,7 @@ class Interpolations(Picture):
         seed: Decides which images; they stay the same throughout a run.
 
     Raises:
-        InputError: A number is below what makes sense.
+        InputError: A number is too small.
     """
 
     name: ClassVar[str] = "interpolations"

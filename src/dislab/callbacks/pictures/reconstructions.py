@@ -34,7 +34,7 @@ class Reconstructions(Picture):
         seed: Decides which images; they stay the same throughout a run.
 
     Raises:
-        InputError: No image is asked for.
+        InputError: The number of images is below 1 or above the limit.
     """
 
     name: ClassVar[str] = "reconstructions"

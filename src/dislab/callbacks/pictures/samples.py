@@ -1,4 +1,4 @@
-"""Pictures of what a method draws from its prior."""
+"""Pictures of samples from the prior of a method."""
 
 from typing import ClassVar, final
 
@@ -22,8 +22,8 @@ from dislab.functional.streams import Stream
 class Samples(Picture):
     """Draws images decoded from latents that come from the prior, as PNG and in TensorBoard.
 
-    The prior is the standard normal one, or the method's own: noise and codes of a generator, what
-    comes out of the bottleneck of `BottleneckGenerator` where nothing goes in.
+    The prior is the standard normal one, or the method's own: noise and codes of a generator, or
+    the noise of the bottleneck of `BottleneckGenerator`.
 
     Every validation during training writes `images/samples_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/samples.png`. A method without decoder, or
@@ -35,7 +35,7 @@ class Samples(Picture):
         seed: Decides the latents; they stay the same throughout a run.
 
     Raises:
-        InputError: No image is asked for.
+        InputError: `rows` or `columns` is below 1 or above 100.
     """
 
     name: ClassVar[str] = "samples"

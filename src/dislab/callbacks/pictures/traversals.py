@@ -1,4 +1,4 @@
-"""Pictures of what each latent does."""
+"""Pictures of the effect of each latent."""
 
 from typing import ClassVar, Final, Literal, final
 
@@ -74,7 +74,7 @@ class Traversals(Picture):
         seed: Decides which images and points; they stay the same throughout a run.
 
     Raises:
-        InputError: A number is below what makes sense, or the span is empty.
+        InputError: A number is too small, or the span is empty.
     """
 
     name: ClassVar[str] = "traversals"
