@@ -92,7 +92,7 @@ def transfer_of(
     check_predictors(chosen)
     data.prepare_data()
     shifts = shifts_of(data, load_scenarios(scenarios), sizes)
-    return _score(model, shifts, chosen, batch_size, baselines, precision or Precision())
+    return score_shifts(model, shifts, chosen, batch_size, baselines, precision or Precision())
 
 
 def score_run(
@@ -111,9 +111,9 @@ def score_run(
 ) -> tuple[Transfer, Path]:
     """`transfer_of` with its record and pictures in a run folder; returns the record's path too."""
     shifts = shifts_of(data, scenarios, sizes)
-    found = _score(model, shifts, predictors, batch_size, baselines, precision)
-    path = runs.write_scores(folder, stage, _record(model, data, found, checkpoint))
-    _draw(folder, model, shifts, reconstructions, precision)
+    found = score_shifts(model, shifts, predictors, batch_size, baselines, precision)
+    path = runs.write_scores(folder, stage, record_of(model, data, found, checkpoint))
+    draw_reconstructions(folder, model, shifts, reconstructions, precision)
     return found, path
 
 
@@ -123,7 +123,7 @@ def check_predictors(predictors: Mapping[str, PredictorBuilder]) -> None:
         made(name, build, latents=1, classes=(0,))
 
 
-def _score(
+def score_shifts(
     model: Objective,
     shifts: Shifts,
     predictors: Mapping[str, PredictorBuilder],
@@ -144,9 +144,10 @@ def _score(
     return own
 
 
-def _record(
+def record_of(
     model: Objective, data: DataModule, found: Transfer, checkpoint: str | Path | None
 ) -> runs.Record:
+    """Contents for `scores.json`: scores, data, objective, checkpoint, seed and versions."""
     return {
         **found.record(),
         "data": {
@@ -164,7 +165,9 @@ def _record(
     }
 
 
-def _draw(folder: Path, model: Objective, shifts: Shifts, count: int, precision: Precision) -> None:
+def draw_reconstructions(
+    folder: Path, model: Objective, shifts: Shifts, count: int, precision: Precision
+) -> None:
     """Pictures of both distributions of each scenario above their reconstructions.
 
     A model without reconstructions gets none, nor do images that are neither grey nor RGB.

@@ -44,8 +44,10 @@ class ScoreCallback(pl.Callback, ABC):
         """Whether the callback has anything to score of this objective."""
 
     @abstractmethod
-    def score(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Scored | None:
-        """The results, or None where the data module does not suit."""
+    def score(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
+    ) -> Scored | None:
+        """The results, or None if the data module does not suit; `folder` is the run's."""
 
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
         """Pictures of the results in the run folder, once these are recorded; none by default."""
@@ -75,7 +77,7 @@ class ScoreCallback(pl.Callback, ABC):
         if trainer.is_global_zero:
             # the trainer runs its loops in inference mode; a score may need to fit a model
             with torch.inference_mode(False), torch.enable_grad():
-                found = self.score(trainer, data, module)
+                found = self.score(trainer, data, module, folder)
             if found is not None:
                 self._publish(trainer, module, folder, stage, found)
                 self.draw(trainer, data, module, folder)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, final
 
 import lightning.pytorch as pl
@@ -93,7 +94,9 @@ class ConceptScores(ScoreCallback):
         """Always: `setup` refuses a method that draws nothing."""
         return True
 
-    def score(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Scored:
+    def score(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
+    ) -> Scored:
         """Accuracy and diversity of each concept and of all."""
         record = self._record(trainer, data, module)
         scores = record["scores"]

@@ -157,7 +157,9 @@ class Evaluate(ScoreCallback):
         """Whether scores were chosen."""
         return bool(self.metrics)
 
-    def score(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Scored:
+    def score(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
+    ) -> Scored:
         """Scores and bounds, beside those of untrained copies and of baselines."""
         states = self._states(data)
         scorer = Scorer(trainer, data, states, self.metrics, self.batch_size, self.codes, self.seed)

@@ -1,6 +1,7 @@
 """The loss on the states of training beside that on the states that were held out."""
 
 import math
+from pathlib import Path
 from typing import ClassVar, Final, final
 
 import lightning.pytorch as pl
@@ -74,7 +75,9 @@ class Generalisation(ScoreCallback):
         """Whether the loss of the objective has the term that is compared."""
         return f"test/{NAME}" in trainer.callback_metrics
 
-    def score(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Scored | None:
+    def score(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
+    ) -> Scored | None:
         """The mean of every term on both splits; None without held-out states."""
         if not _compares(data):
             return None

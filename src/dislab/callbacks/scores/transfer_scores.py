@@ -1,26 +1,33 @@
 """Transfer scores of a trained objective."""
 
-from typing import final
+from pathlib import Path
+from typing import ClassVar, final
 
 import lightning.pytorch as pl
 from lightning.pytorch.utilities import rank_zero_info
 
-from dislab import runs
-from dislab.base import Objective, PredictorBuilder
-from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.base import DataModule, Objective, PredictorBuilder
+from dislab.callbacks._trainer import data_of, objective_of
+from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.functional.checks import check_count, naming
 from dislab.functional.settings import checks_settings
 from dislab.transfer.choices import builders
 from dislab.transfer.plan import Sizes, check_sizes
-from dislab.transfer.run import TransferBaseline, check_predictors, score_run
+from dislab.transfer.run import (
+    TransferBaseline,
+    check_predictors,
+    draw_reconstructions,
+    record_of,
+    score_shifts,
+)
 from dislab.transfer.scenario import load_scenarios
-from dislab.transfer.shifts import shifts_of
+from dislab.transfer.shifts import Shifts, shifts_of
 from dislab.transfer.table import Transfer, transfer_table
 
 
 @checks_settings
 @final
-class TransferScores(pl.Callback):
+class TransferScores(ScoreCallback):
     """Scores how predictors of the codes carry over to shifted images, after `validate` and `test`.
 
     Of each scenario some states are drawn; all images are encoded once. A predictor for each factor
@@ -55,6 +62,8 @@ class TransferScores(pl.Callback):
     Raises:
         InputError: A number is below what makes sense, or a scenario or predictor does not exist.
     """
+
+    stages: ClassVar[Stages] = {"validate": "validate_transfer", "test": "test_transfer"}
 
     def __init__(
         self,
@@ -99,43 +108,26 @@ class TransferScores(pl.Callback):
         chosen = [one for one in self.scenarios if not (rehearsed and one.dataset)]
         shifts_of(data, chosen, self.sizes)
 
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Scores, unless the validation is a part of training."""
-        if trainer.state.fn == "validate":
-            self._run(trainer, pl_module, "validate_transfer")
+    def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
+        """Whether scenarios were chosen, and the objective has codes."""
+        return bool(self.scenarios) and module.has_codes
 
-    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Scores."""
-        self._run(trainer, pl_module, "test_transfer")
+    def score(
+        self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
+    ) -> Scored:
+        """Errors of the predictors in every scenario."""
+        shifts, precision = self._shifts(data), trainer.precision_plugin
+        self.found = score_shifts(
+            module, shifts, self.predictors, self.batch_size, self.baselines, precision
+        )
+        record = record_of(module, data, self.found, trainer.ckpt_path)
+        logged = {f"transfer/{name}": value for name, value in self.found.values.items()}
+        return Scored(record, logged, transfer_table({str(folder): self.found}))
 
-    def _run(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: runs.ScoreStage
-    ) -> None:
-        module = objective_of(pl_module, "TransferScores")
-        if not self.scenarios or not module.has_codes or is_rehearsal(trainer):
-            return
-        data, folder = data_of(trainer, "TransferScores"), run_folder(trainer)
-        if trainer.is_global_zero:
-            self.found, path = score_run(
-                folder,
-                stage,
-                module,
-                data,
-                self.scenarios,
-                self.predictors,
-                self.sizes,
-                self.batch_size,
-                self.reconstructions,
-                self.baselines,
-                trainer.precision_plugin,
-                trainer.ckpt_path,
-            )
-            self._log(trainer, module, self.found)
-            print(f"\n{transfer_table({str(folder): self.found})}\n{path}")
-        trainer.strategy.barrier("transfer")
+    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
+        """Images of both distributions above their reconstructions."""
+        precision = trainer.precision_plugin
+        draw_reconstructions(folder, module, self._shifts(data), self.reconstructions, precision)
 
-    def _log(self, trainer: pl.Trainer, module: Objective, found: Transfer) -> None:
-        logged = {f"transfer/{name}": value for name, value in found.values.items()}
-        for logger in trainer.loggers:
-            logger.log_metrics(logged, step=int(module.steps))
-            logger.save()
+    def _shifts(self, data: DataModule) -> Shifts:
+        return shifts_of(data, self.scenarios, self.sizes)
