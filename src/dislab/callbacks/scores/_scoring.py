@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import lightning.pytorch as pl
 import torch
@@ -14,11 +14,9 @@ from dislab.base.metric import reason_against
 from dislab.callbacks._encoding import Encoding, drawable, images_of
 from dislab.callbacks._trainer import evaluating
 from dislab.codes.bank import checked
+from dislab.codes.latent_order import ACTIVE
 from dislab.factors import UNLABELLED, FactorSpace, Indices
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
-
-ACTIVE: Final = 0.01
-"""From how many nats of KL a latent counts as active."""
 
 
 def score(

@@ -1,0 +1,125 @@
+"""Which latents matter most, and which factor each of them carries."""
+
+from typing import Final, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.codes.information import information_gaps
+from dislab.functional.random import host_generator
+
+BINS: Final = 20
+ACTIVE: Final = 0.01
+"""Nats of KL above which a latent counts as active."""
+NAMED: Final = 0.1
+"""Nats of KL above which a factor is named for a latent.
+
+A sample of a latent carries no more information than its KL, however much its mean carries."""
+STILL: Final = 1e-6
+"""Share of the largest standard deviation up to which a code without a posterior is dead."""
+NAMED_SPREAD: Final = 0.01
+"""Share of the largest standard deviation above which a factor is named for such a code."""
+
+
+class Carried(NamedTuple):
+    """The factor that a latent carries most information about.
+
+    Attributes:
+        factor: Its number.
+        nats: The information, less what shuffled factors give.
+    """
+
+    factor: int
+    nats: float
+
+
+class LatentOrder(NamedTuple):
+    """Latents in the order of a picture, and properties by the number of the latent.
+
+    Attributes:
+        latents: Numbers of the latents, the most active one first.
+        amount: KL in nats of methods with posteriors, else the standard deviation of the codes,
+            shape (latent,).
+        dead: Whether each latent carries nothing.
+        carried: The factor of each latent; None for one that is not active enough.
+        centre: Position 0 of each latent, in the unit of its codes, shape (latent,).
+        scale: One standard deviation of each latent, likewise.
+    """
+
+    latents: list[int]
+    amount: Tensor
+    dead: list[bool]
+    carried: list[Carried | None]
+    centre: Tensor
+    scale: Tensor
+
+
+def order_by_kl(
+    means: Float[Tensor, "point latent"],
+    kl: Float[Tensor, " latent"],
+    positions: Int[Tensor, "point factor"],
+) -> LatentOrder:
+    """Latents of posteriors, by their KL from the prior.
+
+    Args:
+        means: Means of the posteriors.
+        kl: KL in nats, mean over the points.
+        positions: Factors of the points.
+    """
+    carried = _carried(means, positions, (kl > NAMED).tolist())
+    dead: list[bool] = (kl <= ACTIVE).tolist()
+    return LatentOrder(
+        _descending(kl), kl, dead, carried, torch.zeros_like(kl), torch.ones_like(kl)
+    )
+
+
+def order_by_spread(
+    codes: Float[Tensor, "point latent"],
+    positions: Int[Tensor, "point factor"],
+    bounded: bool = False,
+) -> LatentOrder:
+    """Codes without posteriors, by their standard deviation; bounded ones keep their own order.
+
+    Args:
+        codes: Codes of the points.
+        positions: Factors of the points.
+        bounded: Whether the codes have bounds.
+    """
+    codes = codes.double()
+    centre, spread = codes.mean(0), codes.std(0, correction=0)
+    latents = list(range(codes.shape[1])) if bounded else _descending(spread)
+    carried = _carried(codes, positions, (spread > NAMED_SPREAD * spread.max()).tolist())
+    dead: list[bool] = (spread <= STILL * spread.max()).tolist()
+    return LatentOrder(latents, spread, dead, carried, centre, spread)
+
+
+def _descending(values: Float[Tensor, " latent"]) -> list[int]:
+    latents: list[int] = values.argsort(descending=True, stable=True).tolist()
+    return latents
+
+
+def _carried(
+    codes: Float[Tensor, "point latent"], positions: Int[Tensor, "point factor"], named: list[bool]
+) -> list[Carried | None]:
+    if not positions.shape[1]:
+        return [None] * codes.shape[1]
+    most, factor = _information(codes, positions).max(dim=1)
+    return [
+        Carried(int(factor[latent]), float(most[latent])) if use and most[latent] > 0 else None
+        for latent, use in enumerate(named)
+    ]
+
+
+def _information(
+    codes: Float[Tensor, "point latent"], factors: Int[Tensor, "point factor"]
+) -> Float[Tensor, "latent factor"]:
+    """Mutual information in nats, less what the same codes share with shuffled factors.
+
+    A few thousand points share some information with any factor by chance, and more with one of
+    many values. A code that is not finite counts as 0.
+    """
+    codes = codes.where(codes.isfinite(), 0.0)
+    shuffled = factors[torch.from_numpy(host_generator(0).permutation(len(factors)))]
+    found = information_gaps(codes, factors, BINS).mutual_information
+    return (found - information_gaps(codes, shuffled, BINS).mutual_information).clamp(min=0.0)
