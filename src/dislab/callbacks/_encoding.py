@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split, inference
 from dislab.base.inference import lacks
+from dislab.base.state_draws import drawable
 from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
 from dislab.factors import Indices
@@ -34,17 +35,6 @@ class Encoding(NamedTuple):
     kl: Tensor | None
 
 
-def drawable(data: DataModule, split: Split) -> Indices:
-    """State numbers of a split; a split that the data module goes without stands for all states.
-
-    Args:
-        data: The data module.
-        split: Where to draw from.
-    """
-    states = data.indices(split)
-    return states if len(states) else data.indices("all")
-
-
 def split_with_states(data: DataModule, split: Split) -> Split:
     """The split itself, or `all` where the data module goes without it.
 
@@ -53,21 +43,6 @@ def split_with_states(data: DataModule, split: Split) -> Split:
         split: A split.
     """
     return split if len(data.indices(split)) else "all"
-
-
-def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:
-    """State numbers of a split in random order, without replacement; all of them if they are few.
-
-    A split that the data module goes without stands for all states.
-
-    Args:
-        data: The data module.
-        split: Where to draw from.
-        points: How many to draw.
-        seed: Decides the draw.
-    """
-    states = drawable(data, split)
-    return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)
 
 
 def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> Indices:

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from dislab import plots
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import lacks
-from dislab.callbacks._encoding import draw_states, images_of
+from dislab.base.state_draws import draw_states
+from dislab.callbacks._encoding import images_of
 from dislab.callbacks._trainer import evaluating
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count

@@ -13,7 +13,8 @@ from torch import Tensor
 from dislab import plots
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import lacks
-from dislab.callbacks._encoding import draw_states, images_of
+from dislab.base.state_draws import draw_states
+from dislab.callbacks._encoding import images_of
 from dislab.callbacks._trainer import evaluating
 from dislab.callbacks.pictures._latent_order import Order, latent_order
 from dislab.callbacks.pictures._picture import Picture

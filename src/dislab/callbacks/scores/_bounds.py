@@ -9,7 +9,8 @@ from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import lacks
-from dislab.callbacks._encoding import draw_states, over_images, standard_noise
+from dislab.base.state_draws import draw_states
+from dislab.callbacks._encoding import over_images, standard_noise
 from dislab.functional.gaussians import kl_per_latent, sample
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")

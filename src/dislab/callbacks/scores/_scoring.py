@@ -11,7 +11,8 @@ import torch
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.base.failures import parts_named
 from dislab.base.metric import reason_against
-from dislab.callbacks._encoding import Encoding, drawable, images_of
+from dislab.base.state_draws import drawable
+from dislab.callbacks._encoding import Encoding, images_of
 from dislab.callbacks._trainer import evaluating
 from dislab.codes.bank import checked
 from dislab.codes.latent_order import ACTIVE

@@ -10,7 +10,8 @@ from lightning.pytorch.utilities import rank_zero_info
 from dislab import plots
 from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.base.inference import lacks
-from dislab.callbacks._encoding import draw_correlated, draw_states, split_with_states
+from dislab.base.state_draws import draw_states
+from dislab.callbacks._encoding import draw_correlated, split_with_states
 from dislab.callbacks._trainer import objective_of
 from dislab.callbacks.scores._bounds import bounds, bounds_table
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages, origin
