@@ -1,0 +1,249 @@
+"""What the latent explorer of a page shows: sliders, images to start from, and the decoder."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.base import DataModule, Objective
+from dislab.base.capabilities import lacks
+from dislab.base.state_draws import draw_states
+from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
+from dislab.errors import InputError
+from dislab.factors import Indices
+from dislab.functional.gaussians import kl_per_latent
+from dislab.report.images import atlas, png
+from dislab.report.network import network_of
+
+POINTS: Final = 2_000
+"""Test images that the order of the latents is found on; pictures of traversals take as many."""
+STARTS: Final = 10
+"""Test images that a reader can start from."""
+STRIP_STARTS: Final = 2
+"""Test images beside the middle of the codes where images are decoded beforehand."""
+STRIP_SLIDERS: Final = 12
+STRIP_STEPS: Final = 9
+REACH: Final = 3.0
+"""Standard deviations that a slider goes to either side, or farther where codes do."""
+
+_BATCH: Final = 256
+_DIGITS: Final = 4
+
+Record = dict[str, Any]
+
+
+class _Codes(NamedTuple):
+    """The codes of test images and their order."""
+
+    order: LatentOrder
+    names: list[str]
+    amounts: list[str]
+    starts: Float[Tensor, "start latent"]
+
+
+def explorer_of(module: Objective, data: DataModule) -> Record:
+    """All that the explorer of one model needs, for JSON.
+
+    A decoder that the page can compute goes with it; images of another one are decoded beforehand,
+    and so are those of a method that draws from true factors.
+
+    Args:
+        module: The objective in evaluation mode; it decides where images are encoded and decoded.
+        data: Where test images come from, prepared.
+
+    Raises:
+        InputError: The method has no decoder, or its images cannot be shown.
+    """
+    channels = data.image_shape[0]
+    if channels not in (1, 3):
+        raise InputError(f"images of {channels} channels cannot be shown; one or three can")
+    states = draw_states(data, "test", POINTS, 0)
+    with torch.inference_mode():
+        if not lacks(module, "render"):
+            return _of_factors(module, data, states[: STRIP_STARTS + 1])
+        if lacks(module, "decode"):
+            raise InputError(f"{type(module).__name__} has no decoder")
+        if not module.has_codes and lacks(module, "encode"):
+            raise InputError(f"{type(module).__name__} has no codes")
+        codes = _codes(module, data, states)
+    found: Record = {"shape": list(data.image_shape), "sliders": _sliders(module, data, codes)}
+    device = module.device
+    network = network_of(module.cpu())
+    module.to(device)
+    if not isinstance(network, str):
+        starts = _starts(module, data, states[:STARTS], codes.starts[:STARTS])
+        middle = _start("the middle of the codes", codes.order.centre)
+        return {**found, "starts": [middle, *starts], "network": network.record()}
+    starts = _starts(module, data, states[:STRIP_STARTS], codes.starts[:STRIP_STARTS])
+    found["starts"] = [_start("the middle of the codes", codes.order.centre), *starts]
+    found["sliders"] = [_stepped(one) for one in found["sliders"][:STRIP_SLIDERS]]
+    with torch.inference_mode():
+        return {**found, "strips": _strips(found, _decoder(module)), "reason": network}
+
+
+def _codes(module: Objective, data: DataModule, states: Indices) -> _Codes:
+    positions = torch.from_numpy(data.factors.positions(states))
+    if lacks(module, "encode"):
+        codes = _over_images(module, data, states, module.codes)
+        order = order_by_spread(codes, positions, not lacks(module, "code_values"))
+        amounts = [f"standard deviation {one:.2g}" for one in order.amount.tolist()]
+        letter = "z" if lacks(module, "code_values") else "c"
+    else:
+
+        def encode(image: Tensor) -> Tensor:
+            posterior = module.encode(image)
+            return torch.stack((posterior.mean, kl_per_latent(*posterior)), dim=1)
+
+        encoded = _over_images(module, data, states, encode)
+        codes, letter = encoded[:, 0], "z"
+        order = order_by_kl(codes, encoded[:, 1].mean(0), positions)
+        amounts = [f"KL {one:.2f} nats" for one in order.amount.tolist()]
+    names = [f"{letter}{number}" for number in range(codes.shape[1])]
+    return _Codes(order, names, amounts, codes[:STARTS])
+
+
+def _over_images(
+    module: Objective, data: DataModule, states: Indices, function: Callable[[Tensor], Tensor]
+) -> Tensor:
+    batches = torch.split(torch.from_numpy(states).to(module.device), _BATCH)
+    return torch.cat([function(data.images(batch)).double().cpu() for batch in batches])
+
+
+def _sliders(module: Objective, data: DataModule, codes: _Codes) -> list[Record]:
+    """One slider a latent, in their order."""
+    order, found = codes.order, []
+    values = None if lacks(module, "code_values") else _values(module)
+    for latent in order.latents:
+        carried = order.carried[latent]
+        detail = [codes.amounts[latent]]
+        if carried is not None:
+            detail.append(f"{carried.nats:.2f} nats on {data.factors.names[carried.factor]}")
+        slider: Record = {
+            "latent": latent,
+            "name": codes.names[latent],
+            "carries": "" if carried is None else data.factors.names[carried.factor],
+            "detail": ", ".join(detail),
+            "active": not order.dead[latent],
+        }
+        if values is not None and values[latent] is not None:
+            listed = values[latent]
+            slider |= {"values": listed, "labels": [f"{value:g}" for value in listed or ()]}
+        elif values is not None:
+            slider |= {"low": -1.0, "high": 1.0}
+        else:
+            slider |= _span(codes, latent)
+        found.append(slider)
+    return found
+
+
+def _values(module: Objective) -> list[list[float] | None]:
+    """The values of each code that has some only; None for a code between −1 and 1."""
+    two, three = module.code_values(2), module.code_values(3)
+    return [
+        one.tolist() if len(one) == len(other) else None
+        for one, other in zip(two, three, strict=True)
+    ]
+
+
+def _span(codes: _Codes, latent: int) -> Record:
+    """Both ends of a slider: three standard deviations, and the codes that one can start from."""
+    centre, scale = float(codes.order.centre[latent]), float(codes.order.scale[latent]) or 1.0
+    far = (codes.starts[:, latent] - centre).abs().max().item() / scale
+    reach = scale * max(REACH, math.ceil(far if math.isfinite(far) else 0.0))
+    return {"low": round(centre - reach, _DIGITS), "high": round(centre + reach, _DIGITS)}
+
+
+def _start(name: str, code: Float[Tensor, " latent"], image: str = "", detail: str = "") -> Record:
+    rounded = [round(value, _DIGITS) for value in code.tolist()]
+    return {"name": name, "code": rounded, "image": image, "detail": detail}
+
+
+def _starts(
+    module: Objective, data: DataModule, states: Indices, codes: Float[Tensor, "start latent"]
+) -> list[Record]:
+    images = data.images(torch.from_numpy(states).to(module.device)).float().cpu()
+    return [
+        _start(f"test image {number + 1}", codes[number], png(image), _factors(data, state))
+        for number, (image, state) in enumerate(zip(images, states.tolist(), strict=True))
+    ]
+
+
+def _factors(data: DataModule, state: int) -> str:
+    """The values of the factors of a state."""
+    positions = data.factors.positions(np.asarray([state]))[0]
+    texts = []
+    for factor, position in zip(data.factors.factors, positions, strict=True):
+        value = factor.values[int(position)]
+        shown = value if isinstance(value, str) else f"{value:.3g} {factor.unit}".rstrip()
+        texts.append(f"{factor.name} {shown}")
+    return ", ".join(texts)
+
+
+def _decoder(module: Objective) -> Callable[[Float[Tensor, "image latent"]], Tensor]:
+    def decode(codes: Float[Tensor, "image latent"]) -> Tensor:
+        batches = torch.split(codes.float().to(module.device), _BATCH)
+        return torch.cat([module.decode(batch).float().cpu() for batch in batches])
+
+    return decode
+
+
+def _stepped(slider: Record) -> Record:
+    """The slider with few values to choose from."""
+    if "values" in slider:
+        return slider
+    values = np.linspace(slider["low"], slider["high"], STRIP_STEPS).round(_DIGITS).tolist()
+    rest = {key: one for key, one in slider.items() if key not in ("low", "high")}
+    return {**rest, "values": values, "labels": [f"{value:.3g}" for value in values]}
+
+
+def _strips(found: Record, decode: Callable[[Tensor], Tensor]) -> Record:
+    """One picture with the image of each start, then of each value of each slider."""
+    codes = []
+    for start in found["starts"]:
+        code = torch.tensor(start["code"])
+        codes.append(code)
+        for slider in found["sliders"]:
+            moved = code.repeat(len(slider["values"]), 1)
+            moved[:, slider["latent"]] = torch.tensor(slider["values"]).to(moved)
+            codes.extend(moved)
+    return atlas(decode(torch.stack(codes)))
+
+
+def _of_factors(module: Objective, data: DataModule, states: Indices) -> Record:
+    """Sliders of a method that draws from true factors."""
+    space = data.factors
+    sliders: list[Record] = []
+    for number, factor in enumerate(space.factors):
+        if len(factor) == 1 or len(sliders) == STRIP_SLIDERS:
+            continue
+        steps = min(len(factor), STRIP_STEPS)
+        positions = np.linspace(0, len(factor) - 1, steps).round().astype(int).tolist()
+        shown = [factor.values[position] for position in positions]
+        sliders.append(
+            {
+                "latent": number,
+                "name": factor.name,
+                "carries": "",
+                "detail": f"{len(factor)} values",
+                "active": True,
+                "values": positions,
+                "labels": [one if isinstance(one, str) else f"{one:.3g}" for one in shown],
+            }
+        )
+    positions = torch.from_numpy(space.positions(states))
+    found: Record = {
+        "shape": list(data.image_shape),
+        "sliders": sliders,
+        "starts": _starts(module, data, states, positions.double()),
+        "reason": f"{type(module).__name__} draws from true factors",
+    }
+
+    def render(factors: Tensor) -> Tensor:
+        batches = torch.split(factors.long().to(module.device), _BATCH)
+        return torch.cat([module.render(batch).float().cpu() for batch in batches])
+
+    return {**found, "strips": _strips(found, render)}

@@ -1,0 +1,103 @@
+"""Figures of a page: curves of training, and the score sheet."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from dislab.errors import InputError
+from dislab.plots import score_sheet
+
+STAGES: Final = {"train": "#26456e", "validation": "#c0392b"}
+"""Stages whose curves are drawn, with their colours."""
+MOST_PANELS: Final = 9
+MOST_POINTS: Final = 400
+"""Points of a curve; of a longer one every n-th."""
+_ACROSS: Final = 3
+
+
+def curves_figure(rows: Sequence[Mapping[str, str]]) -> Figure | None:
+    """One panel a term of the loss; None where nothing changed in training.
+
+    Args:
+        rows: The rows of `metrics.csv`.
+    """
+    curves = {
+        f"{stage}/{term}": curve
+        for term in _terms(rows)
+        for stage in STAGES
+        if (curve := _curve(rows, f"{stage}/{term}")) is not None
+    }
+    terms = [one for one in _terms(rows) if any(f"{stage}/{one}" in curves for stage in STAGES)]
+    terms = terms[:MOST_PANELS]
+    if not terms:
+        return None
+    down = -(-len(terms) // _ACROSS)
+    across = min(_ACROSS, len(terms))
+    figure = Figure((3.3 * across, 2.3 * down), layout="constrained")
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, term in zip(panels, terms, strict=False):
+        for stage, colour in STAGES.items():
+            if (curve := curves.get(f"{stage}/{term}")) is not None:
+                axes.plot(*curve, color=colour, linewidth=1.0, label=stage)
+        axes.set_title(term, fontsize=9, loc="left", parse_math=False)
+        axes.tick_params(labelsize=7)
+        axes.grid(alpha=0.3, linewidth=0.5)
+    for idle in panels[len(terms) :]:
+        idle.set_axis_off()
+    panels[0].legend(fontsize=7, frameon=False)
+    panels[0].set_xlabel("optimiser step", fontsize=8)
+    return figure
+
+
+def _terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Terms that were logged in training, the whole loss first."""
+    names = {
+        name.partition("/")[2] for row in rows for name in row if name.partition("/")[0] in STAGES
+    }
+    return sorted(names, key=lambda name: (name != "loss", name.count("/"), name))
+
+
+def _curve(rows: Sequence[Mapping[str, str]], name: str) -> npt.NDArray[np.float64] | None:
+    """Steps and values of a logged name; None for one that is missing or never changes."""
+    points = [(float(row["step"]), float(row[name])) for row in rows if name in row]
+    if len({value for _, value in points}) < 2:
+        return None
+    return np.asarray(points[:: -(-len(points) // MOST_POINTS)]).T
+
+
+def sheet_figure(record: Mapping[str, Any]) -> Figure | None:
+    """The score sheet of a record of `scores.json`; None for a run without scores.
+
+    Args:
+        record: What `test` or `validate` wrote.
+    """
+    scores = {name: one for name, one in record.get("scores", {}).items() if one is not None}
+    parts = record.get("parts", {})
+    try:
+        return score_sheet(
+            scores,
+            {name: (ends[0], ends[1]) for name, ends in record.get("intervals", {}).items()},
+            list(record["data"]["factors"]),
+            _matrix(parts, "importance"),
+            _matrix(parts, "mutual_information"),
+            _matrix(parts, "kl_per_latent"),
+            chance={k: v for k, v in (record.get("chance") or {}).items() if v is not None},
+        )
+    except (
+        InputError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ):  # a record by hand
+        return None
+
+
+def _matrix(parts: Mapping[str, Any], ending: str) -> npt.NDArray[np.float64] | None:
+    """The first part whose name ends so; null in the file is no number."""
+    for name, part in parts.items():
+        if name.endswith(ending):
+            return np.asarray(part, dtype=np.float64)
+    return None

@@ -1,0 +1,197 @@
+"""Decoders as layers and half-precision weights, which the script of a page computes."""
+
+import base64
+import copy
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from dislab.base import Decoder, Objective
+from dislab.base.capabilities import lacks
+from dislab.decoders import ConvDecoder64, ConvGenerator, MLPDecoder, SpatialBroadcastDecoder
+from dislab.functional.random import device_generator
+
+MOST_PARAMETERS: Final = 10_000_000
+"""Parameters of the largest decoder that a page carries: 27 MB of text."""
+MOST_DIFFERENCE: Final = 0.05
+"""Difference in pixels of [0, 1] above which rounded weights do not stand for a decoder."""
+
+_PROBES: Final = 32
+_STREAM: Final = 0x7E
+
+Layer = dict[str, Any]
+"""Kind and sizes of a layer, as the script reads them."""
+
+
+class Network(NamedTuple):
+    """A decoder that a page computes.
+
+    Attributes:
+        layers: From a code to pixels in [0, 1], in order. `sizes` are the numbers of weights and
+            biases that a layer takes from `weights`.
+        weights: IEEE half-precision numbers, little endian, in base64.
+        parameters: How many numbers these are.
+        rounding: Largest difference between the pixels of the decoder with its own weights and
+            with rounded ones, over 32 codes drawn from the standard normal distribution.
+    """
+
+    layers: list[Layer]
+    weights: str
+    parameters: int
+    rounding: float
+
+    def record(self) -> dict[str, Any]:
+        """All of it for JSON."""
+        return self._asdict()
+
+
+def network_of(module: Objective) -> Network | str:
+    """The decoder of an objective for a page, or the reason why a page cannot compute it.
+
+    The layers and the weights are those of dislab's own decoders without pixel shuffles or
+    residual blocks. The result is compared with `module.decode` before it is returned, so that an
+    objective that does anything else with its codes is never shown wrongly.
+
+    Args:
+        module: An objective with a decoder, on the CPU and in evaluation mode.
+    """
+    found = [part for part in module.children() if isinstance(part, Decoder)]
+    if len(found) != 1:
+        return f"{type(module).__name__} has {len(found)} decoders"
+    decoder = found[0]
+    parameters = sum(one.numel() for one in decoder.parameters())
+    if parameters > MOST_PARAMETERS:
+        return f"its {parameters:,} parameters would make the page too large"
+    layers = _layers(decoder)
+    if layers is None:
+        return f"the page cannot compute {type(decoder).__name__}"
+    inputs = _inputs_of_codes(module)
+    z = _probes(module, inputs)
+    with torch.inference_mode():
+        activation = _activation(module, decoder, inputs, z)
+        if activation is None:
+            return f"{type(module).__name__} does more than decode its codes"
+        rounded = rounded_decoder(decoder)
+        difference = module.decode(z) - _ACTIVATIONS[activation](rounded(_read(z, inputs)))
+    rounding = float(difference.abs().max())
+    if not rounding <= MOST_DIFFERENCE:
+        return f"half-precision weights would change its pixels by {rounding:.2g}"
+    described = [layer for layer, _ in layers] + [{"kind": activation}]
+    if inputs is not None:
+        described.insert(0, inputs)
+    numbers = [number for _, part in layers for number in part]
+    return Network(described, _packed(numbers), sum(map(torch.numel, numbers)), rounding)
+
+
+def rounded_decoder(decoder: Decoder) -> Decoder:
+    """A copy of a decoder whose parameters are rounded to half precision.
+
+    Args:
+        decoder: The decoder, in single precision.
+    """
+    rounded = copy.deepcopy(decoder)
+    with torch.no_grad():
+        for parameter in rounded.parameters():
+            parameter.copy_(parameter.half().float())
+    return rounded
+
+
+_ACTIVATIONS: Final[dict[str, Callable[[Tensor], Tensor]]] = {
+    "sigmoid": torch.sigmoid,
+    "clamp": lambda output: output.clamp(0.0, 1.0),
+}
+
+
+def _packed(numbers: list[Tensor]) -> str:
+    halves = [one.detach().numpy().astype("<f2").ravel() for one in numbers]
+    return base64.b64encode(np.concatenate(halves).tobytes()).decode("ascii")
+
+
+def _inputs_of_codes(module: Objective) -> Layer | None:
+    """How a generator reads codes: without noise, categorical ones as one-hot vectors."""
+    noise: Any = getattr(module, "noise_dim", None)
+    if lacks(module, "code_values") or not isinstance(noise, int):
+        return None
+    categorical: Any = getattr(module, "categorical", ())
+    return {"kind": "codes", "zeros": noise, "categorical": list(categorical)}
+
+
+def _probes(module: Objective, inputs: Layer | None) -> Float[Tensor, "probe code"]:
+    generator = device_generator(torch.device("cpu"), 0, _STREAM)
+    if inputs is None:
+        return torch.randn(_PROBES, _width(module), generator=generator)
+    columns = [
+        one[torch.randint(len(one), (_PROBES,), generator=generator)]
+        for one in module.code_values(9)
+    ]
+    return torch.stack(columns, dim=1)
+
+
+def _width(module: Objective) -> int:
+    """Number of values that the only decoder of an objective reads."""
+    decoder = next(part for part in module.children() if isinstance(part, Decoder))
+    first = next(part for part in decoder.modules() if isinstance(part, nn.Linear | nn.Conv2d))
+    if isinstance(first, nn.Linear):
+        return first.in_features
+    return first.in_channels - 2  # beside the latents, two channels of coordinates
+
+
+def _read(z: Float[Tensor, "probe code"], inputs: Layer | None) -> Float[Tensor, "probe input"]:
+    if inputs is None:
+        return z
+    sizes = inputs["categorical"]
+    parts = [torch.zeros(len(z), inputs["zeros"])]
+    for code, size in enumerate(sizes):
+        parts.append(nn.functional.one_hot(z[:, code].long(), size).float())
+    return torch.cat([*parts, z[:, len(sizes) :]], dim=1)
+
+
+def _activation(
+    module: Objective, decoder: Decoder, inputs: Layer | None, z: Float[Tensor, "probe code"]
+) -> str | None:
+    """Which function of the decoder's output the objective shows; None if it is another one."""
+    output, shown = decoder(_read(z, inputs)), module.decode(z)
+    for name, function in _ACTIVATIONS.items():
+        if torch.allclose(function(output), shown, rtol=0.0, atol=1e-6):
+            return name
+    return None
+
+
+def _layers(decoder: Decoder) -> list[tuple[Layer, list[Tensor]]] | None:
+    """Layers with their weights; None for a decoder that is none of dislab's simple ones."""
+    found: list[tuple[Layer, list[Tensor]]] = []
+    if isinstance(decoder, SpatialBroadcastDecoder):
+        _, height, width = decoder.coordinates.shape
+        found.append(({"kind": "broadcast", "height": height, "width": width}, []))
+    elif not isinstance(decoder, ConvDecoder64 | ConvGenerator | MLPDecoder):
+        return None
+    network: nn.Sequential = decoder.network
+    return [*found, *map(_described, network)]
+
+
+def _described(part: nn.Module) -> tuple[Layer, list[Tensor]]:
+    """One layer as the script reads it, and its numbers."""
+    if isinstance(part, nn.Unflatten):
+        return {"kind": "shape", "shape": list(part.unflattened_size)}, []
+    if isinstance(part, nn.ReLU | nn.Tanh):
+        return {"kind": type(part).__name__.lower()}, []
+    layer: Layer = {"kind": _KINDS[type(part)]}
+    if isinstance(part, nn.Conv2d):
+        layer["kernel"] = part.kernel_size[0]
+    if isinstance(part, nn.LayerNorm | nn.GroupNorm):
+        layer["epsilon"] = part.eps
+    numbers = [part.get_parameter("weight"), part.get_parameter("bias")]
+    return {**layer, "sizes": [one.numel() for one in numbers]}, list(numbers)
+
+
+_KINDS: Final[dict[type[nn.Module], str]] = {
+    nn.Linear: "linear",
+    nn.ConvTranspose2d: "deconv",
+    nn.Conv2d: "conv",
+    nn.LayerNorm: "norm",
+    nn.GroupNorm: "norm",
+}

@@ -1,0 +1,146 @@
+"""The page: a template filled with runs, behind a policy that lets nothing else in."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import jinja2
+
+from dislab.base import DataModule, Objective
+from dislab.errors import InputError
+from dislab.report.explorer import explorer_of
+from dislab.report.run_record import RunRecord, Table, read_run
+from dislab.storage import atomic
+
+PAGE: Final = "report.html"
+"""Name of the page in a run folder."""
+
+_UNREAD: Final = "the checkpoint or the data could not be read when the page was written"
+_ASSETS: Final = files("dislab.report") / "assets"
+
+
+class ReportedRun(NamedTuple):
+    """A run folder, with what its explorer needs.
+
+    Attributes:
+        folder: The run folder.
+        module: The trained objective; None where it cannot be read.
+        data: Its data, prepared; None where they cannot be read.
+    """
+
+    folder: Path
+    module: Objective | None
+    data: DataModule | None
+
+
+class _Shown(NamedTuple):
+    """A run as the template has it."""
+
+    anchor: str
+    record: RunRecord
+    explorer: dict[str, Any] | None
+    reason: str
+
+
+def write_page(runs: Sequence[ReportedRun], path: Path) -> None:
+    """Writes the page of one or several runs; it is never seen half-written.
+
+    Args:
+        runs: The runs, in the order of the page.
+        path: The HTML file.
+
+    Raises:
+        InputError: A folder is no run, or the file cannot be written.
+    """
+    text = page_of(runs)
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def page_of(runs: Sequence[ReportedRun]) -> str:
+    """The HTML text of the page of one or several runs.
+
+    It depends on the content of the run folders, on the models and on the data only: neither on
+    the clock, nor on where the folders lie.
+
+    Args:
+        runs: The runs, in the order of the page.
+
+    Raises:
+        InputError: A folder is no run, or there is none.
+    """
+    if not runs:
+        raise InputError("a page needs at least one run")
+    shown = [_read(number, run) for number, run in enumerate(runs)]
+    names = [one.record.name for one in shown]
+    script = "".join(asset(name) for name in ("decoder.js", "explorer.js"))
+    style = asset("page.css")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(asset("page.html")).render(
+        title=names[0] if len(names) == 1 else f"{len(names)} runs",
+        policy=_policy(script, style),
+        script=script,
+        style=style,
+        runs=shown,
+        comparison=_comparison(shown) if len(shown) > 1 else None,
+        explorers=_json([one.explorer for one in shown]),
+    )
+
+
+def _read(number: int, run: ReportedRun) -> _Shown:
+    record = read_run(run.folder)
+    if run.module is None or run.data is None:
+        return _Shown(f"run-{number}", record, None, _UNREAD)
+    try:
+        return _Shown(f"run-{number}", record, explorer_of(run.module, run.data), "")
+    except InputError as error:  # the method has nothing to explore
+        return _Shown(f"run-{number}", record, None, str(error))
+
+
+def _comparison(shown: Sequence[_Shown]) -> Table:
+    """One row a run with its method and main scores."""
+    scores = list(dict.fromkeys(name for one in shown for name in one.record.headline))
+    facts = ("steps", "seed", "data set", "regularizers")
+    rows = [
+        [
+            one.record.name,
+            one.record.facts.get("method", ""),
+            *(one.record.headline.get(name, "") for name in scores),
+            *(one.record.facts.get(name, "") for name in facts),
+        ]
+        for one in shown
+    ]
+    return Table(["run", "method", *scores, *facts], rows)
+
+
+def asset(name: str) -> str:
+    """The text of a file of the page.
+
+    Args:
+        name: `page.html`, `page.css`, `decoder.js` or `explorer.js`.
+    """
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _policy(script: str, style: str) -> str:
+    """What a browser may do with the page: run one script, use one style, show its own images."""
+    return (
+        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; "
+        f"style-src 'sha256-{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _json(value: Any) -> str:
+    """JSON that no text inside can end the element with."""
+    text = json.dumps(value, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,260 @@
+"""What a run folder says of its run, as a page shows it."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from dislab.errors import InputError
+from dislab.report.blind_spots import blind_spot
+from dislab.report.figures import curves_figure, sheet_figure
+from dislab.report.images import drawing, picture
+from dislab.runs import CONFIG, SCORES, read_scores
+from dislab.runs.curves import CURVES, read_curves
+from dislab.yaml_files import read_mapping
+
+PICTURES: Final = {
+    "reconstructions": "Test images in the first row, their reconstructions below",
+    "traversals": "Each row moves one latent; labels name the factor that its mean tells most of",
+}
+"""Pictures of the run folder that a page shows, with their captions."""
+
+_OF_CODES: Final = ("test", "validate")
+_OF_TRANSFER: Final = ("test_transfer", "validate_transfer")
+_OTHERS: Final = ("test_generalisation", "test_concepts", "validate_concepts")
+_COLUMNS: Final = {
+    "": "error",
+    "/in_distribution": "error in distribution",
+    "/accuracy": "accuracy",
+    "/accuracy_in_distribution": "accuracy in distribution",
+}
+"""Heads of the columns by the endings of names of transfer scores."""
+
+Row = list[str]
+
+
+class Table(NamedTuple):
+    """Heads of the columns, and rows of texts."""
+
+    heads: Row
+    rows: list[Row]
+
+
+class Picture(NamedTuple):
+    """An image with its caption, which is its text for who cannot see it, too."""
+
+    name: str
+    address: str
+    caption: str
+
+
+class RunRecord(NamedTuple):
+    """One run, ready to be shown.
+
+    Attributes:
+        name: Name and version, such as `factorvae/version_0`.
+        facts: Names and values: method, data, steps and the like.
+        headline: The main scores by name.
+        scores: The table of scores; None for a run that was not scored.
+        transfer: The table of transfer errors, if any.
+        others: Further tables by their titles.
+        notes: Sentences that a reader of the numbers should know.
+        curves: Figures drawn from numbers.
+        pictures: Images of the run folder.
+        settings: The complete configuration, without paths of the machine.
+        versions: Versions by distribution.
+    """
+
+    name: str
+    facts: dict[str, str]
+    headline: dict[str, str]
+    scores: Table | None
+    transfer: Table | None
+    others: dict[str, Table]
+    notes: list[str]
+    curves: list[Picture]
+    pictures: list[Picture]
+    settings: str
+    versions: dict[str, str]
+
+
+def read_run(folder: Path) -> RunRecord:
+    """What a run folder says.
+
+    Args:
+        folder: The run folder.
+
+    Raises:
+        InputError: It is no run folder, or a file in it is damaged.
+    """
+    path = folder / CONFIG
+    if not path.is_file():
+        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs lie in runs/")
+    settings = _without_paths(read_mapping(path, "data: {class_path: SingleData}"))
+    records = read_scores(folder) if (folder / SCORES).is_file() else {}
+    scored = _first(records, _OF_CODES)
+    transfer = _first(records, _OF_TRANSFER)
+    return RunRecord(
+        f"{settings.get('name') or 'run'}/{folder.resolve().name}",
+        _facts(settings, scored),
+        _headline(scored),
+        _scores(scored) if scored.get("scores") else None,
+        _transfer(transfer["scores"]) if transfer.get("scores") else None,
+        {
+            name: _plain(_mapping(records, name)["scores"])
+            for name in _OTHERS
+            if _mapping(records, name).get("scores")
+        },
+        [*(str(note) for note in transfer.get("notes", [])), *_skipped(scored)],
+        list(_curves(folder, scored)),
+        list(_pictures(folder)),
+        yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
+        {name: str(one) for name, one in sorted(_mapping(scored, "versions").items())},
+    )
+
+
+def _without_paths(value: Any) -> Any:
+    """The settings with `…/name` for each absolute path."""
+    if isinstance(value, Mapping):
+        return {key: _without_paths(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(one) for one in value]
+    if isinstance(value, str):
+        for kind in (PurePosixPath, PureWindowsPath):
+            if kind(value).is_absolute() or value.startswith("~"):
+                return f"…/{kind(value).name}"
+    return value
+
+
+def _first(records: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    found = (records[name] for name in names if isinstance(records.get(name), dict))
+    return next(found, {})
+
+
+def _mapping(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = record.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _facts(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, str]:
+    arguments = _mapping(_mapping(settings, "model"), "init_args")
+    data = _mapping(settings, "data")
+    steps = _mapping(scored, "checkpoint").get("steps")
+    facts = {
+        "method": _short(settings.get("model")),
+        "regularizers": ", ".join(
+            _described(one) for one in _mapping(arguments, "regularizers").values()
+        ),
+        "encoder": _described(arguments.get("encoder")),
+        "decoder": _described(arguments.get("decoder") or arguments.get("generator")),
+        "latents": _text(arguments.get("latent_dim")),
+        "likelihood": _text(arguments.get("likelihood")),
+        "data set": _described(_mapping(data, "init_args").get("dataset")),
+        "supervision": _short(data),
+        "steps": f"{steps:,}" if isinstance(steps, int) else "",
+        "seed": _text(settings.get("seed_everything")),
+    }
+    return {name: one for name, one in facts.items() if one}
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _short(part: Any) -> str:
+    """The class name of a part."""
+    path = part.get("class_path") if isinstance(part, Mapping) else part
+    return str(path).rpartition(".")[2] if path else ""
+
+
+def _described(part: Any) -> str:
+    """The class name of a part with its settings that are numbers, texts or switches."""
+    if not _short(part):
+        return ""
+    arguments = _mapping(part, "init_args") if isinstance(part, Mapping) else {}
+    shown = [f"{name} {one}" for name, one in arguments.items() if _is_plain(one)]
+    return f"{_short(part)} ({', '.join(shown)})" if shown else _short(part)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, int | float | str) and not isinstance(value, bool)
+
+
+def _headline(scored: Mapping[str, Any]) -> dict[str, str]:
+    """The primary value of each score."""
+    values = _mapping(scored, "scores")
+    names = [str(one.get("primary")) for one in _mapping(scored, "metrics").values()]
+    return {name: _number(values[name]) for name in dict.fromkeys(names) if name in values}
+
+
+def _number(value: Any) -> str:
+    if not isinstance(value, int | float):
+        return "" if value is None else str(value)
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:.3f}"
+
+
+def _scores(scored: Mapping[str, Any]) -> Table:
+    intervals, chance = _mapping(scored, "intervals"), _mapping(scored, "chance")
+    floor = _mapping(_mapping(scored, "untrained"), "scores")
+    others = _mapping(scored, "baselines")
+    heads = ["score", "value"]
+    heads += ["95 % interval"] if intervals else []
+    heads += ["chance"] if chance else []
+    heads += ["untrained models"] if floor else []
+    heads += [str(name) for name in others]
+    rows = []
+    for name, value in scored["scores"].items():
+        row = [str(name), _number(value)]
+        row += [_interval(intervals.get(name))] if intervals else []
+        row += [_number(chance.get(name))] if chance else []
+        row += [_spread(_mapping(floor, name))] if floor else []
+        row += [_number(_mapping(others, one).get(name)) for one in others]
+        rows.append([*row, blind_spot(str(name))])
+    return Table([*heads, "what it cannot see"], rows)
+
+
+def _interval(ends: Any) -> str:
+    return " to ".join(map(_number, ends)) if isinstance(ends, list) else ""
+
+
+def _spread(found: Mapping[str, Any]) -> str:
+    mean, deviation = found.get("mean"), found.get("std")
+    several = f" ± {_number(deviation)}" if deviation is not None else ""
+    return "" if mean is None else _number(mean) + several
+
+
+def _transfer(scores: Mapping[str, Any]) -> Table:
+    """One row a scenario and predictor."""
+    rows: dict[str, dict[str, str]] = {}
+    for name, value in scores.items():
+        ending = max((one for one in _COLUMNS if str(name).endswith(one)), key=len)
+        rows.setdefault(str(name).removesuffix(ending), {})[ending] = _number(value)
+    endings = [one for one in _COLUMNS if any(one in row for row in rows.values())]
+    table = [[name, *(row.get(one, "") for one in endings)] for name, row in rows.items()]
+    return Table(["scenario/predictor", *(_COLUMNS[one] for one in endings)], table)
+
+
+def _plain(scores: Mapping[str, Any]) -> Table:
+    return Table(["score", "value"], [[str(name), _number(one)] for name, one in scores.items()])
+
+
+def _skipped(scored: Mapping[str, Any]) -> list[str]:
+    return [f"{name} was not taken: {why}" for name, why in _mapping(scored, "skipped").items()]
+
+
+def _curves(folder: Path, scored: Mapping[str, Any]) -> Iterator[Picture]:
+    table = read_curves(folder / CURVES)
+    if (figure := curves_figure(table.rows)) is not None:
+        caption = "Terms of the loss over the steps of training, in the units of the method"
+        yield Picture("curves", drawing(figure), caption)
+    if (figure := sheet_figure(scored)) is not None:
+        caption = "Scores with chance, importances, mutual information and KL of each latent"
+        yield Picture("score sheet", drawing(figure), caption)
+
+
+def _pictures(folder: Path) -> Iterator[Picture]:
+    for name, caption in PICTURES.items():
+        path = folder / "images" / f"{name}.png"
+        if path.is_file():
+            yield Picture(name, picture(path), caption)

@@ -1,0 +1,147 @@
+import base64
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from tests.report.cases import Own, blobs, vae
+from torch import Tensor, nn
+
+from dislab.base.state_draws import draw_states
+from dislab.datamodules import SingleData
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.objectives import DenoisingAutoencoder, GroundTruthDecoder, InfoGAN
+from dislab.report.explorer import STARTS, STRIP_STEPS, explorer_of
+
+SIZE = 12
+
+
+@pytest.fixture(scope="module")
+def data() -> SingleData:
+    return blobs(resize=SIZE)
+
+
+def image_of(address: str) -> Any:
+    return np.asarray(Image.open(BytesIO(base64.b64decode(address.partition(",")[2]))))
+
+
+def test_sliders_are_ordered_by_kl_and_name_their_factor(data: SingleData) -> None:
+    module = vae(shape=(1, SIZE, SIZE))
+    *_, last = (part for part in module.encoder.modules() if isinstance(part, nn.Linear))
+    with torch.no_grad():
+        last.weight.mul_(20)
+        for row in (2, 5):  # mean and log variance of latent 2, which is the prior then
+            last.weight[row], last.bias[row] = 0.0, 0.0
+    found = explorer_of(module, data)
+    assert [one["latent"] for one in found["sliders"]][-1] == 2
+    assert [one["active"] for one in found["sliders"]] == [True, True, False]
+    assert found["sliders"][-1]["detail"] == "KL 0.00 nats"
+    named = [one for one in found["sliders"] if one["carries"]]
+    assert named
+    for one in named:
+        assert one["carries"] in data.factors.names
+        assert one["detail"].endswith(f" nats on {one['carries']}")
+    assert found["network"]["parameters"] > 0
+
+
+def test_starts_are_test_images_with_their_codes(data: SingleData) -> None:
+    module = vae(shape=(1, SIZE, SIZE))
+    found = explorer_of(module, data)
+    assert len(found["starts"]) == 1 + STARTS
+    assert found["starts"][0]["code"] == [0, 0, 0]
+    states = draw_states(data, "test", 2000, 0)[:STARTS]
+    assert set(states) <= set(data.indices("test"))
+    images = data.images(torch.from_numpy(states))
+    with torch.inference_mode():
+        codes = module.codes(images)
+    for start, image, code in zip(found["starts"][1:], images, codes, strict=True):
+        np.testing.assert_allclose(start["code"], code, atol=1e-4)
+        np.testing.assert_array_equal(image_of(start["image"]), (image[0] * 255).round())
+    reach = max(abs(value) for start in found["starts"] for value in start["code"])
+    assert all(one["high"] >= 3 for one in found["sliders"])
+    assert max(one["high"] for one in found["sliders"]) >= reach
+
+
+def tile(found: Any, number: int) -> Any:
+    sheet, columns = image_of(found["strips"]["image"]), found["strips"]["columns"]
+    row, column = divmod(number, columns)
+    return sheet[row * SIZE : (row + 1) * SIZE, column * SIZE : (column + 1) * SIZE]
+
+
+def assert_alike(levels: Any, image: Tensor) -> None:
+    """JPEG moves single pixels of a noisy image."""
+    assert np.corrcoef(levels.ravel(), image.numpy().ravel())[0, 1] > 0.95
+
+
+def test_other_decoders_become_strips(data: SingleData) -> None:
+    module = vae(Own, (1, SIZE, SIZE))
+    found = explorer_of(module, data)
+    assert "network" not in found
+    assert found["reason"] == "the page cannot compute Own"
+    slider = found["sliders"][1]
+    assert len(slider["values"]) == STRIP_STEPS
+    per_start = 1 + 3 * STRIP_STEPS
+    code = torch.tensor(found["starts"][2]["code"])
+    with torch.inference_mode():
+        assert_alike(tile(found, 2 * per_start), module.decode(code[None])[0, 0])
+        code[slider["latent"]] = slider["values"][4]
+        expected = module.decode(code[None])[0, 0]
+    assert_alike(tile(found, 2 * per_start + 1 + STRIP_STEPS + 4), expected)
+
+
+def test_a_method_that_draws_from_factors_gets_a_slider_a_factor(data: SingleData) -> None:
+    module = GroundTruthDecoder(
+        (1, SIZE, SIZE), data.factor_names, data.factor_sizes, partial(MLPDecoder, hidden=(4,))
+    ).eval()
+    found = explorer_of(module, data)
+    assert [one["name"] for one in found["sliders"]] == list(data.factor_names)
+    slider = found["sliders"][0]
+    assert slider["values"][-1] == data.factor_sizes[0] - 1
+    factors = torch.tensor([found["starts"][1]["code"]]).long()
+    factors[0, 0] = slider["values"][-1]
+    with torch.inference_mode():
+        expected = module.render(factors)[0, 0]
+    each = 1 + sum(len(one["values"]) for one in found["sliders"])
+    assert_alike(tile(found, each + len(slider["values"])), expected)
+
+
+def test_codes_of_a_game_are_listed_or_bounded(data: SingleData) -> None:
+    module = InfoGAN(
+        (1, SIZE, SIZE),
+        partial(MLPDecoder, hidden=(4,)),
+        partial(MLPEncoder, hidden=(4,)),
+        noise_dim=2,
+        categorical=(3,),
+        continuous=1,
+    ).eval()
+    found = explorer_of(module, data)
+    assert found["sliders"][0]["values"] == [0, 1, 2]
+    assert (found["sliders"][1]["low"], found["sliders"][1]["high"]) == (-1, 1)
+    assert found["network"]["layers"][0] == {"kind": "codes", "zeros": 2, "categorical": [3]}
+
+
+def test_codes_without_posterior_move_in_their_deviations(data: SingleData) -> None:
+    module = DenoisingAutoencoder(
+        (1, SIZE, SIZE),
+        encoder=partial(MLPEncoder, hidden=(4,)),
+        decoder=partial(MLPDecoder, hidden=(4,)),
+        bottleneck=2,
+    ).eval()
+    found = explorer_of(module, data)
+    for slider in found["sliders"]:
+        centre = found["starts"][0]["code"][slider["latent"]]
+        assert slider["low"] < centre < slider["high"]
+        assert slider["detail"].startswith("standard deviation ")
+
+
+def test_images_with_two_channels_are_refused(
+    data: SingleData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SingleData, "image_shape", (2, SIZE, SIZE))
+    with pytest.raises(InputError, match="images of 2 channels cannot be shown"):
+        explorer_of(vae(shape=(1, SIZE, SIZE)), data)

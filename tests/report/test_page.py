@@ -1,0 +1,113 @@
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.cases import SETTINGS, Own, blobs, vae, write_run
+
+from dislab.errors import InputError
+from dislab.report import ReportedRun, page_of, write_page
+
+
+class Tags(HTMLParser):
+    """Tags with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def within(element: str, text: str) -> list[str]:
+    """What stands in elements of a kind, as a browser finds their ends."""
+    return re.findall(rf"<{element}\b[^>]*>(.*?)</{element}", text, re.DOTALL)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> ReportedRun:
+    module = vae(shape=(1, 16, 16))
+    return ReportedRun(write_run(tmp_path / "version_0"), module, blobs(resize=16))
+
+
+def test_the_policy_lets_in_one_script_one_style_and_own_images(small: ReportedRun) -> None:
+    text = page_of([small])
+    tags = Tags(text).found
+    policy = next(one["content"] for _, one in tags if one.get("http-equiv"))
+    assert policy is not None
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    scripts, styles = within("script", text), within("style", text)
+    assert (len(scripts), len(styles)) == (2, 1)
+    digests = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'"
+        for one in (scripts[1], *styles)
+    ]
+    assert rules == {
+        "default-src": "'none'",
+        "script-src": digests[0],
+        "style-src": digests[1],
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    json.loads(scripts[0])
+    for _, attributes in tags:
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+        for name in ("src", "href"):
+            assert (attributes.get(name) or "data:").startswith(("data:", "#"))
+
+
+def test_the_same_bytes_from_the_same_folder(small: ReportedRun, tmp_path: Path) -> None:
+    first = page_of([small])
+    moved = small.folder.rename(tmp_path / "elsewhere").rename(tmp_path / "x")
+    moved = moved.rename(tmp_path.joinpath("version_0"))
+    assert page_of([small._replace(folder=moved)]) == first
+    assert str(tmp_path) not in first
+    assert "secret" not in re.sub(r"base64,\S+", "", first).replace("…/secret", "")
+
+
+def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path) -> None:
+    settings = {**SETTINGS, "name": "other"}
+    other = small._replace(folder=write_run(tmp_path / "b", settings))
+    write_page([small, other], tmp_path / "new" / "page.html")
+    text = (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
+    assert "Runs side by side" in text
+    assert text.index('id="run-0"') < text.index('id="run-1"')
+    assert text.count('class="explorer"') == 2
+
+
+def test_without_model_or_data_the_page_says_so(small: ReportedRun) -> None:
+    for run in (small._replace(module=None), small._replace(data=None)):
+        text = page_of([run])
+        assert "There is no explorer: the checkpoint or the data could not be read" in text
+
+
+def explorers(run: ReportedRun) -> Any:
+    return json.loads(within("script", page_of([run]))[0])
+
+
+def test_data_that_end_a_script_are_escaped(small: ReportedRun) -> None:
+    assert small.data is not None
+    hostile = "</script><!--&\u2028"
+    for factor in small.data.dataset.factors.factors:
+        object.__setattr__(factor, "name", hostile)
+    text = page_of([small])
+    assert hostile not in text
+    assert explorers(small)[0]["starts"][1]["detail"].startswith(hostile)
+
+
+def test_the_page_says_where_its_images_come_from(small: ReportedRun) -> None:
+    assert "The decoder runs in this page. Its " in page_of([small])
+    text = page_of([small._replace(module=vae(Own, (1, 16, 16)))])
+    assert "These images were decoded beforehand: the page cannot compute Own." in text
+
+
+def test_a_page_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="a page needs at least one run"):
+        page_of([])

@@ -1,0 +1,96 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.cases import SETTINGS, write_run
+
+from dislab.errors import InputError
+from dislab.metrics import MIG
+from dislab.plugins import available
+from dislab.report.blind_spots import blind_spot
+from dislab.report.run_record import read_run
+
+
+def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
+    found = read_run(write_run(tmp_path / "version_2"))
+    assert found.name == "small/version_2"
+    assert found.facts == {
+        "method": "VAE",
+        "regularizers": "KL (beta 4.0)",
+        "decoder": "MLPDecoder",
+        "latents": "3",
+        "likelihood": "bernoulli",
+        "data set": "GaussianBlob",
+        "supervision": "SingleData",
+        "steps": "4,000",
+        "seed": "3",
+    }
+    assert found.headline == {"mig": "0.250"}
+    assert found.scores is not None
+    assert found.scores.heads == [
+        *("score", "value", "95 % interval", "chance", "untrained models", "pixels"),
+        "what it cannot see",
+    ]
+    assert found.scores.rows[0][:-1] == [
+        *("mig", "0.250", "0.200 to 0.300", "0.001", "0.020 ± 0.005", "0.050")
+    ]
+    assert found.scores.rows[1] == [
+        *("active_units", "3", "", "", "", ""),
+        "Counts the latents in use, not what they carry.",
+    ]
+    assert found.scores.rows[2] == ["mine", *[""] * 6]
+    assert found.transfer is not None
+    assert found.transfer.heads == ["scenario/predictor", "error", "error in distribution"]
+    assert found.transfer.rows == [["near/mlp", "0.300", "0.100"], ["near/chance", "0.400", ""]]
+    assert found.notes == ["x stood still", "dci was not taken: one factor only"]
+    assert [one.name for one in [*found.curves, *found.pictures]] == [
+        *("curves", "score sheet", "traversals")
+    ]
+
+
+@pytest.mark.parametrize("path", ["/home/somebody/x.npz", "C:\\Users\\x.npz", "~/x.npz"])
+def test_paths_of_the_machine_stay_out(path: str, tmp_path: Path) -> None:
+    settings = {**SETTINGS, "data": {"init_args": {"path": path, "list": [path]}}}
+    text = read_run(write_run(tmp_path / "run", settings)).settings
+    assert "x.npz" in text
+    assert "home" not in text
+    assert "Users" not in text
+
+
+def test_a_run_without_scores_curves_or_pictures_is_shown(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run")
+    for name in ("scores.json", "metrics.csv", "images/traversals.png"):
+        (folder / name).unlink()
+    found = read_run(folder)
+    assert (found.scores, found.transfer, found.curves, found.pictures) == (None, None, [], [])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"test": {}},
+        {"test": {"scores": {"mig": 0.5}}},
+        {"test": {"scores": {"mig": 0.5}, "data": {"factors": 3}, "metrics": 1, "chance": 2}},
+        {
+            "test": {
+                "scores": {"mig": 0.5},
+                "parts": {"kl_per_latent": "x"},
+                "intervals": {"mig": 1},
+            }
+        },
+    ],
+)
+def test_a_record_by_hand_is_shown_as_far_as_it_goes(record: Any, tmp_path: Path) -> None:
+    read_run(write_run(tmp_path / "run", scores=record))
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is no run: it has no config\.yaml"):
+        read_run(tmp_path)
+
+
+def test_what_a_score_cannot_see() -> None:
+    assert "copy of a latent" in blind_spot("mig")
+    assert blind_spot("sampled/mig") == blind_spot("mig")
+    assert blind_spot("score_of_a_plug_in") == ""
+    assert MIG.__name__ in {plugin.name for plugin in available("metrics")}
