@@ -25,6 +25,7 @@ SHAPE = (1, 64, 64)
 CONFIG = """
 name: small
 seed_everything: 3
+report: false
 model:
   class_path: VAE
   init_args:

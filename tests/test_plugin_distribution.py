@@ -231,6 +231,7 @@ COMMON = """
 data:
   class_path: TinyData
   init_args: {dataset: TinyDots}
+report: false
 trainer:
   {max_steps: 6, log_every_n_steps: 1, accelerator: cpu, devices: 1, callbacks: [TinyCount]}
 evaluate: {metrics: {tiny: {class_path: TinyScore}}, points: 20}

@@ -19,6 +19,7 @@ import torch
 CONFIG = """
 name: {name}
 seed_everything: 5
+report: false
 model: {model}
 data:
   class_path: {data}

@@ -10,6 +10,7 @@ from dislab.runs import load_run
 
 DATA = """
 seed_everything: 3
+report: false
 data:
   class_path: SingleData
   init_args:

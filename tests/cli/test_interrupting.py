@@ -22,6 +22,7 @@ HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
 CONFIG = """
 name: long
 seed_everything: 5
+report: false
 model:
   class_path: VAE
   init_args:

@@ -18,6 +18,7 @@ from dislab.cli import main
 CONFIG = """
 name: long
 seed_everything: 5
+report: false
 model:
   class_path: VAE
   init_args:

@@ -19,6 +19,7 @@ from dislab.runs import trained_alone
 SMALL = """
 name: small
 seed_everything: 3
+report: false
 model:
   class_path: VAE
   init_args:

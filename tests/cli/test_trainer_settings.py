@@ -14,6 +14,7 @@ from dislab.cli import main
 CONFIG = """
 name: small
 seed_everything: 3
+report: false
 model:
   class_path: VAE
   init_args:

@@ -26,6 +26,7 @@ from dislab.runs import load_run
 SMALL = """
 name: small
 seed_everything: 3
+report: false
 model:
   class_path: VAE
   init_args:

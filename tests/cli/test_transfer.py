@@ -19,6 +19,7 @@ HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
 SMALL = """
 name: small
 seed_everything: 3
+report: false
 model:
   class_path: VAE
   init_args:

@@ -4,6 +4,7 @@ from dislab.callbacks.checkpoints import Checkpoints
 from dislab.callbacks.inner_steps import InnerSteps
 from dislab.callbacks.pictures import Interpolations, Reconstructions, Samples, Traversals
 from dislab.callbacks.representations import Representations
+from dislab.callbacks.run_page import RunPage
 from dislab.callbacks.scores import ConceptScores, Evaluate, Generalisation, TransferScores
 from dislab.callbacks.stop_on_signal import StopOnSignal
 
@@ -16,6 +17,7 @@ __all__ = [
     "Interpolations",
     "Reconstructions",
     "Representations",
+    "RunPage",
     "Samples",
     "StopOnSignal",
     "TransferScores",

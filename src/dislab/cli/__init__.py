@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "predict": "write a model's codes of the test split to a file",
     "score": "score the codes in a file, of any program",
     "transfer": "score how predictors on a model's codes carry over to shifted images",
+    "report": "write the page of finished runs, with the decoder alive in it",
     "data": "list, prepare and show data sets",
     "plugins": "list the parts that a configuration can name",
 }
@@ -138,6 +139,10 @@ def _dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import transfer
 
         return transfer.run(args)
+    if command == "report":
+        from dislab.cli import report
+
+        return report.run(args)
     try:
         from dislab.cli import training
     except RuntimeError as error:

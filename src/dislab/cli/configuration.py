@@ -33,6 +33,7 @@ CHANGEABLE: Final = (
     "inner_steps",
     "keep_freed_memory",
     "channels_last",
+    "report",
 )
 """Sections of a configuration that may be others when a run goes on."""
 

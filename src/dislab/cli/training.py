@@ -36,6 +36,7 @@ from dislab.callbacks import (
     Interpolations,
     Reconstructions,
     Representations,
+    RunPage,
     Samples,
     StopOnSignal,
     TransferScores,
@@ -158,6 +159,12 @@ class TrainingCLI(LightningCLI):
             default=None,
             help="keep the channels of a pixel side by side in memory (unless set: on a CPU)",
         )
+        parser.add_argument(
+            "--report",
+            type=bool,
+            default=True,
+            help="write the page of the run, report.html, when its scores have been taken",
+        )
         parser.add_lightning_class_args(Checkpoints, "checkpoint")
         parser.add_lightning_class_args(Evaluate, "evaluate")
         parser.add_lightning_class_args(TransferScores, "transfer")
@@ -278,6 +285,8 @@ class TrainingCLI(LightningCLI):
         text = "" if config["resume"] or config["run"] else self._text()
         self._kept_config = KeepConfig(text, self._changed, first_step)
         trainer.callbacks[:0] = [self._run_folder, self._kept_config]  # type: ignore[attr-defined]
+        if config["report"]:
+            trainer.callbacks.append(RunPage())  # type: ignore[attr-defined]  # behind the scores
         if folder is None:  # the loggers of this process write nothing
             trainer.loggers = [Curves(Path(config["runs"], config["name"]))]
             return
@@ -372,7 +381,8 @@ class TrainingCLI(LightningCLI):
                 f"dislab {score.__name__} --run {self._run_folder.path}"
             )
             sys.exit(_INTERRUPTED)
-        rank_zero_info(f"The run is in {self._run_folder.path}")
+        if not any(isinstance(one, RunPage) and one.written for one in callbacks):
+            rank_zero_info(f"The run is in {self._run_folder.path}")  # else the page names it
 
     def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
         """Refuses model settings other than the checkpoint's, which LightningCLI puts over them."""

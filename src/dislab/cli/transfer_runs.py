@@ -3,9 +3,8 @@
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
-import jsonargparse
 import torch
 from lightning.fabric import Fabric
 from lightning.pytorch.plugins import Precision
@@ -13,19 +12,18 @@ from lightning.pytorch.plugins import Precision
 from dislab import plugins
 from dislab.base import DataModule, Objective
 from dislab.base.inference import precision_of
-from dislab.base.named_classes import ForeignNameError
-from dislab.base.rebuilding import made
-from dislab.cli.messages import explain
+from dislab.cli.run_data import run_config, run_data
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.runs import CONFIG, checkpoint_of, load_run, read_checkpoint
+from dislab.runs import checkpoint_of, load_run, read_checkpoint
 from dislab.storage import check_output
 from dislab.transfer import Transfer, load_scenarios, made_for, shipped
 from dislab.transfer.choices import builders
 from dislab.transfer.plan import Sizes, check_sizes
 from dislab.transfer.run import check_predictors, score_run
 from dislab.transfer.table import transfer_table
-from dislab.yaml_files import read_mapping
+
+_OTHERWISE: Final = ". Codes of another program are scored with --codes"
 
 
 def score_runs(options: argparse.Namespace) -> None:
@@ -44,12 +42,12 @@ def score_runs(options: argparse.Namespace) -> None:
 
 
 def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
-    config = _config(folder)
+    config = run_config(folder, _OTHERWISE)
     check_output("scores.json", folder / "scores.json", [])
     model = load_run(folder)
     if not model.has_codes:
         raise InputError(f"{folder} is a run of {type(model).__name__}, which makes no codes")
-    data = _data(folder, config)
+    data = run_data(folder, config)
     scenarios = load_scenarios(options.scenarios or _suitable(data))
     predictors = builders(options.predictors, options.seed)
     sizes = Sizes(options.labels, options.tested, options.seed)
@@ -87,31 +85,6 @@ def _placed(
     if model.dtype == torch.float64:  # the weights were read in single precision
         model.load_state_dict(read_checkpoint(checkpoint_of(folder))["state_dict"])
     return model, precision
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG
-    if not path.is_file():
-        raise InputError(
-            f"{folder} is no run: it has no {CONFIG}; runs lie in runs/. Codes of another "
-            "program are scored with --codes"
-        )
-    config = read_mapping(path, "data: {class_path: SingleData}")
-    if "data" not in config:
-        raise InputError(f"{path} does not say what data the run was trained on")
-    return config
-
-
-def _data(folder: Path, config: dict[str, Any]) -> DataModule:
-    try:
-        data: DataModule = made(DataModule, config["data"], "data")
-    except ForeignNameError as error:
-        raise InputError(f"{folder / 'config.yaml'}: {error}") from error
-    except InputError:
-        raise
-    except (jsonargparse.ArgumentError, ValueError) as error:
-        raise InputError(f"{folder / 'config.yaml'}: {explain(str(error), ['data'])}") from error
-    return data
 
 
 def _suitable(data: DataModule) -> list[str]:

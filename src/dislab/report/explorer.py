@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import DataModule, Objective
-from dislab.base.capabilities import lacks
+from dislab.base.inference import lacks
 from dislab.base.state_draws import draw_states
 from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
 from dislab.errors import InputError

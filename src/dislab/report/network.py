@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Decoder, Objective
-from dislab.base.capabilities import lacks
+from dislab.base.inference import lacks
 from dislab.decoders import ConvDecoder64, ConvGenerator, MLPDecoder, SpatialBroadcastDecoder
 from dislab.functional.random import device_generator
 

@@ -1,0 +1,71 @@
+"""The page of a run, written when its scores have been taken."""
+
+import sys
+from pathlib import Path
+from typing import final
+
+import lightning.pytorch as pl
+from lightning.pytorch.utilities import rank_zero_info
+
+from dislab.base import DataModule, Objective
+from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.errors import InputError
+from dislab.report import PAGE, ReportedRun, write_page
+from dislab.runs import load_run
+
+
+@final
+class RunPage(pl.Callback):
+    """Writes `report.html` into the run folder at the end of `test` and `validate`.
+
+    The page shows what the run folder holds by then, so the callback belongs behind those that
+    take scores and draw pictures. Whatever keeps the page from being written leaves the run as it
+    is: a warning gives the reason and the command that tries again.
+
+    Attributes:
+        written: Whether the page has been written.
+    """
+
+    def __init__(self) -> None:
+        self.written = False
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Writes the page, unless the validation is a part of training."""
+        if trainer.state.fn == "validate":
+            self._run(trainer, pl_module)
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Writes the page."""
+        self._run(trainer, pl_module)
+
+    def _run(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if is_rehearsal(trainer):
+            return
+        module, data = objective_of(pl_module, "RunPage"), data_of(trainer, "RunPage")
+        folder = run_folder(trainer)
+        if trainer.is_global_zero:
+            self._write(folder, module, data)
+        trainer.strategy.barrier("page")
+
+    def _write(self, folder: Path, module: Objective, data: DataModule) -> None:
+        page = folder / PAGE
+        try:
+            write_page([ReportedRun(folder, _stored(folder, module), data)], page)
+        except Exception as error:  # the run is finished; `dislab report` raises it again
+            text = " ".join(str(error).split()) or type(error).__name__
+            print(
+                f"dislab: warning: the page of the run was not written: {text}; try again with: "
+                f"dislab report {folder}",
+                file=sys.stderr,
+            )
+            return
+        self.written = True
+        rank_zero_info(f"The run is in {folder}; open {page} in a browser")
+
+
+def _stored(folder: Path, module: Objective) -> Objective | None:
+    """The objective of the last checkpoint, as `dislab report` finds it later."""
+    try:
+        return load_run(folder).to(module.device)
+    except InputError:  # no checkpoint was asked for, or a part is not installed
+        return None

@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dislab.cli import main
+from dislab.report import PAGE
+
+SMALL = {
+    "name": "small",
+    "seed_everything": 3,
+    "model": {
+        "class_path": "VAE",
+        "init_args": {
+            "latent_dim": 3,
+            "encoder": {"class_path": "MLPEncoder", "init_args": {"hidden": [8]}},
+            "decoder": {"class_path": "MLPDecoder", "init_args": {"hidden": [8]}},
+            "regularizers": {"kl": {"class_path": "KL"}},
+        },
+    },
+    "data": {
+        "class_path": "SingleData",
+        "init_args": {"dataset": "GaussianBlob", "batch_size": 8, "test": 0.1, "resize": 16},
+    },
+    "trainer": {
+        "max_steps": 4,
+        "accelerator": "cpu",
+        "devices": 1,
+        "log_every_n_steps": 1,
+        "enable_model_summary": False,
+    },
+    "evaluate": {
+        "metrics": {"mig": {"class_path": "MIG"}},
+        "points": 100,
+        "sheet": False,
+        "bound_points": 0,
+    },
+    "traversals": {"images": 1, "steps": 3, "points": 50},
+}
+RUN = "runs/small/version_0"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    return tmp_path
+
+
+def test_a_fit_ends_with_its_page(
+    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main(["fit", "--config", "small.yaml"]) == 0
+    assert caplog.messages[-1] == f"The run is in {RUN}; open {RUN}/{PAGE} in a browser"
+    capsys.readouterr()
+    page = Path(RUN, PAGE).read_bytes()
+    assert b'class="explorer"' in page
+    assert main(["report", RUN, "--out", "again.html"]) == 0
+    assert capsys.readouterr().out == "again.html\n"
+    assert Path("again.html").read_bytes() == page
+    assert main(["report", RUN, RUN + "/", "--out", "both.html"]) == 0
+    assert b"Runs side by side" in Path("both.html").read_bytes()
+    Path(RUN, "checkpoints", "last.ckpt").write_bytes(b"torn")
+    assert main(["report", RUN]) == 0
+    assert "version_0 gets no explorer: " in capsys.readouterr().err
+    assert b"There is no explorer" in Path(RUN, PAGE).read_bytes()
+
+
+def test_a_page_is_written_when_wanted_and_loses_no_run(
+    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert main(["fit", "--config", "small.yaml", "--report", "false"]) == 0
+    assert caplog.messages[-1] == f"The run is in {RUN}"
+    assert not Path(RUN, PAGE).exists()
+    assert yaml.safe_load(Path(RUN, "config.yaml").read_text())["report"] is False
+    Path(RUN, PAGE).mkdir()  # where the page cannot be written then
+    Path(RUN, "scores.json").unlink()
+    assert main(["test", "--run", RUN, "--report", "true"]) == 0
+    error = capsys.readouterr().err
+    assert "dislab: warning: the page of the run was not written: " in error
+    assert f"try again with: dislab report {RUN}" in error
+    assert Path(RUN, "scores.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "the following arguments are required: RUN; see dislab report --help"),
+        (["nowhere"], "nowhere is no run: it has no config.yaml; runs lie in runs/"),
+        (["a", "b"], "2 runs make one page; name its file by --out"),
+        (["run", "--out", "run"], "--out is run, which is a folder; name a file"),
+        (["run", "--out", "run/config.yaml"], "--out is run/config.yaml, which is an input"),
+    ],
+)
+def test_mistakes_end_with_one_line(
+    args: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("run").mkdir()
+    Path("run", "config.yaml").write_text(yaml.safe_dump(SMALL))
+    assert main(["report", *args]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"dislab: error: {message}")
+    assert error.count("\n") == 1
+    assert not list(Path().rglob("*.html"))
