@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from tests.report.cases import Own, vae
+from torch import nn
 
 from dislab.base import Decoder, Objective
 from dislab.decoders import (
@@ -109,6 +110,15 @@ def test_images_of_other_decoders_are_decoded_beforehand(
     module: Callable[[], Objective], reason: str
 ) -> None:
     assert network_of(module()) == reason
+
+
+def test_the_decoder_of_a_model_inside_another_is_found() -> None:
+    made = vae(partial(MLPDecoder, hidden=(5,)), (1, 4, 4))
+    decoder = made.decoder
+    made.inside = nn.ModuleList([made.encoder, decoder])
+    del made.decoder
+    made.decode = lambda z: decoder(z).sigmoid()  # type: ignore[method-assign]
+    assert not isinstance(network_of(made), str)
 
 
 def test_a_decoder_that_is_too_large_stays_out(monkeypatch: pytest.MonkeyPatch) -> None:

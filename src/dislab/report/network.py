@@ -59,7 +59,7 @@ def network_of(module: Objective) -> Network | str:
     Args:
         module: An objective with a decoder, on the CPU and in evaluation mode.
     """
-    found = [part for part in module.children() if isinstance(part, Decoder)]
+    found = _decoders(module)
     if len(found) != 1:
         return f"{type(module).__name__} has {len(found)} decoders"
     decoder = found[0]
@@ -70,7 +70,7 @@ def network_of(module: Objective) -> Network | str:
     if layers is None:
         return f"the page cannot compute {type(decoder).__name__}"
     inputs = _inputs_of_codes(module)
-    z = _probes(module, inputs)
+    z = _probes(module, decoder, inputs)
     with torch.inference_mode():
         activation = _activation(module, decoder, inputs, z)
         if activation is None:
@@ -106,6 +106,12 @@ _ACTIVATIONS: Final[dict[str, Callable[[Tensor], Tensor]]] = {
 }
 
 
+def _decoders(module: nn.Module) -> list[Decoder]:
+    """Decoders of a module itself; without one, those of models inside, such as a frozen one."""
+    own = [part for part in module.children() if isinstance(part, Decoder)]
+    return own or [decoder for part in module.children() for decoder in _decoders(part)]
+
+
 def _packed(numbers: list[Tensor]) -> str:
     halves = [one.detach().numpy().astype("<f2").ravel() for one in numbers]
     return base64.b64encode(np.concatenate(halves).tobytes()).decode("ascii")
@@ -120,10 +126,12 @@ def _inputs_of_codes(module: Objective) -> Layer | None:
     return {"kind": "codes", "zeros": noise, "categorical": list(categorical)}
 
 
-def _probes(module: Objective, inputs: Layer | None) -> Float[Tensor, "probe code"]:
+def _probes(
+    module: Objective, decoder: Decoder, inputs: Layer | None
+) -> Float[Tensor, "probe code"]:
     generator = device_generator(torch.device("cpu"), 0, _STREAM)
     if inputs is None:
-        return torch.randn(_PROBES, _width(module), generator=generator)
+        return torch.randn(_PROBES, _width(decoder), generator=generator)
     columns = [
         one[torch.randint(len(one), (_PROBES,), generator=generator)]
         for one in module.code_values(9)
@@ -131,9 +139,8 @@ def _probes(module: Objective, inputs: Layer | None) -> Float[Tensor, "probe cod
     return torch.stack(columns, dim=1)
 
 
-def _width(module: Objective) -> int:
-    """Number of values that the only decoder of an objective reads."""
-    decoder = next(part for part in module.children() if isinstance(part, Decoder))
+def _width(decoder: Decoder) -> int:
+    """Number of values that a decoder reads."""
     first = next(part for part in decoder.modules() if isinstance(part, nn.Linear | nn.Conv2d))
     if isinstance(first, nn.Linear):
         return first.in_features
