@@ -131,7 +131,7 @@ def _sliders(module: Objective, data: DataModule, codes: _Codes) -> list[Record]
         }
         if values is not None and values[latent] is not None:
             listed = values[latent]
-            slider |= {"values": listed, "labels": [f"{value:g}" for value in listed or ()]}
+            slider |= {"values": listed, "labels": [_number(value) for value in listed or ()]}
         elif values is not None:
             slider |= {"low": -1.0, "high": 1.0}
         else:
@@ -191,13 +191,18 @@ def _decoder(module: Objective) -> Callable[[Float[Tensor, "image latent"]], Ten
     return decode
 
 
+def _number(value: float) -> str:
+    """A number with a minus sign as printed."""
+    return f"{value:.3g}".replace("-", "−")
+
+
 def _stepped(slider: Record) -> Record:
     """The slider with few values to choose from."""
     if "values" in slider:
         return slider
     values = np.linspace(slider["low"], slider["high"], STRIP_STEPS).round(_DIGITS).tolist()
     rest = {key: one for key, one in slider.items() if key not in ("low", "high")}
-    return {**rest, "values": values, "labels": [f"{value:.3g}" for value in values]}
+    return {**rest, "values": values, "labels": [_number(value) for value in values]}
 
 
 def _strips(found: Record, decode: Callable[[Tensor], Tensor]) -> Record:
@@ -231,7 +236,7 @@ def _of_factors(module: Objective, data: DataModule, states: Indices) -> Record:
                 "detail": f"{len(factor)} values",
                 "active": True,
                 "values": positions,
-                "labels": [one if isinstance(one, str) else f"{one:.3g}" for one in shown],
+                "labels": [one if isinstance(one, str) else _number(one) for one in shown],
             }
         )
     positions = torch.from_numpy(space.positions(states))
