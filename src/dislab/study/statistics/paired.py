@@ -178,8 +178,9 @@ def holm(p_values: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
     Args:
         p_values: One of each test.
 
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
+    Example:
+        >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+        [0.03, 0.06, 0.06]
     """
     values = np.asarray(p_values, dtype=float)
     order = np.argsort(values, kind="stable")[: np.isfinite(values).sum()]
