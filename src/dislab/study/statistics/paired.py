@@ -178,7 +178,7 @@ def holm(p_values: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
     Args:
         p_values: One of each test.
 
-    Example:
+    Examples:
         >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
         [0.03, 0.06, 0.06]
     """
