@@ -31,12 +31,20 @@ class InputError(ValueError):
     """
 
 
+class BusyError(InputError):
+    """Another process is at work on the same run; it will end some time."""
+
+
 class TrainingError(RuntimeError):
     """Training cannot go on, through no mistake in the input, such as a loss that is not finite.
 
     The message names the event, the step and the remedy. The command line prints it
     without a traceback and exits with status 1.
     """
+
+
+class DivergenceError(TrainingError):
+    """A loss became NaN or infinite: in a study that is a result, not a failure."""
 
 
 def explained(error: RuntimeError) -> Exception:

@@ -2,8 +2,9 @@
 
 A part is an entry point in one of the groups `dislab.encoders`, `dislab.decoders`, … whose key is
 the name of the class. A command is one in `dislab.commands`, whose key is the word behind `dislab`
-and whose value is a function. Standard library only, so that listing the parts imports none of
-them.
+and whose value is a function. Stages and launchers of studies are entry points in `dislab.stages`
+and `dislab.launchers`, with words for keys as well. Standard library only, so that listing the
+parts imports none of them.
 """
 
 import ast
@@ -38,6 +39,12 @@ GROUPS: Final = (*PARTS, "callbacks")
 COMMANDS: Final = "commands"
 """The group of the subcommands, which are functions."""
 
+STAGES: Final = "stages"
+"""The group of the stages of a study, whose keys are the words in a study file."""
+
+LAUNCHERS: Final = "launchers"
+"""The group of what starts the workers of a study."""
+
 _BROKEN: Final = (Exception, SystemExit)
 """The errors of a third party's module that must not end the command, `sys.exit()` included."""
 
@@ -57,8 +64,9 @@ class Plugin:
     """One declared part, not yet imported.
 
     Args:
-        group: One of `GROUPS`, or `commands`.
-        name: The class name, which YAML and the command line use; the word of a command.
+        group: One of `GROUPS`, or `commands`, `stages`, `launchers`.
+        name: The class name, which YAML and the command line use; the word of a command, a stage or
+            a launcher.
         value: Where the class is defined, as `module:Class`; `module:function` of a command.
         distribution: The distribution that declares it.
         version: That distribution's version.
@@ -124,7 +132,34 @@ def commands() -> dict[str, Plugin]:
     Raises:
         InputError: Two distributions declare one word.
     """
-    return {plugin.name: plugin for plugin in _declared(COMMANDS)}
+    return declared(COMMANDS)
+
+
+def declared(group: str) -> dict[str, Plugin]:
+    """What distributions declare in a group whose keys are words, by word.
+
+    Args:
+        group: `COMMANDS`, `STAGES` or `LAUNCHERS`.
+
+    Raises:
+        InputError: Two distributions declare one word.
+    """
+    return {plugin.name: plugin for plugin in _declared(group)}
+
+
+def load_object(plugin: Plugin) -> Any:
+    """Imports what an entry point names.
+
+    Args:
+        plugin: The declaration.
+
+    Raises:
+        InputError: It cannot be imported.
+    """
+    try:
+        return _object(plugin)
+    except _BROKEN as error:
+        raise InputError(f"{_where(plugin)} cannot be used: {_said(error)}") from error
 
 
 def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
@@ -136,12 +171,9 @@ def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
     Raises:
         InputError: It cannot be imported, or is no function.
     """
-    try:
-        found = _object(plugin)
-        if not callable(found) or isinstance(found, type):
-            raise InputError(f"{plugin.value} is no function")
-    except _BROKEN as error:
-        raise InputError(f"{_where(plugin)} cannot be used: {_said(error)}") from error
+    found = load_object(plugin)
+    if not callable(found) or isinstance(found, type):
+        raise InputError(f"{_where(plugin)} cannot be used: {plugin.value} is no function")
     function: Callable[[list[str]], int] = found
     return function
 

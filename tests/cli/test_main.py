@@ -125,7 +125,7 @@ def refused_by_training() -> None:
 def test_a_lack_of_memory_is_one_line(
     ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("dislab.cli._dispatch", lambda *_: ask())
+    monkeypatch.setattr("dislab.cli.dispatch", lambda *_: ask())
     assert main(["score"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("dislab: error: memory does not suffice")
@@ -141,7 +141,7 @@ def test_mistakes_of_ours_keep_their_traceback(
     def fail(*_: object) -> int:
         raise raised
 
-    monkeypatch.setattr("dislab.cli._dispatch", fail)
+    monkeypatch.setattr("dislab.cli.dispatch", fail)
     with pytest.raises(type(raised), match="mine"):
         main(["score"])
 

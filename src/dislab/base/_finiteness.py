@@ -5,7 +5,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from dislab.errors import TrainingError
+from dislab.errors import DivergenceError
 
 _MOST: Final = 1000
 """Steps after which the terms are looked at in any case."""
@@ -28,7 +28,7 @@ class Watch:
             self.look()
 
     def look(self) -> None:
-        """Raise a TrainingError that names the first step and its terms that were not finite."""
+        """Raise a DivergenceError that names the first step and its terms that were not finite."""
         if not self._values:
             return
         values = torch.stack([one.float() for step in self._values for one in step])
@@ -39,7 +39,7 @@ class Watch:
         first = int(wrong.any(1).nonzero()[0])
         bad = [name for name, one in zip(self._names, wrong[first].tolist(), strict=True) if one]
         names = ", ".join([name for name in bad if name not in ("objective", "loss")] or bad)
-        raise TrainingError(
+        raise DivergenceError(
             f"training stopped: {names} became NaN or infinite at optimiser step "
             f"{self._steps[first]}; the last checkpoint is from before; lower the learning rate "
             "or the weights of the penalties"

@@ -28,6 +28,8 @@ COMMANDS: Final = {
     "score": "score the codes in a file, of any program",
     "transfer": "score how predictors on a model's codes carry over to shifted images",
     "report": "write the page of finished runs, with the decoder alive in it",
+    "study": "make many runs from one file, resumable anywhere, and see them together",
+    "compare": "show runs side by side, one row a run",
     "data": "list, prepare and show data sets",
     "plugins": "list the parts that a configuration can name",
 }
@@ -61,7 +63,7 @@ def main(args: Sequence[str] | None = None) -> int:
     command, *rest = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
         with interrupting():
-            return _dispatch(command, rest)
+            return dispatch(command, rest)
     except InputError as error:
         if os.environ.get("LOCAL_RANK", "0") != "0":
             # the first process most likely says the same, and ends this one; ended by a failure of
@@ -110,7 +112,16 @@ def _memory(error: BaseException) -> str:
     )
 
 
-def _dispatch(command: str, args: list[str]) -> int:
+def dispatch(command: str, args: list[str]) -> int:
+    """Runs a command and returns its exit status; errors are raised.
+
+    Args:
+        command: The word behind `dislab`.
+        args: What follows it.
+
+    Raises:
+        InputError: There is no such command, or its input is wrong.
+    """
     if command in ("-h", "--help"):
         rows = _rows()
         print(_HELP.format(commands="\n".join(rows)), end="")
@@ -128,6 +139,11 @@ def _dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import data
 
         return data.run(args)
+    if command in ("study", "compare"):
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        from dislab.cli import study
+
+        return study.run(args) if command == "study" else study.run_compare(args)
     # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
     # training step several times as soon as another process wants a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -20,6 +20,7 @@ _WRITTEN_BY: Final = "# dislab=="
 
 CHANGEABLE: Final = (
     "trainer",
+    "then_test",
     "checkpoint",
     "evaluate",
     "transfer",

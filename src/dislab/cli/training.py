@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn, cast
 
 import torch
 import torch.distributed as dist
+from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Trainer
@@ -77,8 +78,9 @@ from dislab.runs import (
 from dislab.training.step_end import count_last_step
 from dislab.yaml_files import parse_yaml
 
-_RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
-"""Names the folder that the first process made to the processes that it starts."""
+RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
+"""Names the folder of a new run to the processes that a training process starts; a study names the
+folders of its runs so."""
 
 _RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 
@@ -120,12 +122,20 @@ class Parser(LightningArgumentParser):
         """Prints what was wrong, where, and what is allowed; exits with status 2."""
         if not self.exit_on_error:  # a parser inside a parser: the outer one knows the place
             super().error(message, ex)
+        sys.stderr.write(f"dislab: error: {self.explained(message, ex)}\n")
+        sys.exit(2)
+
+    def explained(self, message: str, ex: Exception | None = None) -> str:
+        """What was wrong, where, and what is allowed.
+
+        Args:
+            message: What jsonargparse says.
+            ex: What it raised.
+        """
         parser: LightningArgumentParser = getattr(ex, "subcommand_parser", None) or self
         hidden = ("help", "config", "print_config", "print_shtab", "subcommand")
         keys = [action.dest for action in parser._actions if action.dest not in hidden]
-        text = "; ".join(filter(None, (explain(message, keys), self.origin)))
-        sys.stderr.write(f"dislab: error: {text}\n")
-        sys.exit(2)
+        return "; ".join(filter(None, (explain(message, keys), self.origin)))
 
 
 class TrainingCLI(LightningCLI):
@@ -164,6 +174,9 @@ class TrainingCLI(LightningCLI):
             type=bool,
             default=True,
             help="write the page of the run, report.html, when its scores have been taken",
+        )
+        parser.add_argument(
+            "--then_test", type=bool, default=True, help="after training, do what test does"
         )
         parser.add_lightning_class_args(Checkpoints, "checkpoint")
         parser.add_lightning_class_args(Evaluate, "evaluate")
@@ -211,9 +224,7 @@ class TrainingCLI(LightningCLI):
     def before_instantiate_classes(self) -> None:
         """Settles what depends on the command, on other settings or on the machine."""
         config = self.config[self.subcommand]
-        check_names(config)
-        check_offers(config)
-        check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
+        check_settings(config)
         self._check_against_checkpoint(flat(config["model"]))
         if config["weights_only"] is None:
             config["weights_only"] = True
@@ -368,6 +379,9 @@ class TrainingCLI(LightningCLI):
         """Takes losses on the test split, scores the codes, and says where the results are."""
         if self._is_rehearsal():
             return
+        if not self.config[self.subcommand]["then_test"]:
+            rank_zero_info(f"The run is in {self._run_folder.path}")
+            return
         # a data module may go without test split
         score = self.trainer.test if len(self.datamodule.indices("test")) else self.trainer.validate
         callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
@@ -412,11 +426,25 @@ class TrainingCLI(LightningCLI):
         """The run folder; None in a process that gets it from the first one later."""
         if getattr(rank_zero_only, "rank", 0) != 0:
             return None
-        if known := config["run"] or config["resume"] or os.environ.get(_RUN_FOLDER):
+        if known := config["run"] or config["resume"] or os.environ.get(RUN_FOLDER):
             return Path(known)
         folder = new_run(Path(config["runs"]), config["name"])
-        os.environ[_RUN_FOLDER] = str(folder)
+        os.environ[RUN_FOLDER] = str(folder)
         return folder
+
+
+def check_settings(config: Namespace) -> None:
+    """Refuses settings that no signature forbids.
+
+    Args:
+        config: The settings of a training command, as its parser returns them.
+
+    Raises:
+        InputError: One names no part, wants what the data do not offer, or makes no sense.
+    """
+    check_names(config)
+    check_offers(config)
+    check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
 
 
 def run(command: str, args: Sequence[str]) -> int:
@@ -470,7 +498,7 @@ def run(command: str, args: Sequence[str]) -> int:
             raise InputError(_one_line(error)) from error
         raise
     finally:
-        os.environ.pop(_RUN_FOLDER, None)
+        os.environ.pop(RUN_FOLDER, None)
     if dist.is_available() and dist.is_initialized():
         # Lightning leaves its threads to the end of the process, which they may abort
         dist.destroy_process_group()

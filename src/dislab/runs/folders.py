@@ -9,7 +9,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 from lightning.pytorch import Trainer
 
-from dislab.errors import InputError
+from dislab.errors import BusyError, InputError
 from dislab.storage import acquire
 
 CONFIG: Final = "config.yaml"
@@ -76,13 +76,14 @@ def trained_alone(run: Path) -> Iterator[None]:
         run: The run folder.
 
     Raises:
-        InputError: Another process trains the run, or the folder cannot be written to.
+        BusyError: Another process trains the run.
+        InputError: The folder cannot be written to.
     """
     lock = FileLock(run / _LOCK)
     try:
         acquire(lock, 0, "take care that no second process trains this run")
     except Timeout:
-        raise InputError(
+        raise BusyError(
             f"{run} is being trained by another process; wait until it has ended, or end it. "
             "Scoring needs no waiting: dislab test --run"
         ) from None

@@ -1,1 +1,16 @@
-"""Studies: many runs from one file, and what their scores say together."""
+"""Studies: many runs from one file, resumable anywhere.
+
+The folder of a study is its database:
+
+    studies/<name>/
+      study.yaml              the study file as it was last run
+      plan.json               every run with its complete settings
+      runs/<id>/              a run folder like any other, with `stages/` besides
+        stages/<stage>/done.json
+      claims/                 which worker works on which run
+"""
+
+from dislab.study.comparison import compare
+from dislab.study.study import RunStatus, Status, Study, StudyWarning
+
+__all__ = ["RunStatus", "Status", "Study", "StudyWarning", "compare"]

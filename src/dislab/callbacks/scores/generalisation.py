@@ -46,17 +46,18 @@ class Generalisation(ScoreCallback):
     decodes the mean; the sample gives the term of the evidence lower bound, which is larger.
 
     Args:
-        examples: How many examples of either split; fewer if there are fewer.
+        examples: How many examples of either split; fewer if there are fewer, and with 0 nothing is
+            compared.
         seed: Decides which, and the noise of the codes.
 
     Raises:
-        InputError: `examples` is below 1.
+        InputError: The number of examples is negative.
     """
 
     stages: ClassVar[Stages] = {"test": "test_generalisation"}
 
     def __init__(self, examples: int = 5_000, seed: int = 0) -> None:
-        check_count("examples", examples, 1)
+        check_count("examples", examples, 0)
         self.examples = examples
         self.seed = seed
         self._noted = False
@@ -66,6 +67,8 @@ class Generalisation(ScoreCallback):
         data = getattr(trainer, "datamodule", None)
         if not isinstance(data, DataModule) or stage not in ("fit", "test") or self._noted:
             return
+        if not self.examples:
+            return
         if data.hold_out is not None and not _compares(data):
             owner = type(data).__name__
             rank_zero_info(f"Generalisation: nothing to compare, as {owner} has no sample_loader")
@@ -73,7 +76,7 @@ class Generalisation(ScoreCallback):
 
     def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
         """Whether the loss of the objective has the term that is compared."""
-        return f"test/{NAME}" in trainer.callback_metrics
+        return bool(self.examples) and f"test/{NAME}" in trainer.callback_metrics
 
     def score(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path

@@ -1,0 +1,321 @@
+"""`dislab study` and `dislab compare`: many runs, made and seen together."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dislab.cli.arguments import Parser
+from dislab.cli.messages import own_warnings_in_one_line
+from dislab.errors import InputError, suggestion
+from dislab.storage import atomic, check_output
+from dislab.study.claims import STALE
+from dislab.study.plan import PLAN, Plan, Resolver, make_plan, read_plan
+from dislab.study.results import STUDY, StudyFolder
+from dislab.study.study import STUDIES, Study, duration, folder_of, lines
+from dislab.study.study_file import read_study_file
+from dislab.study.tables import FORMATS, SUFFIXES, format_of, table_bytes, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_VERBS: Final = {
+    "plan": "read a study file, check every run, and say what is to be done",
+    "run": "train and score every run of a study file; go on with what is left",
+    "work": "be one worker of a study's folder; any number may work at once",
+    "status": "say what is done, what has failed, and how long the rest takes",
+    "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
+}
+_HELP: Final = """usage: dislab study VERB [options]
+
+Make many runs from one file, and see them together.
+
+verbs:
+{verbs}
+
+A first study:  dislab study run configs/studies/quick.yaml
+"""
+_SHOWN: Final = 8
+"""Scores of which the rank correlations are printed at the end; a study may have hundreds."""
+
+
+def run(args: list[str]) -> int:
+    """Runs one verb and returns the exit status.
+
+    Args:
+        args: What follows `dislab study`.
+
+    Raises:
+        InputError: An option makes no sense, or a study cannot be used.
+        TrainingError: The first runs of a study have all failed alike.
+    """
+    verb, *rest = args or ["--help"]
+    if verb in ("-h", "--help"):
+        print(_HELP.format(verbs="\n".join(f"  {k:<8} {v}" for k, v in _VERBS.items())), end="")
+        return 0
+    if verb not in _VERBS:
+        raise InputError(
+            f"dislab study has no {verb!r}{suggestion(verb, _VERBS)}; it has {', '.join(_VERBS)}"
+        )
+    parser = Parser(f"dislab study {verb}", description=f"{_VERBS[verb].capitalize()}.")
+    with own_warnings_in_one_line():
+        return {"plan": _plan, "run": _run, "work": _work, "status": _status, "table": _table}[
+            verb
+        ](parser, rest)
+
+
+def run_compare(args: list[str]) -> int:
+    """Prints or writes a table of loose run folders, and returns the exit status.
+
+    Args:
+        args: What follows `dislab compare`.
+
+    Raises:
+        InputError: A folder is no run, or the table cannot be written.
+    """
+    parser = Parser("dislab compare", description="Show runs side by side, one row a run.")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
+    _add_output(parser)
+    options = parser.parse_args(args)
+    _check_output(options)
+    from dislab.study.comparison import compare
+
+    _put(compare(options.runs), options)
+    return 0
+
+
+def _plan(parser: Parser, args: list[str]) -> int:
+    _add_study(parser)
+    options = parser.parse_args(args)
+    folder, plan = _planned(options)
+    print(f"{plan.name}: {len(plan.runs)} runs in {folder}, stages {', '.join(plan.stages)}")
+    for axis in plan.axes:
+        labels = dict.fromkeys(str(one.group.axes[axis]) for one in plan.runs)
+        print(f"  {axis}: {', '.join(labels)}")
+    print(f"  seeds: {len({one.seed for one in plan.runs})}")
+    if (folder / PLAN).is_file():
+        for line in lines(Study.of(folder, plan).status()):
+            print(line)
+    return 0
+
+
+def _run(parser: Parser, args: list[str]) -> int:
+    _add_study(parser)
+    parser.add_argument(
+        "--launcher", default="processes", help="what starts workers: processes, ray or slurm"
+    )
+    parser.add_argument(
+        "--workers", type=_count, metavar="N", help="how many; as many as fit unless given"
+    )
+    parser.add_argument(
+        "--retry-failed", action="store_true", help="try stages again that have failed"
+    )
+    options = parser.parse_args(args)
+    from dislab.study.launchers import Workers, load_launcher
+    from dislab.study.progress import Progress
+
+    launcher = load_launcher(options.launcher)
+    folder, plan = _planned(options)
+    _keep(options.study, folder, plan)
+    records = StudyFolder(folder)
+    if options.retry_failed:
+        records.forget_failures(plan)
+    study = Study.of(folder, plan)
+    left = sum(one.state in ("waiting", "running") for one in study.status().runs)
+    if left:
+        cores = os.cpu_count() or 1
+        progress = Progress(study, options.workers or max(1, cores // plan.resources.cpus))
+        command = (sys.executable, "-m", "dislab", "study", "work", str(folder.resolve()))
+        try:
+            workers = Workers(folder, command, options.workers, plan.resources, left, progress.tick)
+            if not launcher.launch(workers):
+                return 0
+        finally:
+            progress.close()
+    return _show_end(study)
+
+
+def _work(parser: Parser, args: list[str]) -> int:
+    parser.add_argument("folder", type=Path, help="folder of the study, such as studies/quick")
+    parser.add_argument(
+        "--leave",
+        action="store_true",
+        help="end when other workers have all runs that are left, instead of waiting for them",
+    )
+    parser.add_argument(
+        "--stale",
+        type=float,
+        default=STALE,
+        metavar="SECONDS",
+        help="take over the run of a worker on another machine that has been silent for so long "
+        f"({STALE:g})",
+    )
+    parser.add_argument("--attached", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(args)
+    if not options.stale >= 1:
+        raise InputError(f"--stale is {options.stale:g}; it must be 1 second or longer")
+    plan = read_plan(options.folder)
+    # read by the library when torch loads it
+    os.environ.setdefault("OMP_NUM_THREADS", str(plan.resources.cpus))
+    if not plan.resources.gpus:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    for name in [one for one in os.environ if one.startswith("SLURM_")]:
+        del os.environ[name]  # each run is one process of its own, whatever the job is
+    from dislab.cli import unit
+    from dislab.study.worker import Settings, Worker
+
+    _warn_of_versions(plan)
+    unit.preload()
+    launcher = os.getppid()
+    alive = (lambda: os.getppid() == launcher) if options.attached else (lambda: True)
+    settings = Settings(options.leave, options.stale, alive)
+    Worker(StudyFolder(options.folder), plan, unit.Process, settings).work()
+    return 0
+
+
+def _status(parser: Parser, args: list[str]) -> int:
+    _add_study(parser)
+    options = parser.parse_args(args)
+    study = Study(options.study, options.folder)
+    print(f"{study.plan.name} in {study.path}")
+    for line in lines(study.status()):
+        print(line)
+    return 0
+
+
+def _table(parser: Parser, args: list[str]) -> int:
+    _add_study(parser)
+    _add_output(parser)
+    options = parser.parse_args(args)
+    _check_output(options)
+    _put(Study(options.study, options.folder).table(), options)
+    return 0
+
+
+def _add_study(parser: Parser) -> None:
+    parser.add_argument("study", type=Path, help="a study file, or the folder of a study")
+    parser.add_argument("--folder", type=Path, help=f"of the study; {STUDIES}/NAME unless given")
+
+
+def _add_output(parser: Parser) -> None:
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the table there")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help=f"of the table; goes by the file's suffix ({', '.join(SUFFIXES)}), csv on a terminal",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 10_000:
+        raise argparse.ArgumentTypeError(f"{text} is no number of workers; give 1 or more")
+    return int(text)
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Refuses an output before the work."""
+    if options.out:
+        if not options.format:
+            format_of(options.out)
+        check_output("--out", options.out, [])
+    elif options.format == "parquet":
+        raise InputError("--format parquet needs --out FILE, as Parquet is no text")
+
+
+def _put(table: "pd.DataFrame", options: argparse.Namespace) -> None:
+    if options.out:
+        write_table(table, options.out, options.format)
+        print(options.out)
+    else:
+        sys.stdout.write(table_bytes(table, options.format or "csv").decode())
+
+
+def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
+    """The folder and the plan of a study, whose file is read anew."""
+    folder = folder_of(options.study, options.folder)
+    if options.study.is_dir():
+        return folder, read_plan(folder)
+    file = read_study_file(options.study)
+    known = read_plan(folder) if (folder / PLAN).is_file() else None
+    groups = {one.group.read: one.group for one in known.runs} if known else {}
+    from dislab.runs import versions
+
+    return folder, make_plan(file, _resolver, versions(), groups.values())
+
+
+def _resolver() -> Resolver:
+    """What reads configurations; it takes a while to import."""
+    from dislab.cli.study_settings import resolver
+
+    return resolver()
+
+
+def _keep(study: Path, folder: Path, plan: Plan) -> None:
+    """Writes what workers read."""
+    try:
+        (folder / "workers").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be made: {error.strerror}; choose another --folder"
+        ) from error
+    if study.is_dir():
+        return
+    with atomic(folder / STUDY) as temporary:
+        temporary.write_bytes(study.read_bytes())
+    plan.write(folder)
+
+
+def _show_end(study: Study) -> int:
+    """Prints what a study has found; returns 1 when a run has failed."""
+    status = study.status()
+    print()
+    for line in lines(status):
+        print(line)
+    took = sum(status.seconds.values())
+    print(f"work done: {duration(took)} of one worker")
+    table = study.table()
+    if any(name.startswith("score.") for name in table):
+        _summarize(table)
+    print(f"\nAll numbers: dislab study table {study.path} --out table.csv")
+    return int("failed" in status.counts())
+
+
+def _summarize(table: "pd.DataFrame") -> None:
+    """Prints means over seeds and rank correlations."""
+    from dislab.study.statistics import (
+        correlation_table,
+        markdown,
+        rank_correlations,
+        summary,
+        summary_table,
+    )
+
+    results = [name for name in table if str(name).startswith("score.")]
+    known = [name for name in results if table[name].nunique() > 1][:_SHOWN]
+    if not known:
+        return
+    print("\nmean ± standard deviation over seeds [95 % interval]\n")
+    print(markdown(summary_table(summary(table, known))), end="")
+    if len(known) > 1 and len(table) > 2:
+        print(f"\nrank correlations (Spearman) over {len(table)} runs\n")
+        found = rank_correlations(table, known, by=[])
+        print(markdown(correlation_table(found)), end="")
+
+
+def _warn_of_versions(plan: Plan) -> None:
+    """Says when this worker is of another version than the plan."""
+    from dislab.runs import versions
+
+    here = versions()
+    differ = [
+        f"{name} {here.get(name)} instead of {there}"
+        for name, there in plan.versions.items()
+        if here.get(name) != there
+    ]
+    if differ:
+        print(
+            f"dislab: warning: this worker is of other versions than the study's plan: "
+            f"{', '.join(differ)}; tables will say that they are a mixture",
+            file=sys.stderr,
+        )

@@ -1,0 +1,102 @@
+"""Configurations of a study's runs, read by the parser of `dislab fit` without training."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn, cast
+
+from lightning.pytorch import Trainer
+from lightning.pytorch.cli import ArgsType, LightningArgumentParser
+
+from dislab import plugins
+from dislab.base import DataModule, Objective
+from dislab.callbacks import Evaluate, Generalisation, TransferScores
+from dislab.cli.config_checks import check_configurations, read_values_strictly
+from dislab.cli.messages import warnings_in_one_line
+from dislab.cli.names import confine_names
+from dislab.cli.training import Parser, TrainingCLI, check_settings
+from dislab.errors import InputError
+from dislab.study.identity import settings_of, training_of
+from dislab.study.plan import Resolved, Resolver
+from dislab.yaml_files import parse_yaml
+
+_OWNERS: Final[dict[str, type]] = {
+    "evaluate": Evaluate,
+    "transfer": TransferScores,
+    "generalisation": Generalisation,
+}
+"""What the settings of a section are arguments of."""
+
+_COMMAND: Final = "fit"
+
+
+class _Parser(Parser):
+    """A parser that raises what was wrong, as a study has many configurations."""
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Raises what was wrong, where, and what is allowed."""
+        if not self.exit_on_error:
+            super().error(message, ex)
+        raise InputError(self.explained(message, ex)) from ex
+
+
+class _Settings(TrainingCLI):
+    """The command's parser, without the command."""
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
+        """Leaves the parser to `resolve`."""
+        self.config = {"subcommand": None}
+
+    def _parse_ckpt_path(self) -> None: ...
+
+    def _set_seed(self) -> None: ...
+
+    def before_instantiate_classes(self) -> None:
+        """Nothing is made."""
+
+    def instantiate_classes(self) -> None:
+        """Nothing is made."""
+
+    def resolve(self, args: Sequence[str]) -> Resolved:
+        """The settings that a command line of `dislab fit` stands for.
+
+        Args:
+            args: What would follow `dislab fit`.
+
+        Raises:
+            InputError: A setting is wrong.
+        """
+        check_configurations(args)
+        parsed = self.parser.parse_args([_COMMAND, *args])[_COMMAND]
+        for name in ("ckpt_path", "resume", "run"):
+            if parsed[name] is not None:
+                raise InputError(
+                    f"{name} is {parsed[name]}; the runs of a study start by themselves"
+                )
+        if parsed["trainer"]["fast_dev_run"]:
+            raise InputError("trainer.fast_dev_run keeps no run; leave it out of a study")
+        check_settings(parsed)
+        text = self._parser(_COMMAND).dump(parsed, skip_none=False)
+        config = cast("dict[str, Any]", parse_yaml(text, "the configuration"))
+        return Resolved(
+            config=config,
+            training=training_of(config, Trainer),
+            sections={name: settings_of(config[name], owner) for name, owner in _OWNERS.items()},
+        )
+
+
+def resolver() -> Resolver:
+    """What reads the configurations of a study."""
+    read_values_strictly()
+    with warnings_in_one_line():
+        plugins.load_all()
+    confine_names()
+    cli = _Settings(
+        Objective,
+        DataModule,
+        parser_class=_Parser,
+        subclass_mode_model=True,
+        subclass_mode_data=True,
+        auto_configure_optimizers=False,
+        save_config_callback=None,
+        args=[_COMMAND],
+    )
+    return cli.resolve

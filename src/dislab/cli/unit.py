@@ -1,0 +1,172 @@
+"""One stage of one run, as a process of its own that a worker starts and watches."""
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from dislab.errors import (
+    BusyError,
+    DivergenceError,
+    InputError,
+    TrainingError,
+    cannot_write,
+    lacks_memory,
+)
+from dislab.signals import interrupting
+from dislab.storage import atomic
+from dislab.study.units import Outcome, Report
+
+_WATCH: Final = 0.5
+"""Seconds between two looks whether the worker is alive."""
+_CONTEXT: Final = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+"""A fork starts with everything imported; elsewhere libraries do not survive it."""
+
+
+class Process:
+    """A stage at work.
+
+    Args:
+        arguments: What follows `dislab`.
+        run: The run folder.
+        log: Where its output goes.
+        report: Where it writes how it ended.
+    """
+
+    def __init__(self, arguments: Sequence[str], run: Path, log: Path, report: Path) -> None:
+        report.unlink(missing_ok=True)
+        self._report = report
+        self._log = log
+        self._process = _CONTEXT.Process(
+            target=_main, args=(list(arguments), run, log, report, os.getpid())
+        )
+        self._process.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits; returns whether it has ended.
+
+        Args:
+            seconds: How long.
+        """
+        self._process.join(seconds)
+        return self._process.exitcode is not None
+
+    def interrupt(self) -> None:
+        """Asks it to save what it has and to end."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self._process.kill()
+        self._process.join()
+
+    def report(self) -> Report:
+        """How it ended."""
+        try:
+            record = json.loads(self._report.read_text(encoding="utf-8"))
+            self._report.unlink()
+            return Report(**record)
+        except (OSError, ValueError, TypeError):
+            code = self._process.exitcode
+            how = f"by signal {-code}" if code and code < 0 else f"with status {code}"
+            return Report("crash", f"the process ended {how}; its output is in {self._log}")
+
+
+def preload() -> None:
+    """Imports what stages need, once for all processes that are forked later."""
+    if _CONTEXT.get_start_method() == "fork":
+        from dislab.cli import training  # noqa: F401
+
+
+def _main(arguments: Sequence[str], run: Path, log: Path, report: Path, worker: int) -> None:
+    """The process."""
+    os.setsid()
+    _redirect(log)
+    threading.Thread(target=_end_with, args=(worker,), daemon=True).start()
+    found = _done(arguments, run, log)
+    with atomic(report) as temporary:
+        temporary.write_text(json.dumps(found._asdict()), encoding="utf-8")
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def _done(arguments: Sequence[str], run: Path, log: Path) -> Report:
+    """Runs the command; returns how it ended."""
+    try:
+        with interrupting():
+            from dislab.cli import dispatch
+            from dislab.cli.training import RUN_FOLDER
+            from dislab.runs import versions
+
+            os.environ[RUN_FOLDER] = str(run)
+            command, *rest = arguments
+            status = dispatch(command, rest)
+            if status:
+                return Report("input", f"dislab {command} ended with status {status}")
+            return Report("done", versions=versions())
+    except BaseException as error:  # what is no end of a process becomes its report
+        said = " ".join(str(error).split())
+        if isinstance(error, SystemExit):  # the reason was printed before
+            return Report(_kind(error), _last_line(log), versions=_versions())
+        print(f"dislab: {type(error).__name__}: {said}", file=sys.stderr)
+        return Report(_kind(error), said or type(error).__name__, _trace(error), _versions())
+
+
+def _kind(error: BaseException) -> Outcome:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, SystemExit):
+        return "input" if error.code == 2 else "interrupted"
+    if isinstance(error, DivergenceError):
+        return "diverged"
+    if isinstance(error, TrainingError):  # another process of the run has ended
+        return "crash"
+    if isinstance(error, BusyError):
+        return "busy"
+    if lacks_memory(error):
+        return "memory"
+    if cannot_write(error) or cannot_write(error.__cause__):
+        return "full"
+    return "input" if isinstance(error, InputError) else "exception"
+
+
+def _trace(error: BaseException) -> str:
+    """The traceback of a bug."""
+    return "".join(traceback.format_exception(error)) if _kind(error) == "exception" else ""
+
+
+def _last_line(log: Path) -> str:
+    sys.stderr.flush()
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _versions() -> dict[str, str]:
+    from dislab.runs import versions
+
+    return versions()
+
+
+def _redirect(log: Path) -> None:
+    """Sends all output of this process into a file, that of libraries in C included."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for descriptor, source in ((0, nothing), (1, target), (2, target)):
+        os.dup2(source, descriptor)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+
+
+def _end_with(worker: int) -> None:
+    """Ends this process when its worker is gone, so that no run is trained by two."""
+    while os.getppid() == worker:
+        time.sleep(_WATCH)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,167 @@
+"""Claims: which worker works on which run, on any file system that several machines share.
+
+A claim is a file `<run>.<number>` that can be made by one worker only. Its time of change is the
+worker's heartbeat, taken from the clock of the file system. A claim without heartbeat is taken over
+by making the file of the next number, which again succeeds for one worker only; so no lock is
+needed. Its former owner sees the higher number and stops.
+"""
+
+import json
+import os
+import platform
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from dislab.errors import InputError
+
+BEAT: Final = 5.0
+"""Seconds between two heartbeats."""
+STALE: Final = 60.0
+"""Seconds without heartbeat after which a claim is free."""
+
+
+class Claim:
+    """A run that this worker works on.
+
+    Args:
+        path: The file of the claim.
+        text: What this worker wrote into it.
+    """
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
+
+    def beat(self) -> bool:
+        """Says that the worker is alive; returns whether the run is still its own."""
+        run, number = _parts(self._path)
+        try:
+            if self._path.read_text(encoding="utf-8") != self._text:
+                return False
+            os.utime(self._path)
+        except FileNotFoundError:
+            return False
+        return _latest(self._path.parent, run) == number
+
+    def release(self) -> None:
+        """Gives the run back."""
+        run, number = _parts(self._path)
+        for older in range(number + 1):
+            (self._path.parent / f"{run}.{older}").unlink(missing_ok=True)
+
+
+class Claims:
+    """Claims on the runs of one folder.
+
+    Args:
+        folder: Where the files of claims lie; made when missing.
+        stale: Seconds without heartbeat after which a claim is free.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+
+    def __init__(self, folder: Path, stale: float = STALE) -> None:
+        self._folder = folder
+        self._stale = stale
+        self._clock = folder / f".clock-{uuid.uuid4().hex[:8]}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._now()
+        except OSError as error:
+            raise InputError(
+                f"{folder} cannot be written to: {error.strerror}; a study needs a folder that its "
+                "workers may write to"
+            ) from error
+
+    def take(self, run: str) -> Claim | None:
+        """A claim on a run; None where another worker has it.
+
+        Args:
+            run: The name of the run.
+        """
+        number = _latest(self._folder, run)
+        if number is not None and not self._is_abandoned(self._folder / f"{run}.{number}"):
+            return None
+        path = self._folder / f"{run}.{0 if number is None else number + 1}"
+        owner = {"machine": machine(), "process": os.getpid(), "began": _began()}
+        text = json.dumps({**owner, "token": uuid.uuid4().hex})
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            return None
+        return Claim(path, text)
+
+    def taken(self) -> set[str]:
+        """The runs that some worker works on."""
+        found = set()
+        for run in {_parts(path)[0] for path in _files(self._folder)}:
+            number = _latest(self._folder, run)
+            path = self._folder / f"{run}.{number}"
+            if number is not None and not self._is_abandoned(path):
+                found.add(run)
+        return found
+
+    def close(self) -> None:
+        """Removes what the worker needed to read the clock."""
+        self._clock.unlink(missing_ok=True)
+
+    def _is_abandoned(self, path: Path) -> bool:
+        try:
+            changed = path.stat().st_mtime
+            owner = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:  # released meanwhile
+            return True
+        except (OSError, ValueError):  # being written, or cut short
+            owner = {}
+        if owner.get("machine") == machine() and _has_ended(owner):
+            return True
+        return self._now() - changed > self._stale
+
+    def _now(self) -> float:
+        """The time by the clock of the file system."""
+        self._clock.touch()
+        os.utime(self._clock)
+        return self._clock.stat().st_mtime
+
+
+def machine() -> str:
+    """What processes are numbered by: this machine since it was started, or a container in it."""
+    parts = [platform.node()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return " ".join(parts)
+
+
+def _has_ended(owner: dict[str, object]) -> bool:
+    """Whether a process of this machine is no more; its number may be another one's by now."""
+    process = owner.get("process")
+    return isinstance(process, int) and _began(process) != owner.get("began")
+
+
+def _began(process: int | None = None) -> str:
+    """When a process began, in the system's ticks; empty where that cannot be known."""
+    with suppress(OSError, IndexError):
+        text = Path(f"/proc/{process or os.getpid()}/stat").read_text(encoding="utf-8")
+        fields = text.rpartition(")")[2].split()
+        if fields[0] not in ("Z", "X"):  # ended, and not yet waited for
+            return fields[19]
+    return ""
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if not path.name.startswith(".")]
+
+
+def _parts(path: Path) -> tuple[str, int]:
+    run, _, number = path.name.rpartition(".")
+    return run, int(number) if number.isdecimal() else -1
+
+
+def _latest(folder: Path, run: str) -> int | None:
+    """The highest number of the claims on a run."""
+    return max((_parts(path)[1] for path in folder.glob(f"{run}.*")), default=None)

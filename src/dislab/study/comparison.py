@@ -1,0 +1,100 @@
+"""Tables of loose run folders."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from dislab.errors import InputError
+from dislab.yaml_files import read_mapping
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CONFIG: Final = "config.yaml"
+_SCORES: Final = "scores.json"
+_COUNTED: Final = ("model", "data", "trainer")
+"""Sections whose settings a table shows where they differ."""
+_RECORDS: Final = {
+    "score": ("test", "validate"),
+    "transfer": ("test_transfer", "validate_transfer"),
+    "generalisation": ("test_generalisation",),
+}
+"""Records of `scores.json` by what stands before their names in a table; the first one counts."""
+
+
+def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
+    """One row a run: the settings in which the runs differ, `seed`, `state`, and scores.
+
+    It has the form of `Study.table`; the index is the run folder.
+
+    Args:
+        runs: Run folders.
+
+    Raises:
+        InputError: None is given, one is given twice, or one is no run.
+    """
+    import pandas as pd
+
+    from dislab.runs import read_scores
+
+    folders = [Path(one) for one in runs]
+    if not folders:
+        raise InputError("give the folders of runs to compare")
+    seen: dict[str, Path] = {}
+    for folder in folders:
+        real = os.path.realpath(folder)
+        if real in seen:
+            raise InputError(f"{folder} and {seen[real]} are the same run; leave one out")
+        seen[real] = folder
+    configs = [_config(folder) for folder in folders]
+    settings = [_flat({name: one.get(name) for name in _COUNTED}) for one in configs]
+    names = dict.fromkeys(name for one in settings for name in one)
+    axes = [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
+    table = pd.DataFrame(
+        {
+            **{name: [_cell(one.get(name)) for one in settings] for name in axes},
+            "seed": [one.get("seed_everything") for one in configs],
+        },
+        index=pd.Index(list(map(str, folders)), name="run"),
+    )
+    scores = []
+    for folder in folders:
+        records = read_scores(folder) if (folder / _SCORES).is_file() else {}
+        scores.append(_scores(records))
+    table["state"] = ["finished" if one else "waiting" for one in scores]
+    columns = dict.fromkeys(name for one in scores for name in one)
+    numbers = {name: [one.get(name) for one in scores] for name in columns}
+    return pd.concat([table, pd.DataFrame(numbers, index=table.index, dtype=float)], axis=1)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / _CONFIG
+    if not path.is_file():
+        raise InputError(f"{folder} is no run: it has no {_CONFIG}; runs lie in runs/")
+    return read_mapping(path, "model: {class_path: VAE}")
+
+
+def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
+    found = {}
+    for prefix, names in _RECORDS.items():
+        record = next((records[name] for name in names if name in records), {})
+        found |= {f"{prefix}.{name}": value for name, value in record.get("scores", {}).items()}
+    return found
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    """Settings by their names as on the command line."""
+    if not isinstance(value, Mapping):
+        return {name: value}
+    found: dict[str, Any] = {}
+    for key, one in value.items():
+        if key == "class_path":
+            found[name] = str(one).rpartition(".")[2]
+        else:
+            found |= _flat(one, name if key == "init_args" else f"{name}.{key}".lstrip("."))
+    return found
+
+
+def _cell(value: Any) -> Any:
+    return str(value) if isinstance(value, list | dict) else value

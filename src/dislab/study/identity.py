@@ -1,0 +1,179 @@
+"""What makes two runs the same: their settings without whatever changes no result.
+
+Defaults are left out, so that an option which is added later keeps the old names of runs.
+"""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from dislab.base.named_classes import find_object
+
+LENGTH: Final = 12
+"""Hexadecimal digits of a run's name; among 100,000 runs two alike would be a chance of 2e-5."""
+
+_OF_THE_HOST: Final = {
+    "trainer": (
+        "accelerator",
+        "strategy",
+        "devices",
+        "num_nodes",
+        "precision",
+        "logger",
+        "fast_dev_run",
+        "limit_val_batches",
+        "limit_test_batches",
+        "limit_predict_batches",
+        "val_check_interval",
+        "check_val_every_n_epoch",
+        "num_sanity_val_steps",
+        "log_every_n_steps",
+        "enable_checkpointing",
+        "enable_progress_bar",
+        "enable_model_summary",
+        "deterministic",
+        "benchmark",
+        "inference_mode",
+        "profiler",
+        "detect_anomaly",
+        "barebones",
+        "plugins",
+        "default_root_dir",
+        "enable_autolog_hparams",
+        "model_registry",
+    ),
+    "data": ("residency", "num_workers", "eval_batch_size"),
+    "dataset": ("path", "folder", "download"),
+}
+"""Settings by what they belong to: devices, paths, loggers, precision, and how often one looks."""
+
+_SECTIONS: Final = ("model", "data", "trainer", "optimizer", "lr_scheduler")
+"""Sections of a configuration that training depends on, besides the seed."""
+
+
+def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
+    """The settings of a configuration that the trained weights depend on, without defaults.
+
+    Args:
+        config: A complete configuration, with classes as `class_path` and `init_args`.
+        trainer: The trainer's class, for its defaults.
+    """
+    found = {}
+    for section in _SECTIONS:
+        if (given := config.get(section)) is None:
+            continue
+        if section == "trainer":
+            given = _without(given, _OF_THE_HOST["trainer"])
+            found[section] = _differing(given, _defaults(trainer))
+        elif section == "data":
+            found[section] = plain(_of_data(given))
+        else:
+            found[section] = plain(given)
+    return found
+
+
+def settings_of(section: Mapping[str, Any], owner: type) -> dict[str, Any]:
+    """The settings of a section without defaults.
+
+    Args:
+        section: All settings of the section.
+        owner: The class whose arguments they are.
+    """
+    return _differing(section, _defaults(owner))
+
+
+def digest(settings: Mapping[str, Any]) -> str:
+    """A name for settings: the same for the same, whatever their order.
+
+    Args:
+        settings: Plain data.
+    """
+    text = json.dumps(settings, sort_keys=True, separators=(",", ":"), allow_nan=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+
+
+def run_id(training: Mapping[str, Any], seed: int) -> str:
+    """The name of a run.
+
+    Args:
+        training: What `training_of` returns.
+        seed: The seed of the run.
+    """
+    return digest({**training, "seed": seed})
+
+
+def plain(value: Any) -> Any:
+    """A value in a form that is the same however it was written.
+
+    Classes become their name and their arguments without defaults, whole numbers become integers,
+    tuples become lists.
+
+    Args:
+        value: Plain data, a class, or a `functools.partial` of one.
+    """
+    if isinstance(value, partial):
+        return _part(value.func, dict(value.keywords))
+    if inspect.isclass(value):
+        return _part(value, {})
+    if isinstance(value, Mapping):
+        if isinstance(path := value.get("class_path"), str):
+            arguments = {**(value.get("init_args") or {}), **(value.get("dict_kwargs") or {})}
+            return _part(find_object(path), arguments, path)
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _part(cls: Any, arguments: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """A class by its name alone, as modules may move."""
+    name = getattr(cls, "__name__", path.rpartition(".")[2])
+    return {"class": name, "settings": _differing(arguments, _defaults(cls))}
+
+
+def _differing(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: plain(value) for name, value in arguments.items()}
+    return {
+        name: value
+        for name, value in found.items()
+        if name not in defaults or value != plain(defaults[name])
+    }
+
+
+def _defaults(cls: Any) -> dict[str, Any]:
+    """Default values of the arguments of a class, with those that it hands on to its bases."""
+    found: dict[str, Any] = {}
+    for owner in _owners(cls):
+        try:
+            parameters = inspect.signature(owner).parameters.values()
+        except (TypeError, ValueError):  # a class in C tells nothing
+            break
+        for one in parameters:
+            if one.default is not one.empty:
+                found.setdefault(one.name, one.default)
+        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+            break
+    return found
+
+
+def _owners(cls: Any) -> Iterator[Any]:
+    yield from cls.__mro__[:-1] if inspect.isclass(cls) else [cls] if callable(cls) else []
+
+
+def _of_data(section: Mapping[str, Any]) -> dict[str, Any]:
+    """The section `data` without paths, and without how its images are read."""
+    arguments = _without(section.get("init_args") or {}, _OF_THE_HOST["data"])
+    dataset = arguments.get("dataset")
+    if isinstance(dataset, Mapping) and isinstance(dataset.get("init_args"), Mapping):
+        inner = _without(dataset["init_args"], _OF_THE_HOST["dataset"])
+        arguments["dataset"] = {**dataset, "init_args": inner}
+    return {**section, "init_args": arguments}
+
+
+def _without(section: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in section.items() if name not in names}

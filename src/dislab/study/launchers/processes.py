@@ -1,0 +1,129 @@
+"""Workers as processes of this machine."""
+
+import math
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple, final
+
+from dislab.errors import InputError, TrainingError
+from dislab.study.launchers.base import Launcher, Workers
+
+_TICK: Final = 0.5
+_SHORT: Final = 10.0
+"""Seconds: a worker that was killed sooner than this after its start is no accident."""
+_MOST_SHORT: Final = 20
+"""Short lives of workers after which none is started any more."""
+
+
+class _Worker(NamedTuple):
+    process: "subprocess.Popen[bytes]"
+    log: Path
+    environment: Mapping[str, str]
+    began: float
+
+
+@final
+class Processes(Launcher):
+    """Starts workers on this machine, as many as it has cores, or cards, for.
+
+    A worker that is killed is started again.
+    """
+
+    def launch(self, workers: Workers) -> bool:
+        """Starts the workers and waits for them."""
+        logs = workers.folder / "workers"
+        logs.mkdir(parents=True, exist_ok=True)
+        short = 0
+        running = [
+            _start(workers, logs / f"{number}.txt", environment)
+            for number, environment in enumerate(_environments(workers))
+        ]
+        failures: list[_Worker] = []
+        try:
+            while running:
+                time.sleep(_TICK)
+                workers.tick()
+                for one in list(running):
+                    if (status := one.process.poll()) is None:
+                        continue
+                    running.remove(one)
+                    short += time.monotonic() - one.began < _SHORT
+                    if status < 0 and short <= _MOST_SHORT:
+                        running.append(_start(workers, one.log, one.environment))
+                    elif status:
+                        failures.append(one)
+        except BaseException:
+            _stop(running)
+            raise
+        if failures:
+            _explain(failures[0])
+        return True
+
+
+def _environments(workers: Workers) -> list[dict[str, str]]:
+    """The variables of each worker: its cards, if it needs any."""
+    resources = workers.resources
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    count = workers.count or max(1, (cores or 1) // resources.cpus)
+    if not resources.gpus:
+        return [{"CUDA_VISIBLE_DEVICES": ""}] * min(count, max(workers.left, 1))
+    cards = _cards()
+    whole = math.ceil(resources.gpus)
+    sharing = int(1 / resources.gpus) if resources.gpus < 1 else 1
+    places = [cards[n : n + whole] for n in range(0, len(cards) - whole + 1, whole)] * sharing
+    if not places:
+        raise InputError(
+            f"resources.gpus is {resources.gpus:g}, and this machine has {len(cards)} cards that "
+            "can be used; set gpus: 0 in the study file to use the processor"
+        )
+    count = min(workers.count or len(places), len(places), max(workers.left, 1))
+    return [{"CUDA_VISIBLE_DEVICES": ",".join(cards)} for cards in places[:count]]
+
+
+def _cards() -> list[str]:
+    """The cards that this process may use."""
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return [one for one in visible.split(",") if one]
+    import torch
+
+    return [str(number) for number in range(torch.cuda.device_count())]
+
+
+def _start(workers: Workers, log: Path, environment: Mapping[str, str]) -> _Worker:
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            [*workers.command, "--attached"],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env={**os.environ, **environment},
+            start_new_session=True,  # Ctrl-C reaches the launcher, which tells the workers once
+        )
+    return _Worker(process, log, environment, time.monotonic())
+
+
+def _stop(running: list[_Worker]) -> None:
+    """Asks workers to end and waits for them; a second interrupt ends them at once."""
+    try:
+        for one in running:
+            one.process.send_signal(signal.SIGTERM)
+        for one in running:
+            one.process.wait()
+    except BaseException:
+        for one in running:
+            one.process.kill()
+        raise
+
+
+def _explain(worker: _Worker) -> None:
+    """Raises what a worker has said last."""
+    lines = worker.log.read_text(encoding="utf-8", errors="replace").split("\n")
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    said = said.removeprefix("dislab: ").removeprefix("error: ")
+    if worker.process.returncode == 1:
+        raise TrainingError(said)
+    raise InputError(said or f"a worker has ended with status {worker.process.returncode}")

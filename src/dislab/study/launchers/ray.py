@@ -1,0 +1,105 @@
+"""Workers as tasks of a Ray cluster."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+from dislab.errors import InputError, TrainingError
+from dislab.study.launchers.base import Launcher, Workers
+
+_ADDRESS: Final = "RAY_ADDRESS"
+"""Environment variable that names a running cluster."""
+_TICK: Final = 0.5
+
+
+@final
+class Ray(Launcher):
+    """Starts workers as Ray tasks: on this machine, or on the cluster that RAY_ADDRESS names.
+
+    Without that variable Ray never joins a cluster of somebody else. A worker that is killed is
+    started again by Ray. On a cluster every node must see the study's folder under the same path.
+    """
+
+    def launch(self, workers: Workers) -> bool:
+        """Starts the workers and waits for them."""
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ImportError as error:
+            raise InputError(
+                "the launcher ray needs Ray: pip install 'dislab[ray]', or choose --launcher "
+                "processes"
+            ) from error
+        address = os.environ.get(_ADDRESS, "local")
+        folder = tempfile.mkdtemp(prefix="ray")  # short: paths of sockets have at most 107 letters
+        here: dict[str, Any] = {}
+        if address == "local":
+            cpus = max(workers.count or 0, 1) * workers.resources.cpus
+            here = {
+                "num_cpus": cpus if workers.count else None,
+                "include_dashboard": False,
+                "_temp_dir": folder,
+            }
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", **here)
+            self._work(ray, workers)
+        finally:
+            ray.shutdown()
+            shutil.rmtree(folder, ignore_errors=True)
+        return True
+
+    def _work(self, ray: Any, workers: Workers) -> None:
+        resources = workers.resources
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        count = workers.count or max(1, cores // resources.cpus)
+        task = ray.remote(
+            num_cpus=resources.cpus, num_gpus=resources.gpus, max_retries=-1, max_calls=1
+        )(_work)
+        environment = {"CUDA_VISIBLE_DEVICES": ""} if not resources.gpus else {}
+        waiting = [
+            task.remote([*workers.command, "--attached"], environment)
+            for _ in range(min(count, max(workers.left, 1)))
+        ]
+        try:
+            while waiting:
+                ended, waiting = ray.wait(waiting, timeout=_TICK)
+                workers.tick()
+                for status, said in ray.get(ended):
+                    if status == 1:
+                        raise TrainingError(said)
+                    if status:
+                        raise InputError(said or f"a worker has ended with status {status}")
+        except BaseException:
+            for one in waiting:
+                with contextlib.suppress(Exception):  # Ray may be gone already
+                    ray.cancel(one)
+            raise
+
+
+def _work(command: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
+    """One worker; returns its status and what it said last."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environment},
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        _, errors = process.communicate()
+    except BaseException:  # the task was cancelled
+        process.terminate()
+        process.wait()
+        raise
+    if process.returncode < 0:  # killed; Ray starts the task again
+        os._exit(1)
+    lines = [line.strip() for line in errors.split("\n") if line.strip()]
+    said = lines[-1].removeprefix("dislab: ").removeprefix("error: ") if lines else ""
+    return process.returncode, said

@@ -1,0 +1,292 @@
+"""Plans: every run of a study with its settings, as workers read them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from dislab.errors import InputError
+from dislab.storage import atomic
+from dislab.study.stages import load_stage
+from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
+from dislab.yaml_files import read_text
+
+PLAN: Final = "plan.json"
+_FORMAT: Final = 1
+
+
+class Resolved(NamedTuple):
+    """A configuration as the parser returns it."""
+
+    config: dict[str, Any]
+    """Complete, with classes as `class_path` and `init_args`."""
+    training: dict[str, Any]
+    """What the trained weights depend on, without defaults and without the seed."""
+    sections: dict[str, dict[str, Any]]
+    """What each section that is a stage's depends on, without defaults."""
+
+
+Resolver = Callable[[Sequence[str]], Resolved]
+"""Reads what `dislab fit` would be given; refuses what it would refuse."""
+
+
+@dataclass(frozen=True)
+class StageSettings:
+    """A stage of a group of runs.
+
+    Args:
+        settings: As `Stage.arguments` takes them.
+        digest: Of the settings without defaults; results of another digest are out of date.
+    """
+
+    settings: dict[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """Runs that differ in nothing but the seed.
+
+    Args:
+        axes: What tables show of each axis.
+        config: The complete configuration, with any seed.
+        training: What the trained weights depend on, without defaults and without the seed.
+        stages: Settings of each stage.
+        read: Digest of everything that the configuration was made of.
+    """
+
+    axes: dict[str, Any]
+    config: dict[str, Any]
+    training: dict[str, Any]
+    stages: dict[str, StageSettings]
+    read: str
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run.
+
+    Args:
+        id: Its name, by content.
+        seed: Its seed.
+        group: The rest of it.
+    """
+
+    id: str
+    seed: int
+    group: PlannedGroup
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The complete configuration."""
+        return {**self.group.config, SEED: self.seed}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a study.
+
+    Args:
+        name: Of the study.
+        axes: Names of the axes.
+        stages: Words of the stages, training first.
+        runs: In the order of the study file.
+        resources: What one run needs.
+        failure: What follows when a run fails.
+        versions: Of the distributions that made the plan.
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    stages: tuple[str, ...]
+    runs: tuple[PlannedRun, ...]
+    resources: Resources
+    failure: Failure
+    versions: dict[str, str]
+
+    def write(self, folder: Path) -> None:
+        """Writes the plan into the folder of a study.
+
+        Args:
+            folder: The folder.
+
+        Raises:
+            InputError: It cannot be written.
+        """
+        groups: dict[int, int] = {}
+        rows = []
+        kept = []
+        for run in self.runs:
+            if id(run.group) not in groups:
+                groups[id(run.group)] = len(kept)
+                kept.append(asdict(run.group))
+            rows.append([run.id, run.seed, groups[id(run.group)]])
+        record = {
+            "format": _FORMAT,
+            "name": self.name,
+            "axes": self.axes,
+            "stages": self.stages,
+            "resources": asdict(self.resources),
+            "failure": asdict(self.failure),
+            "versions": self.versions,
+            "groups": kept,
+            "runs": rows,
+        }
+        with atomic(folder / PLAN) as temporary:
+            temporary.write_text(json.dumps(record), encoding="utf-8")
+
+
+def read_plan(folder: Path) -> Plan:
+    """The plan in the folder of a study.
+
+    Args:
+        folder: The folder.
+
+    Raises:
+        InputError: There is none, or it is damaged or of a later dislab.
+    """
+    path = folder / PLAN
+    if not path.is_file():
+        raise InputError(
+            f"{folder} is no folder of a study: it has no {PLAN}; `dislab study run FILE` makes one"
+        )
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["format"] != _FORMAT:
+            raise InputError(
+                f"{path} is of another dislab ({record['versions'].get('dislab')}); use that one, "
+                "or make the plan again: dislab study plan FILE"
+            )
+        groups = [
+            PlannedGroup(
+                **{**one, "stages": {k: StageSettings(**v) for k, v in one["stages"].items()}}
+            )
+            for one in record["groups"]
+        ]
+        return Plan(
+            name=record["name"],
+            axes=tuple(record["axes"]),
+            stages=tuple(record["stages"]),
+            runs=tuple(PlannedRun(name, seed, groups[k]) for name, seed, k in record["runs"]),
+            resources=Resources(**record["resources"]),
+            failure=Failure(**record["failure"]),
+            versions=record["versions"],
+        )
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path} is damaged ({error!r}); make it again: dislab study plan FILE"
+        ) from error
+
+
+def make_plan(
+    file: StudyFile,
+    resolver: Callable[[], Resolver],
+    versions: Mapping[str, str],
+    known: Iterable[PlannedGroup] = (),
+) -> Plan:
+    """Reads the configuration of every run of a study, so that none is refused later.
+
+    Args:
+        file: The study file.
+        resolver: Makes what reads a configuration, if any has to be read.
+        versions: Of the distributions that read it.
+        known: Groups of an earlier plan, which are taken over where nothing has changed.
+
+    Raises:
+        InputError: A configuration is wrong, two runs would be the same, or a stage cannot be had.
+    """
+    before = {one.read: one for one in known}
+    stages = {word: load_stage(word) for word in file.stages}
+    overlay = [
+        f"--{stages[word].section}.{key}={json.dumps(value)}"
+        for word, settings in file.stages.items()
+        if stages[word].section
+        for key, value in settings.items()
+    ]
+    texts = {}
+    resolve: Resolver | None = None
+    groups = []
+    for group in file.groups():
+        read = _read(group, overlay, file.stages, versions, texts)
+        if read not in before:
+            resolve = resolve or resolver()
+            try:
+                resolved = resolve([*group.arguments, *overlay])
+            except InputError as error:
+                where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
+                raise InputError(f"{file.path}{f', {where}' if where else ''}: {error}") from error
+            before[read] = PlannedGroup(
+                group.axes,
+                resolved.config,
+                resolved.training,
+                {
+                    word: _stage(stages[word].section, settings, resolved)
+                    for word, settings in file.stages.items()
+                },
+                read,
+            )
+        groups.append(before[read])
+    return Plan(
+        name=file.name,
+        axes=tuple(file.axes),
+        stages=tuple(file.stages),
+        runs=_runs(groups, file),
+        resources=file.resources,
+        failure=file.failure,
+        versions=dict(versions),
+    )
+
+
+def _read(
+    group: Group,
+    overlay: Sequence[str],
+    stages: Mapping[str, Any],
+    versions: Mapping[str, str],
+    texts: dict[str, str],
+) -> str:
+    """Digest of all that a configuration is made of; the content of its files counts."""
+    parts = [json.dumps([group.axes, overlay, stages, versions])]
+    for argument in group.arguments:
+        option, _, value = argument.partition("=")
+        if option == "--config":
+            if value not in texts:
+                texts[value] = read_text(Path(value))
+            parts.append(texts[value])
+        else:
+            parts.append(argument)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _stage(section: str, settings: dict[str, Any], resolved: Resolved) -> StageSettings:
+    from dislab.study.identity import digest  # with torch, which reading a plan does without
+
+    if section:
+        return StageSettings(resolved.config[section], digest(resolved.sections[section]))
+    return StageSettings(settings, digest(settings))
+
+
+def _runs(groups: Sequence[PlannedGroup], file: StudyFile) -> tuple[PlannedRun, ...]:
+    from dislab.study.identity import run_id  # with torch, which reading a plan does without
+
+    seen: dict[str, PlannedGroup] = {}
+    runs = []
+    for group in groups:
+        for seed in file.seeds:
+            name = run_id(group.training, seed)
+            if (other := seen.setdefault(name, group)) is not group:
+                differ = [axis for axis in group.axes if group.axes[axis] != other.axes[axis]]
+                texts = [
+                    ", ".join(f"{axis}: {one.axes[axis]}" for axis in differ)
+                    for one in (other, group)
+                ]
+                raise InputError(
+                    f"{file.path}: {texts[0]} and {texts[1]} are the same run, as they differ in "
+                    "nothing that training depends on (paths, devices, precision, scores and "
+                    "pictures do not count); leave one out"
+                )
+            runs.append(PlannedRun(name, seed, group))
+    return tuple(runs)

@@ -1,0 +1,196 @@
+"""What a study's folder says of each stage of each run: done, diverged, failed, or nothing yet."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from dislab.storage import atomic, json_text
+from dislab.study.plan import Plan, PlannedRun
+
+RUNS: Final = "runs"
+CLAIMS: Final = "claims"
+STUDY: Final = "study.yaml"
+STAGES: Final = "stages"
+DONE: Final = "done.json"
+FAILED: Final = "failed.json"
+LOG: Final = "log.txt"
+
+Kind = Literal["crash", "memory", "exception", "input"]
+"""Of a failure: the process died; it had too little memory; a bug; a mistake in the settings."""
+
+RETRIED: Final[tuple[Kind, ...]] = ("crash", "memory")
+"""Failures that another attempt may not meet again."""
+
+State = Literal["finished", "diverged", "failed", "running", "waiting"]
+"""Of a run, as tables show it."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A stage that has been done.
+
+    Args:
+        digest: Of the settings of the stage.
+        outcome: `done`, or `diverged`: a loss became NaN or infinite.
+        scores: By name.
+        seconds: That the process took, those of interrupted attempts included.
+        versions: Of the distributions that numbers may depend on.
+        message: Why it diverged.
+    """
+
+    digest: str
+    outcome: Literal["done", "diverged"]
+    scores: dict[str, float | None]
+    seconds: float
+    versions: dict[str, str]
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A stage that has failed.
+
+    Args:
+        digest: Of the settings of the stage.
+        kind: What happened.
+        message: In one line.
+        traceback: Of an exception.
+        attempts: How often it failed like this.
+        versions: Of the distributions at work.
+    """
+
+    digest: str
+    kind: Kind
+    message: str
+    traceback: str = ""
+    attempts: int = 1
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+class StudyFolder:
+    """Paths in the folder of a study, and the records in it.
+
+    Args:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def claims(self) -> Path:
+        """Where workers say what they work on."""
+        return self.path / CLAIMS
+
+    def run(self, run: str) -> Path:
+        """The run folder of a run.
+
+        Args:
+            run: Its name.
+        """
+        return self.path / RUNS / run
+
+    def stage(self, run: str, stage: str) -> Path:
+        """Where the records of a stage of a run lie.
+
+        Args:
+            run: The name of the run.
+            stage: The word of the stage.
+        """
+        return self.run(run) / STAGES / stage
+
+    def done(self, run: PlannedRun, stage: str) -> Done | None:
+        """The record of a stage that was done with the settings that are asked for.
+
+        Args:
+            run: The run.
+            stage: The word of the stage.
+        """
+        record = _read(self.stage(run.id, stage) / DONE)
+        if record is None or record.get("digest") != run.group.stages[stage].digest:
+            return None
+        return Done(**record)
+
+    def failed(self, run: PlannedRun, stage: str) -> Failed | None:
+        """The record of a stage that has failed with the settings that are asked for.
+
+        Args:
+            run: The run.
+            stage: The word of the stage.
+        """
+        record = _read(self.stage(run.id, stage) / FAILED)
+        if record is None or record.get("digest") != run.group.stages[stage].digest:
+            return None
+        return Failed(**record)
+
+    def write_done(self, run: PlannedRun, stage: str, done: Done) -> None:
+        """Records that a stage was done; an older failure is forgotten.
+
+        Args:
+            run: The run.
+            stage: The word of the stage.
+            done: The record.
+
+        Raises:
+            InputError: It cannot be written.
+        """
+        folder = self.stage(run.id, stage)
+        _write(folder / DONE, asdict(done))
+        (folder / FAILED).unlink(missing_ok=True)
+
+    def write_failed(self, run: PlannedRun, stage: str, failed: Failed) -> None:
+        """Records that a stage has failed.
+
+        Args:
+            run: The run.
+            stage: The word of the stage.
+            failed: The record.
+
+        Raises:
+            InputError: It cannot be written.
+        """
+        _write(self.stage(run.id, stage) / FAILED, asdict(failed))
+
+    def forget_failures(self, plan: Plan) -> int:
+        """Removes the records of failures, so that the stages are tried again; returns how many.
+
+        Args:
+            plan: The plan.
+        """
+        found = [
+            path
+            for run in plan.runs
+            for stage in plan.stages
+            if (path := self.stage(run.id, stage) / FAILED).is_file()
+        ]
+        for path in found:
+            path.unlink(missing_ok=True)
+        return len(found)
+
+
+def is_given_up(failed: Failed | None, retries: int) -> bool:
+    """Whether a failed stage is left alone.
+
+    Args:
+        failed: The record of its failure, if any.
+        retries: How often a crash is tried again.
+    """
+    if failed is None:
+        return False
+    return failed.kind not in RETRIED or failed.attempts > retries
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """A record; None where there is none, or where its disk has damaged it."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _write(path: Path, record: Mapping[str, Any]) -> None:
+    with atomic(path) as temporary:
+        temporary.write_text(json_text(record), encoding="utf-8")

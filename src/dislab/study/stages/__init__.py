@@ -1,0 +1,22 @@
+"""Stages of a study: what is done with each run, one after another.
+
+A stage is an entry point of the group `dislab.stages` whose key is the word in a study file.
+"""
+
+from dislab.study.stages.base import FIRST, Stage, checked_stages, load_stage, of_section
+from dislab.study.stages.generalisation import GeneralisationStage
+from dislab.study.stages.score import ScoreStage
+from dislab.study.stages.train import TrainStage
+from dislab.study.stages.transfer import TransferStage
+
+__all__ = [
+    "FIRST",
+    "GeneralisationStage",
+    "ScoreStage",
+    "Stage",
+    "TrainStage",
+    "TransferStage",
+    "checked_stages",
+    "load_stage",
+    "of_section",
+]

@@ -1,0 +1,122 @@
+"""The contract of a stage."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final, cast
+
+from dislab.errors import InputError, suggestion
+from dislab.plugins import STAGES, declared, load_object
+
+FIRST: Final = "train"
+"""The stage that makes a run; every other one reads what it has made."""
+
+_TEST: Final[dict[str, dict[str, Any]]] = {
+    "evaluate": {"metrics": {}},
+    "transfer": {"scenarios": None},
+    "generalisation": {"examples": 0},
+}
+"""How each section that `dislab test` obeys is told to do nothing."""
+
+
+class Stage(ABC):
+    """A unit of work on one run, done in a process of its own and repeatable alone.
+
+    A stage is a `dislab` command, dislab's own or a plug-in's, that reads the run folder and writes
+    its results there.
+    """
+
+    section: ClassVar[str] = ""
+    """The section of a configuration that the settings of the stage are, such as `evaluate`, which
+    dislab's parser then checks; empty for a stage with settings of its own."""
+
+    def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that a study file gives, in the form that `arguments` takes.
+
+        Args:
+            settings: What stands under the stage's word in the study file.
+
+        Raises:
+            InputError: A setting is unknown or malformed.
+        """
+        return dict(settings)
+
+    @abstractmethod
+    def arguments(
+        self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
+    ) -> list[str]:
+        """What follows `dislab` on the command line.
+
+        Args:
+            run: The run folder.
+            settings: Settings of the stage, complete where they are a section.
+            config: The complete configuration of the run.
+        """
+
+    @abstractmethod
+    def scores(self, run: Path) -> dict[str, float | None]:
+        """What the command has found, by name; the columns of a table get the stage's word before.
+
+        Args:
+            run: The run folder, after the command has succeeded.
+        """
+
+
+def load_stage(word: str) -> Stage:
+    """The stage of a word.
+
+    Args:
+        word: As in a study file.
+
+    Raises:
+        InputError: There is no such stage, or it cannot be imported.
+    """
+    known = declared(STAGES)
+    if word not in known:
+        raise InputError(
+            f"there is no stage {word!r}{suggestion(word, known)}; there are {', '.join(known)}"
+        )
+    found = load_object(known[word])
+    if not isinstance(found, type) or not issubclass(found, Stage):
+        raise InputError(f"{known[word].value} of dislab.stages is no dislab.study.stages.Stage")
+    return cast("type[Stage]", found)()
+
+
+def checked_stages(given: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
+    """The settings of each stage of a study, training first.
+
+    Args:
+        given: What stands under `stages`.
+        origin: The study file, for messages.
+
+    Raises:
+        InputError: A stage does not exist, or its settings are malformed.
+    """
+    found: dict[str, dict[str, Any]] = {FIRST: {}}
+    for word, settings in given.items():
+        if not isinstance(settings, Mapping | None):
+            raise InputError(f"{origin}: stages.{word} is {settings!r}; it holds settings, or {{}}")
+        try:
+            found[word] = load_stage(word).checked(settings or {})
+        except InputError as error:
+            raise InputError(f"{origin}: stages: {error}") from error
+    return found
+
+
+def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) -> list[str]:
+    """A command line that does what one section of a configuration says, and nothing else.
+
+    Args:
+        run: The run folder.
+        section: Such as `evaluate`.
+        settings: All settings of that section.
+        test: `test` or `validate`.
+    """
+    wanted = {name: off for name, off in _TEST.items() if name != section} | {section: settings}
+    options = [
+        f"--{name}.{key}={json.dumps(value)}"
+        for name, one in wanted.items()
+        for key, value in one.items()
+    ]
+    return [test, f"--run={run}", *options]

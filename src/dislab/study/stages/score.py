@@ -1,0 +1,63 @@
+"""Scores of codes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final, final
+
+from dislab.study.stages.base import Stage, of_section
+
+_CODES: Final = {"mean": "mean", "sample": "sample", "sampled": "sample"}
+
+
+@final
+class ScoreStage(Stage):
+    """Takes the scores of the codes, as `evaluate` in a configuration names them.
+
+    In a study file `codes` may also be a list: `[mean, sampled]` is `both`.
+    """
+
+    section: ClassVar[str] = "evaluate"
+
+    def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of `evaluate`."""
+        found = dict(settings)
+        codes = found.get("codes")
+        if isinstance(codes, list) and codes and all(one in _CODES for one in codes):
+            kinds = {_CODES[one] for one in codes}
+            found["codes"] = "both" if len(kinds) == 2 else kinds.pop()
+        return found
+
+    def arguments(
+        self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
+    ) -> list[str]:
+        """`dislab test`, or `validate` for data without a test split."""
+        return of_section(run, self.section, settings, test_of(config))
+
+    def scores(self, run: Path) -> dict[str, float | None]:
+        """The scores."""
+        return recorded(run, "")
+
+
+def test_of(config: Mapping[str, Any]) -> str:
+    """The command that scores a run: `test`, or `validate` for data without a test split.
+
+    Args:
+        config: The complete configuration of the run.
+    """
+    data = config["data"].get("init_args", {})
+    return "validate" if data.get("test") == 0 and not data.get("hold_out") else "test"
+
+
+def recorded(run: Path, suffix: str) -> dict[str, float | None]:
+    """The scores in one record of `scores.json`.
+
+    Args:
+        run: The run folder.
+        suffix: What follows `test` or `validate` in the name of the record.
+    """
+    from dislab.runs import read_scores  # with Lightning, which a table does without
+
+    records = read_scores(run)
+    names = [f"{command}{suffix}" for command in ("test", "validate")]
+    record = next((records[name] for name in names if name in records), {})
+    return dict(record.get("scores", {}))

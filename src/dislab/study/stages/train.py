@@ -1,0 +1,37 @@
+"""Training."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, final
+
+from dislab.errors import InputError
+from dislab.study.stages.base import Stage
+
+SETTINGS = "settings.yaml"
+"""The configuration of a run as its study makes it, beside the file that says that it is done."""
+
+
+@final
+class TrainStage(Stage):
+    """Trains the model, or goes on from its last checkpoint."""
+
+    def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Nothing: the settings of training are those of the run itself."""
+        if settings:
+            raise InputError(
+                f"train has no settings, and got {', '.join(settings)}; settings of training go "
+                "into base or axes"
+            )
+        return {}
+
+    def arguments(
+        self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
+    ) -> list[str]:
+        """Goes on where there is a checkpoint, and starts where there is none."""
+        if (run / "checkpoints").is_dir() and any((run / "checkpoints").glob("*.ckpt")):
+            return ["fit", f"--resume={run}"]
+        return ["fit", f"--config={run / 'stages' / 'train' / SETTINGS}"]
+
+    def scores(self, run: Path) -> dict[str, float | None]:
+        """Nothing."""
+        return {}

@@ -1,0 +1,286 @@
+"""A study: many runs in one folder, seen together."""
+
+import statistics
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from dislab.errors import InputError
+from dislab.study.claims import Claims
+from dislab.study.plan import PLAN, Plan, PlannedRun, read_plan
+from dislab.study.results import Done, Failed, State, StudyFolder, is_given_up
+from dislab.study.stages import FIRST
+from dislab.study.study_file import read_study_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STUDIES: Final = Path("studies")
+"""Where folders of studies lie unless told otherwise."""
+
+
+class StudyWarning(UserWarning):
+    """A table holds what is not quite comparable."""
+
+
+class RunStatus(NamedTuple):
+    """One run.
+
+    Attributes:
+        run: As it was planned.
+        state: What it is at.
+        done: Its finished stages.
+        failed: The stages that have failed and are not tried again.
+    """
+
+    run: PlannedRun
+    state: State
+    done: dict[str, Done]
+    failed: dict[str, Failed]
+
+
+class Status(NamedTuple):
+    """A study as it is now.
+
+    Attributes:
+        runs: Every run, in the order of the study file.
+        seconds: What all finished stages took, by stage.
+        left: Seconds of work that are left for one worker, from the median of each stage's finished
+            runs; None where a stage of which something is left has no finished run.
+    """
+
+    runs: list[RunStatus]
+    seconds: dict[str, float]
+    left: float | None
+
+    def counts(self) -> dict[State, int]:
+        """How many runs are in each state."""
+        return dict(Counter(one.state for one in self.runs))
+
+
+@final
+class Study:
+    """The runs of a study, read from its folder.
+
+    Args:
+        path: The folder of the study, or a study file whose runs lie in `studies/<name>`.
+        folder: The folder, if `path` is a study file and they lie elsewhere.
+
+    Raises:
+        InputError: There is no such folder, or no plan in it.
+
+    >>> Study("studies/locatello").table()  # doctest: +SKIP
+    """
+
+    def __init__(self, path: str | Path, folder: str | Path | None = None) -> None:
+        self._read(folder_of(path, folder))
+
+    @classmethod
+    def of(cls, folder: Path, plan: Plan) -> "Study":
+        """A study whose plan is at hand.
+
+        Args:
+            folder: The folder, which need not exist.
+            plan: What is to be done.
+        """
+        study = cls.__new__(cls)
+        study._read(folder, plan)
+        return study
+
+    def _read(self, path: Path, plan: Plan | None = None) -> None:
+        self.path = path
+        """The folder."""
+        self.plan = plan or read_plan(path)
+        """What is to be done."""
+        self.folder = StudyFolder(path)
+        """Its records."""
+
+    def status(self) -> Status:
+        """What has been done, what is under way, and what is left."""
+        working = self._working()
+        runs = [self._status(run, working) for run in self.plan.runs]
+        took = {
+            stage: [one.done[stage].seconds for one in runs if stage in one.done]
+            for stage in self.plan.stages
+        }
+        left: float | None = 0.0
+        for stage, seconds in took.items():
+            waiting = sum(
+                one.state in ("waiting", "running")
+                and stage not in one.done
+                and stage not in one.failed
+                for one in runs
+            )
+            if waiting and left is not None:
+                left = left + waiting * statistics.median(seconds) if seconds else None
+        return Status(runs, {stage: sum(seconds) for stage, seconds in took.items()}, left)
+
+    def table(self) -> "pd.DataFrame":
+        """One row a run, whose name is the index.
+
+        The columns are the axes as the study file names them, `seed`, `state`, and what each stage
+        has found, such as `score.mig`, `transfer.finger_ood2_b/mlp` and
+        `generalisation.mean_ratio`; missing numbers are NaN. The same results give the same table,
+        whatever happened on the way to them.
+
+        Warns:
+            StudyWarning: Numbers come from several versions of dislab or of what it builds on.
+        """
+        import pandas as pd  # takes longer than all the rest of a look at a study
+
+        runs = [self._status(run, frozenset()) for run in self.plan.runs]
+        if different := mixed_versions(runs):
+            warnings.warn(different, StudyWarning, stacklevel=2)
+        names = {
+            f"{stage}.{name}": None
+            for stage in self.plan.stages
+            for one in runs
+            for name in (one.done[stage].scores if stage in one.done else ())
+        }
+        rows = [_row(one) for one in runs]
+        scores = {name: [row[2].get(name) for row in rows] for name in names}
+        columns: dict[str, Any] = {name: [row[0][name] for row in rows] for name in self.plan.axes}
+        table = pd.DataFrame(
+            {
+                **columns,
+                "seed": [one.run.seed for one in runs],
+                "state": [one.state for one in runs],
+            },
+            index=pd.Index([one.run.id for one in runs], name="run"),
+        )
+        numbers = pd.DataFrame(scores, index=table.index, dtype=float)
+        return pd.concat([table, numbers], axis=1)
+
+    def _status(self, run: PlannedRun, working: frozenset[str]) -> RunStatus:
+        done = {s: one for s in self.plan.stages if (one := self.folder.done(run, s)) is not None}
+        failed = {}
+        if len(done) < len(self.plan.stages):
+            retries = self.plan.failure.retries
+            for stage in self.plan.stages:
+                one = self.folder.failed(run, stage) if stage not in done else None
+                if one is not None and is_given_up(one, retries):
+                    failed[stage] = one
+        return RunStatus(run, _state(self.plan, run, done, failed, working), done, failed)
+
+    def _working(self) -> frozenset[str]:
+        """Runs that a worker works on."""
+        if not self.folder.claims.is_dir():
+            return frozenset()
+        try:
+            claims = Claims(self.folder.claims)
+        except InputError:  # a folder that this user may only read
+            return frozenset()
+        try:
+            return frozenset(claims.taken())
+        finally:
+            claims.close()
+
+
+def folder_of(path: str | Path, folder: str | Path | None = None) -> Path:
+    """The folder of a study.
+
+    Args:
+        path: The folder, or a study file.
+        folder: Where the runs of a study file lie; None for `studies/<name>`.
+
+    Raises:
+        InputError: A folder is given twice, or the study file is wrong.
+    """
+    path = Path(path)
+    if path.is_dir() or (path / PLAN).is_file():
+        if folder is not None:
+            raise InputError(f"{path} is a folder itself; give --folder with a study file only")
+        return path
+    return Path(folder) if folder is not None else STUDIES / read_study_file(path).name
+
+
+def mixed_versions(runs: list[RunStatus]) -> str:
+    """A sentence on the versions that differ between runs; empty if none does.
+
+    Args:
+        runs: The runs.
+    """
+    found: dict[str, set[str]] = {}
+    for one in runs:
+        for done in one.done.values():
+            for name, version in done.versions.items():
+                found.setdefault(name, set()).add(version)
+    parts = [
+        f"{name} {', '.join(sorted(versions))}"
+        for name, versions in sorted(found.items())
+        if len(versions) > 1
+    ]
+    return f"these numbers come from several versions: {'; '.join(parts)}" if parts else ""
+
+
+def _state(
+    plan: Plan,
+    run: PlannedRun,
+    done: dict[str, Done],
+    failed: dict[str, Failed],
+    working: frozenset[str],
+) -> State:
+    if FIRST in done and done[FIRST].outcome == "diverged":
+        return "diverged"
+    if len(done) == len(plan.stages):
+        return "finished"
+    if run.id in working:
+        return "running"
+    if FIRST in failed or len(done) + len(failed) == len(plan.stages):
+        return "failed"
+    return "waiting"
+
+
+def _row(one: RunStatus) -> tuple[dict[str, Any], int, dict[str, float | None]]:
+    """Axes, seed and scores of a run."""
+    scores = {
+        f"{stage}.{name}": value
+        for stage, done in one.done.items()
+        for name, value in done.scores.items()
+    }
+    return one.run.group.axes, one.run.seed, scores
+
+
+def lines(status: Status) -> Iterator[str]:
+    """A study as it is now, in lines.
+
+    Args:
+        status: What `Study.status` returns.
+    """
+    order: tuple[State, ...] = ("finished", "diverged", "failed", "running", "waiting")
+    counts = status.counts()
+    shown = ", ".join(f"{counts[state]} {state}" for state in order if state in counts)
+    yield f"{len(status.runs)} runs: {shown}"
+    for stage, seconds in status.seconds.items():
+        done = sum(stage in one.done for one in status.runs)
+        mean = f", {duration(seconds / done)} each" if done else ""
+        yield f"  {stage}: {done} done{mean}"
+    if counts.get("waiting") or counts.get("running"):
+        known = status.left is not None
+        left = f"{duration(status.left or 0)} of one worker" if known else "unknown as yet"
+        yield f"work left: {left}"
+    for one in status.runs:
+        for stage, failed in one.failed.items():
+            yield f"{one.run.id}: {stage} failed ({failed.kind}): {failed.message[:300]}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the two largest units that it has.
+
+    Args:
+        seconds: The time.
+
+    >>> duration(3725)
+    '1 h 2 min'
+    """
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    minutes, hours = whole // 60, whole // 3600
+    if minutes < 60:
+        return f"{minutes} min"
+    if hours < 48:
+        return f"{hours} h {minutes % 60} min"
+    return f"{hours // 24} d {hours % 24} h"

@@ -1,0 +1,318 @@
+"""Study files: which runs a study is made of, and what is done with each."""
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from dislab.errors import InputError, suggestion
+from dislab.study.stages import checked_stages
+from dislab.yaml_files import parse_mapping, read_text
+
+SEED: Final = "seed_everything"
+"""The setting that `seeds` are values of."""
+
+_EXAMPLE: Final = "base: [../betavae.yaml]"
+_KEYS: Final = ("name", "base", "axes", "seeds", "exclude", "stages", "resources", "failure")
+_NAME: Final = re.compile(r"\w[\w.+=,-]*")
+_MOST_RUNS: Final = 1_000_000
+_STAGES: Final[Mapping[str, Mapping[str, Any]]] = {"train": {}, "score": {}}
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one run needs.
+
+    Args:
+        cpus: Processor cores, and threads of a run.
+        gpus: Graphics cards; 0.5 lets two runs share one, 0 hides all.
+    """
+
+    cpus: int = 1
+    gpus: float = 0.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What follows when a run fails.
+
+    Args:
+        retries: How often a stage is started again after a crash or for want of memory.
+        stop_after: The study stops when this many runs failed alike and none has succeeded.
+    """
+
+    retries: int = 2
+    stop_after: int = 5
+
+
+class Setting(NamedTuple):
+    """One of the values of an axis: how tables show it, and what it puts on the command line."""
+
+    label: Any
+    arguments: tuple[str, ...]
+
+
+class Group(NamedTuple):
+    """Runs that differ in nothing but the seed."""
+
+    axes: dict[str, Any]
+    """What tables show of each axis."""
+    arguments: tuple[str, ...]
+    """What `dislab fit` would be given."""
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """What a study file says.
+
+    Args:
+        path: The file.
+        text: Its content.
+        name: What the study is called.
+        base: Configuration files of every run, in this order.
+        axes: The values of each axis.
+        seeds: One run is trained with each.
+        exclude: Combinations that are left out, as labels by axis.
+        stages: Settings of each stage.
+        resources: What one run needs.
+        failure: What follows when a run fails.
+    """
+
+    path: Path
+    text: str
+    name: str
+    base: tuple[Path, ...]
+    axes: dict[str, tuple[Setting, ...]]
+    seeds: tuple[int, ...]
+    exclude: tuple[dict[str, tuple[Any, ...]], ...]
+    stages: dict[str, dict[str, Any]]
+    resources: Resources = field(default_factory=Resources)
+    failure: Failure = field(default_factory=Failure)
+
+    def groups(self) -> list[Group]:
+        """The combinations of the axes, the last axis changing first.
+
+        Raises:
+            InputError: An exclusion matches nothing, or nothing is left.
+        """
+        common = tuple(f"--config={path}" for path in self.base)
+        unused = set(range(len(self.exclude)))
+        found = []
+        for settings in itertools.product(*self.axes.values()):
+            axes = {name: one.label for name, one in zip(self.axes, settings, strict=True)}
+            matching = {n for n, rule in enumerate(self.exclude) if _matches(axes, rule)}
+            unused -= matching
+            if not matching:
+                arguments = itertools.chain.from_iterable(one.arguments for one in settings)
+                found.append(Group(axes, (*common, *arguments)))
+        if unused:
+            rule = {name: list(one) for name, one in self.exclude[min(unused)].items()}
+            raise InputError(f"{self.path}: exclude has {_shown(rule)}, which is no combination")
+        if not found:
+            raise InputError(f"{self.path}: exclude leaves no run; exclude less")
+        return found
+
+
+def read_study_file(path: str | Path) -> StudyFile:
+    """Reads a study file; the values of the axes are left to the parser of configurations.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: The file cannot be read, or an entry is unknown or malformed.
+    """
+    path = Path(path)
+    text = read_text(path)
+    content = parse_mapping(text, str(path), _EXAMPLE)
+    for key in content:
+        if key not in _KEYS:
+            hint = suggestion(str(key), _KEYS)
+            raise InputError(
+                f"{path}: a study file has no key {key!r}{hint}; it has {', '.join(_KEYS)}"
+            )
+    reader = _Reader(path)
+    axes = reader.axes(content.get("axes") or {})
+    seeds = reader.seeds(content.get("seeds", 1))
+    if len(seeds) * math.prod(map(len, axes.values())) > _MOST_RUNS:
+        raise InputError(f"{path}: the axes have more than {_MOST_RUNS:,} combinations; use fewer")
+    return StudyFile(
+        path=path,
+        text=text,
+        name=reader.name(content.get("name", path.stem)),
+        base=reader.files(content["base"], "base") if content.get("base") else (),
+        axes=axes,
+        seeds=seeds,
+        exclude=reader.exclude(content.get("exclude") or [], axes),
+        stages=checked_stages(reader.mapping(content.get("stages", _STAGES), "stages"), str(path)),
+        resources=reader.resources(content.get("resources") or {}),
+        failure=reader.failure(content.get("failure") or {}),
+    )
+
+
+class _Reader:
+    """Reads entries of one study file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def name(self, value: object) -> str:
+        if not isinstance(value, str) or not _NAME.fullmatch(value):
+            raise self._wrong("name", value, "letters, digits and . _ + = , - without slashes")
+        return value
+
+    def files(self, value: object, key: str) -> tuple[Path, ...]:
+        """Configuration files, whose paths are relative to the study file."""
+        given = [value] if isinstance(value, str) else value
+        if not isinstance(given, list) or not given or not _all(given, str):
+            raise self._wrong(key, value, f"a list of configuration files, such as {_EXAMPLE}")
+        found = tuple(self._path.parent / one for one in given)
+        for file in found:
+            if not file.is_file():
+                raise InputError(
+                    f"{self._path}: {key} names {file}, which is no file; paths are relative to "
+                    "the study file"
+                )
+        return found
+
+    def axes(self, value: object) -> dict[str, tuple[Setting, ...]]:
+        axes = self.mapping(value, "axes")
+        return {name: self._axis(name, values) for name, values in axes.items()}
+
+    def _axis(self, name: str, values: object) -> tuple[Setting, ...]:
+        key = f"axes.{name}"
+        if name in (SEED, "seed", "state"):
+            raise InputError(f"{self._path}: {key} cannot be an axis; seeds are given by `seeds`")
+        if isinstance(values, list) and values:
+            settings = [Setting(_label(one), (_argument(name, one),)) for one in values]
+        elif isinstance(values, dict) and values:
+            settings = [self._named(key, label, one) for label, one in values.items()]
+        else:
+            raise self._wrong(key, values, "a list of values, or a mapping from names to settings")
+        labels = [json.dumps(one.label) for one in settings]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise InputError(f"{self._path}: {key} has {label} twice; keep one of them")
+        return tuple(settings)
+
+    def _named(self, axis: str, label: object, value: object) -> Setting:
+        settings = dict(self.mapping(value if value is not None else {}, f"{axis}.{label}"))
+        files = settings.pop("config", None)
+        configs = self.files(files, f"{axis}.{label}.config") if files is not None else ()
+        if SEED in settings:
+            raise InputError(
+                f"{self._path}: {axis}.{label} sets {SEED}; seeds are given by `seeds`"
+            )
+        return Setting(
+            label,
+            (
+                *(f"--config={path}" for path in configs),
+                *(_argument(name, one) for name, one in settings.items()),
+            ),
+        )
+
+    def seeds(self, value: object) -> tuple[int, ...]:
+        allowed = "a number of seeds from 1 on, or a list of different seeds from 0 on"
+        seeds = list(range(value)) if _is_count(value) else value  # type: ignore[call-overload]
+        if not isinstance(seeds, list) or not seeds or not all(_is_count(one, 0) for one in seeds):
+            raise self._wrong("seeds", value, allowed)
+        if len(set(seeds)) < len(seeds) or max(seeds) >= 2**32:
+            raise self._wrong("seeds", value, f"{allowed}, all below 2^32")
+        return tuple(seeds)
+
+    def exclude(
+        self, value: object, axes: Mapping[str, Sequence[Setting]]
+    ) -> tuple[dict[str, tuple[Any, ...]], ...]:
+        if not isinstance(value, list):
+            raise self._wrong("exclude", value, "a list of combinations, each a mapping")
+        return tuple(self._rule(one, axes) for one in value)
+
+    def _rule(
+        self, value: object, axes: Mapping[str, Sequence[Setting]]
+    ) -> dict[str, tuple[Any, ...]]:
+        rule = {}
+        for name, given in self.mapping(value, "exclude").items():
+            if name not in axes:
+                raise InputError(
+                    f"{self._path}: exclude has {name}, which is no axis{suggestion(name, axes)}; "
+                    f"the axes are {', '.join(axes) or 'none'}"
+                )
+            labels = [one.label for one in axes[name]]
+            rule[name] = tuple(map(_label, given if isinstance(given, list) else [given]))
+            for label in rule[name]:
+                if label not in labels:
+                    raise InputError(
+                        f"{self._path}: exclude has {name}: {label}, which is no value of that "
+                        f"axis; it has {', '.join(map(str, labels))}"
+                    )
+        if not rule:
+            raise self._wrong("exclude", value, "mappings from axes to values")
+        return rule
+
+    def resources(self, value: object) -> Resources:
+        given = self._known(value, "resources", ("cpus", "gpus"))
+        cpus, gpus = given.get("cpus", 1), given.get("gpus", 0)
+        if not _is_count(cpus):
+            raise self._wrong("resources.cpus", cpus, "a whole number from 1 on")
+        number = isinstance(gpus, int | float) and not isinstance(gpus, bool)
+        if not number or not (0 <= gpus <= 1 or (1 < gpus < 2**16 and gpus == int(gpus))):
+            raise self._wrong("resources.gpus", gpus, "a share of one card, or whole cards")
+        return Resources(cpus, float(gpus))
+
+    def failure(self, value: object) -> Failure:
+        given = self._known(value, "failure", ("retries", "stop_after"))
+        retries, stop_after = given.get("retries", 2), given.get("stop_after", 5)
+        if not _is_count(retries, 0):
+            raise self._wrong("failure.retries", retries, "a whole number from 0 on")
+        if not _is_count(stop_after):
+            raise self._wrong("failure.stop_after", stop_after, "a whole number from 1 on")
+        return Failure(retries, stop_after)
+
+    def mapping(self, value: object, key: str) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise self._wrong(key, value, "a mapping")
+        return {str(name): one for name, one in value.items()}
+
+    def _known(self, value: object, key: str, known: Sequence[str]) -> dict[str, Any]:
+        given = self.mapping(value, key)
+        for name in given:
+            if name not in known:
+                raise InputError(
+                    f"{self._path}: {key} has no {name!r}{suggestion(name, known)}; it has "
+                    f"{', '.join(known)}"
+                )
+        return given
+
+    def _wrong(self, key: str, value: object, allowed: str) -> InputError:
+        return InputError(f"{self._path}: {key} is {_shown(value)}; it must be {allowed}")
+
+
+def _matches(axes: Mapping[str, Any], rule: Mapping[str, Sequence[Any]]) -> bool:
+    return all(axes[name] in values for name, values in rule.items())
+
+
+def _argument(name: str, value: object) -> str:
+    """An option of `dislab fit`."""
+    return f"--{name}={value if isinstance(value, str) else json.dumps(value)}"
+
+
+def _label(value: Any) -> Any:
+    """What a table shows: a scalar as it is, anything else as JSON."""
+    return json.dumps(value) if isinstance(value, list | dict) else value
+
+
+def _is_count(value: object, least: int = 1) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _all(values: Sequence[object], kind: type) -> bool:
+    return all(isinstance(one, kind) for one in values)
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}…"

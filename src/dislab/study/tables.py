@@ -1,0 +1,112 @@
+"""Tables as text and files."""
+
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from dislab.errors import InputError
+from dislab.storage import atomic
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TableFormat = Literal["csv", "markdown", "latex", "parquet"]
+FORMATS: Final[tuple[TableFormat, ...]] = ("csv", "markdown", "latex", "parquet")
+SUFFIXES: Final[Mapping[str, TableFormat]] = {
+    ".csv": "csv",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".parquet": "parquet",
+}
+
+
+def table_bytes(table: "pd.DataFrame", form: TableFormat) -> bytes:
+    """A table in one of the formats; the same table gives the same bytes.
+
+    Args:
+        table: One row a run.
+        form: Comma-separated values and Parquet keep every digit; Markdown and LaTeX three behind
+            the point.
+
+    Raises:
+        InputError: Parquet is asked for and pyarrow is not installed.
+    """
+    return _WRITERS[form](table)
+
+
+def write_table(table: "pd.DataFrame", path: Path, form: TableFormat | None = None) -> None:
+    """Writes a table into a file.
+
+    Args:
+        table: One row a run.
+        path: The file.
+        form: The format; None goes by the file's suffix.
+
+    Raises:
+        InputError: The suffix says no format, or the file cannot be written.
+    """
+    content = table_bytes(table, form or format_of(path))
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def format_of(path: Path) -> TableFormat:
+    """The format that the suffix of a file says.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: It says none.
+    """
+    if path.suffix not in SUFFIXES:
+        raise InputError(
+            f"{path} has no suffix of a table; end it in {', '.join(SUFFIXES)}, or give --format"
+        )
+    return SUFFIXES[path.suffix]
+
+
+def _csv(table: "pd.DataFrame") -> bytes:
+    return table.to_csv(lineterminator="\n").encode()
+
+
+def _parquet(table: "pd.DataFrame") -> bytes:
+    buffer = BytesIO()
+    try:
+        # an axis may have values of several kinds, which a column of Parquet has not
+        _of_one_kind(table).to_parquet(buffer)
+    except ImportError as error:
+        raise InputError(
+            "Parquet files need pyarrow: pip install 'dislab[parquet]', or choose another format"
+        ) from error
+    return buffer.getvalue()
+
+
+def _of_one_kind(table: "pd.DataFrame") -> "pd.DataFrame":
+    texts = {
+        str(name): table[name].map(str)
+        for name in table
+        if table[name].dtype == object and len({type(one) for one in table[name]}) > 1
+    }
+    return table.assign(**texts)
+
+
+def _markdown(table: "pd.DataFrame") -> bytes:
+    from dislab.study.statistics import markdown
+
+    return markdown(table).encode()
+
+
+def _latex(table: "pd.DataFrame") -> bytes:
+    from dislab.study.statistics import latex
+
+    return latex(table).encode()
+
+
+_WRITERS: Final[Mapping[str, Callable[["pd.DataFrame"], bytes]]] = {
+    "csv": _csv,
+    "markdown": _markdown,
+    "latex": _latex,
+    "parquet": _parquet,
+}

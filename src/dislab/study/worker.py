@@ -1,0 +1,248 @@
+"""A worker: takes one run after another and does the stages that it lacks."""
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from dislab.errors import InputError, TrainingError
+from dislab.storage import atomic
+from dislab.study.claims import BEAT, STALE, Claim, Claims
+from dislab.study.plan import Plan, PlannedRun
+from dislab.study.results import (
+    LOG,
+    RETRIED,
+    STAGES,
+    Done,
+    Failed,
+    StudyFolder,
+    is_given_up,
+)
+from dislab.study.stages import FIRST, load_stage
+from dislab.study.stages.train import SETTINGS
+from dislab.study.units import Report, Start, Unit
+
+_POLL: Final = 0.5
+"""Seconds between two looks at a process at work."""
+_PATIENCE: Final = 2.0
+"""Seconds between two looks at runs that other workers work on."""
+_GRACE: Final = 300.0
+"""Seconds that an interrupted process has to save what it has."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a worker works.
+
+    Args:
+        leave: End when other workers have all runs that are left, instead of waiting for them.
+        stale: Seconds without heartbeat after which the run of another worker is taken over.
+        alive: Says whether to go on; a worker whose launcher has gone ends.
+    """
+
+    leave: bool = False
+    stale: float = STALE
+    alive: Callable[[], bool] = lambda: True
+
+
+class Worker:
+    """Works on the runs of a study until none is left.
+
+    Any number of workers may work on one folder, on any machines; they come and go.
+
+    Args:
+        folder: The folder.
+        plan: What is to be done.
+        start: Starts a process.
+        settings: How it works.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+
+    def __init__(
+        self, folder: StudyFolder, plan: Plan, start: Start, settings: Settings | None = None
+    ) -> None:
+        self._folder = folder
+        self._plan = plan
+        self._start = start
+        self._settings = settings or Settings()
+        self._stages = {word: load_stage(word) for word in plan.stages}
+        self._claims = Claims(folder.claims, self._settings.stale)
+
+    def work(self) -> None:
+        """Does what is left to do.
+
+        Raises:
+            InputError: Nothing can be written.
+            TrainingError: The first runs have all failed alike.
+        """
+        try:
+            left = list(self._plan.runs)
+            while left:
+                before = len(left)
+                left = [run for run in left if not self._has_ended(run)]
+                busy = [run for run in left if not self._visit(run)]
+                if len(busy) == len(left) == before and left:
+                    if self._settings.leave:
+                        return
+                    self._rest()
+        finally:
+            self._claims.close()
+
+    def _has_ended(self, run: PlannedRun) -> bool:
+        """Whether nothing is left to do for a run."""
+        return self._next(run) is None
+
+    def _next(self, run: PlannedRun) -> str | None:
+        """The stage that a run needs next; None when nothing can be done for it any more."""
+        for stage in self._plan.stages:
+            done = self._folder.done(run, stage)
+            if done is None:
+                given_up = is_given_up(self._folder.failed(run, stage), self._plan.failure.retries)
+                if not given_up:
+                    return stage
+                if stage == FIRST:
+                    return None
+            elif done.outcome == "diverged":
+                return None
+        return None
+
+    def _visit(self, run: PlannedRun) -> bool:
+        """Does what a run lacks; returns whether it could be claimed."""
+        claim = self._claims.take(run.id)
+        if claim is None:
+            return False
+        try:
+            while (stage := self._next(run)) is not None:
+                if not self._do(run, stage, claim):
+                    return False
+        finally:
+            with suppress(OSError):  # a claim that cannot be given back gets stale
+                claim.release()
+        return True
+
+    def _do(self, run: PlannedRun, stage: str, claim: Claim) -> bool:
+        """Does a stage; returns whether the run is still this worker's."""
+        here, place = self._folder.run(run.id), self._folder.stage(run.id, stage)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            if stage == FIRST:
+                self._prepare(run, here, place)
+        except OSError as error:
+            raise InputError(f"{place} cannot be written: {error.strerror}; make room") from error
+        arguments = self._stages[stage].arguments(
+            here, run.group.stages[stage].settings, run.config
+        )
+        began = time.monotonic()
+        unit = self._start(arguments, here, place / LOG, place / "report.json")
+        mine = self._watch(unit, claim)
+        report = unit.report()
+        if not mine or report.outcome == "busy":
+            return False
+        self._record(run, stage, report, time.monotonic() - began)
+        return True
+
+    def _prepare(self, run: PlannedRun, here: Path, place: Path) -> None:
+        """Writes what a run is trained from, and removes what a run without checkpoint has left."""
+        if not any(here.glob("checkpoints/*.ckpt")):
+            for old in here.iterdir():
+                if old.name != STAGES:
+                    shutil.rmtree(old) if old.is_dir() else old.unlink()
+        config = {**run.config, "name": run.id, "runs": str(here.parent), "then_test": False}
+        with atomic(place / SETTINGS) as temporary:
+            temporary.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+
+    def _watch(self, unit: Unit, claim: Claim) -> bool:
+        """Waits for a process and shows that this one is alive; False when the run was taken."""
+        due = time.monotonic()
+        try:
+            while not unit.wait(_POLL):
+                if not self._settings.alive():
+                    raise KeyboardInterrupt("the launcher has ended")
+                if time.monotonic() >= due:
+                    due = time.monotonic() + min(BEAT, self._settings.stale / 4)
+                    if not claim.beat():
+                        unit.kill()
+                        return False
+        except BaseException:
+            self._stop(unit, claim)
+            raise
+        return True
+
+    def _stop(self, unit: Unit, claim: Claim) -> None:
+        """Lets a process save what it has, for a while."""
+        unit.interrupt()
+        end = time.monotonic() + _GRACE
+        try:
+            while time.monotonic() < end and not unit.wait(_POLL):
+                claim.beat()
+        finally:
+            unit.kill()
+
+    def _record(self, run: PlannedRun, stage: str, report: Report, seconds: float) -> None:
+        digest = run.group.stages[stage].digest
+        outcome = report.outcome
+        if outcome == "interrupted":  # by somebody else: it goes on
+            return
+        if outcome == "full":
+            raise InputError(
+                f"{report.message}; finished stages are whole: make room, and run the study again"
+            )
+        if outcome in ("done", "diverged"):
+            scores = self._stages[stage].scores(self._folder.run(run.id))
+            done = Done(
+                digest,
+                "diverged" if outcome == "diverged" else "done",
+                scores if outcome == "done" else {},
+                round(seconds, 1),
+                report.versions,
+                report.message,
+            )
+            self._folder.write_done(run, stage, done)
+            return
+        assert outcome in ("crash", "memory", "exception", "input")
+        before = self._folder.failed(run, stage)
+        attempts = 1 + (before.attempts if before and before.kind in RETRIED else 0)
+        failed = Failed(
+            digest, outcome, report.message, report.traceback, attempts, report.versions
+        )
+        self._folder.write_failed(run, stage, failed)
+        if is_given_up(failed, self._plan.failure.retries):
+            self._look_for_the_same(stage, failed)
+
+    def _look_for_the_same(self, stage: str, failed: Failed) -> None:
+        """Stops the study whose first runs have all failed alike."""
+        alike = 0
+        for run in self._plan.runs:
+            if self._folder.done(run, stage) is not None:
+                return
+            other = self._folder.failed(run, stage)
+            alike += other is not None and _alike(other, failed)
+        if alike >= self._plan.failure.stop_after:
+            raise TrainingError(
+                f"the study was stopped: {stage} of {alike} runs has failed alike, and none has "
+                f"succeeded: {failed.message}"
+            )
+
+    def _rest(self) -> None:
+        if not self._settings.alive():
+            raise KeyboardInterrupt("the launcher has ended")
+        time.sleep(_PATIENCE)
+
+
+def _alike(one: Failed, other: Failed) -> bool:
+    """Whether two runs failed in the same way, apart from the names of their files."""
+    if one.kind != other.kind:
+        return False
+    return one.kind in RETRIED or _bare(one.message) == _bare(other.message)
+
+
+def _bare(message: str) -> str:
+    """A message without the words that a run's name or a number may stand in."""
+    return " ".join(word for word in message.split() if not any(c.isdigit() for c in word))

@@ -1,0 +1,132 @@
+"""Study files: every key, and every mistake in one."""
+
+from pathlib import Path
+
+import pytest
+
+from dislab.errors import InputError
+from dislab.study.study_file import Failure, Resources, StudyFile, read_study_file
+
+BASE = "base: [base.yaml]\n"
+
+
+@pytest.fixture
+def read(tmp_path: Path):
+    (tmp_path / "base.yaml").write_text("model: {class_path: VAE}\n")
+    (tmp_path / "other.yaml").write_text("trainer: {max_steps: 5}\n")
+
+    def reading(text: str) -> StudyFile:
+        path = tmp_path / "mine.yaml"
+        path.write_text(text)
+        return read_study_file(path)
+
+    return reading
+
+
+def test_a_file_with_every_key(read, tmp_path: Path) -> None:
+    study = read("""
+name: dittadi
+base: [base.yaml, other.yaml]
+axes:
+  model.regularizers.kl.beta: [1, 2.5]
+  model.input_noise: [[0.03, 0.15], null]
+  supervision:
+    weak: {}
+    unsupervised: {config: other.yaml, model.latent_dim: 3, model.encoder: MLPEncoder}
+seeds: [3, 5]
+exclude: [{supervision: unsupervised, model.regularizers.kl.beta: 1}]
+stages:
+  train: {}
+  score: {metrics: {mig: {class_path: MIG}}, codes: [mean, sampled]}
+  transfer: {scenarios: [finger_ood1_a]}
+resources: {cpus: 2, gpus: 0.5}
+failure: {retries: 0, stop_after: 2}
+""")
+    assert study.name == "dittadi"
+    assert study.seeds == (3, 5)
+    assert list(study.stages) == ["train", "score", "transfer"]
+    assert study.stages["score"]["codes"] == "both"
+    assert (study.resources, study.failure) == (Resources(2, 0.5), Failure(0, 2))
+    groups = study.groups()
+    assert len(groups) == 8 - 2
+    assert groups[0].axes == {
+        "model.regularizers.kl.beta": 1,
+        "model.input_noise": "[0.03, 0.15]",
+        "supervision": "weak",
+    }
+    assert groups[-1].arguments == (
+        f"--config={tmp_path / 'base.yaml'}",
+        f"--config={tmp_path / 'other.yaml'}",
+        "--model.regularizers.kl.beta=2.5",
+        "--model.input_noise=null",
+        f"--config={tmp_path / 'other.yaml'}",
+        "--model.latent_dim=3",
+        "--model.encoder=MLPEncoder",
+    )
+
+
+def test_what_a_short_file_leaves_out(read) -> None:
+    study = read(BASE)
+    assert (study.name, study.seeds, list(study.stages)) == ("mine", (0,), ["train", "score"])
+    (group,) = study.groups()
+    assert group.axes == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "mine.yaml is empty"),
+        (BASE + "sedes: 3", r"no key 'sedes' \(did you mean seeds\?\)"),
+        (BASE + "seeds: 3\nseeds: 4", "line 3: seeds was set in line 2 already"),
+        ("base: [missing.yaml]", "missing.yaml, which is no file"),
+        ("base: {a: 1}", "base is .* a list of configuration files"),
+        (BASE + "name: a/b", 'name is "a/b"; it must be letters'),
+        (BASE + "seeds: 0", "seeds is 0; it must be a number of seeds from 1 on"),
+        (BASE + "seeds: [1, 1]", "different seeds"),
+        (BASE + "seeds: [-1]", "from 0 on"),
+        (BASE + "seeds: true", "seeds is true"),
+        (BASE + "seeds: 1.5", "seeds is 1.5"),
+        (BASE + "axes: {a: 3}", "axes.a is 3; it must be a list of values"),
+        (BASE + "axes: {a: []}", r"axes.a is \[\]"),
+        (BASE + "axes: {a: [1, 1]}", "axes.a has 1 twice"),
+        (BASE + "axes: {seed_everything: [1, 2]}", "seeds are given by `seeds`"),
+        (BASE + "axes: {a: {b: 3}}", "axes.a.b is 3; it must be a mapping"),
+        (BASE + "axes: {a: {b: {config: none.yaml}}}", "axes.a.b.config names .*none.yaml"),
+        (BASE + "axes: {a: {b: {seed_everything: 1}}}", "sets seed_everything; seeds are"),
+        (BASE + "exclude: [{b: 1}]", "b, which is no axis"),
+        (BASE + "axes: {beta: [1]}\nexclude: [{bata: 1}]", r"no axis \(did you mean beta\?\)"),
+        (BASE + "axes: {a: [1, 2]}\nexclude: [{a: 3}]", "no value of that axis; it has 1, 2"),
+        (BASE + "axes: {a: [1, 2]}\nexclude: [{}]", "exclude is {}"),
+        (BASE + "exclude: {a: 1}", "a list of combinations"),
+        (BASE + "stages: {scores: {}}", r"no stage 'scores' \(did you mean score\?\)"),
+        (BASE + "stages: {train: {max_steps: 3}}", "train has no settings, and got max_steps"),
+        (BASE + "stages: {transfer: {}}", "transfer needs scenarios"),
+        (BASE + "stages: {score: 3}", "stages.score is 3; it holds settings"),
+        (BASE + "resources: {cpu: 2}", r"resources has no 'cpu' \(did you mean cpus\?\)"),
+        (BASE + "resources: {cpus: 0}", "resources.cpus is 0"),
+        (BASE + "resources: {gpus: 1.5}", "resources.gpus is 1.5; it must be a share of one card"),
+        (BASE + "resources: {gpus: -1}", "resources.gpus is -1"),
+        (BASE + "failure: {retries: -1}", "failure.retries is -1"),
+        (BASE + "failure: {stop_after: 0}", "failure.stop_after is 0"),
+        (BASE + f"seeds: 4000\naxes: {{a: {list(range(500))}}}", "more than 1,000,000"),
+    ],
+)
+def test_mistakes(read, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("exclude", "message"),
+    [
+        ("[{a: 1}, {a: 2}]", "leaves no run"),
+        ("[{a: 1, b: 3}, {a: 1}, {b: 3}]", None),
+    ],
+)
+def test_exclusions(read, exclude: str, message: str | None) -> None:
+    study = read(BASE + f"axes: {{a: [1, 2], b: [3, 4]}}\nexclude: {exclude}")
+    if message is None:
+        assert [one.axes for one in study.groups()] == [{"a": 2, "b": 4}]
+        return
+    with pytest.raises(InputError, match=message):
+        study.groups()
