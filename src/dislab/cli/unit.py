@@ -145,7 +145,8 @@ def _trace(error: BaseException) -> str:
 def _last_line(log: Path) -> str:
     sys.stderr.flush()
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return last.removeprefix("dislab: ").removeprefix("error: ")
 
 
 def _versions() -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError
 from dislab.storage import atomic
-from dislab.study.stages import load_stage
+from dislab.study.stages import load_stage, option
 from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
 from dislab.yaml_files import read_text
 
@@ -202,7 +202,7 @@ def make_plan(
     before = {one.read: one for one in known}
     stages = {word: load_stage(word) for word in file.stages}
     overlay = [
-        f"--{stages[word].section}.{key}={json.dumps(value)}"
+        option(f"{stages[word].section}.{key}", value)
         for word, settings in file.stages.items()
         if stages[word].section
         for key, value in settings.items()

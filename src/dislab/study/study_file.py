@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError, suggestion
-from dislab.study.stages import checked_stages
+from dislab.study.stages import checked_stages, option
 from dislab.yaml_files import parse_mapping, read_text
 
 SEED: Final = "seed_everything"
@@ -188,7 +188,7 @@ class _Reader:
         if name in (SEED, "seed", "state"):
             raise InputError(f"{self._path}: {key} cannot be an axis; seeds are given by `seeds`")
         if isinstance(values, list) and values:
-            settings = [Setting(_label(one), (_argument(name, one),)) for one in values]
+            settings = [Setting(_label(one), (option(name, one),)) for one in values]
         elif isinstance(values, dict) and values:
             settings = [self._named(key, label, one) for label, one in values.items()]
         else:
@@ -211,7 +211,7 @@ class _Reader:
             label,
             (
                 *(f"--config={path}" for path in configs),
-                *(_argument(name, one) for name, one in settings.items()),
+                *(option(name, one) for name, one in settings.items()),
             ),
         )
 
@@ -293,11 +293,6 @@ class _Reader:
 
 def _matches(axes: Mapping[str, Any], rule: Mapping[str, Sequence[Any]]) -> bool:
     return all(axes[name] in values for name, values in rule.items())
-
-
-def _argument(name: str, value: object) -> str:
-    """An option of `dislab fit`."""
-    return f"--{name}={value if isinstance(value, str) else json.dumps(value)}"
 
 
 def _label(value: Any) -> Any:

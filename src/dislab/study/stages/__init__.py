@@ -3,7 +3,7 @@
 A stage is an entry point of the group `dislab.stages` whose key is the word in a study file.
 """
 
-from dislab.study.stages.base import FIRST, Stage, checked_stages, load_stage, of_section
+from dislab.study.stages.base import FIRST, Stage, checked_stages, load_stage, of_section, option
 from dislab.study.stages.generalisation import GeneralisationStage
 from dislab.study.stages.score import ScoreStage
 from dislab.study.stages.train import TrainStage
@@ -19,4 +19,5 @@ __all__ = [
     "checked_stages",
     "load_stage",
     "of_section",
+    "option",
 ]

@@ -104,6 +104,16 @@ def checked_stages(given: Mapping[str, Any], origin: str) -> dict[str, dict[str,
     return found
 
 
+def option(name: str, value: object) -> str:
+    """A setting as the command line takes it.
+
+    Args:
+        name: Dotted.
+        value: Plain data.
+    """
+    return f"--{name}={value if isinstance(value, str) else json.dumps(value)}"
+
+
 def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) -> list[str]:
     """A command line that does what one section of a configuration says, and nothing else.
 
@@ -115,7 +125,7 @@ def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) 
     """
     wanted = {name: off for name, off in _TEST.items() if name != section} | {section: settings}
     options = [
-        f"--{name}.{key}={json.dumps(value)}"
+        option(f"{name}.{key}", value)
         for name, one in wanted.items()
         for key, value in one.items()
     ]
