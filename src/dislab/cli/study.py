@@ -291,8 +291,9 @@ def _summarize(table: "pd.DataFrame") -> None:
         summary_table,
     )
 
-    results = [name for name in table if str(name).startswith("score.")]
-    known = [name for name in results if table[name].nunique() > 1][:_SHOWN]
+    results = [name for name in table if name.startswith("score.")]
+    of_test = [name for name in results if not name.endswith(("_train", "_validation"))]
+    known = [name for name in of_test if table[name].nunique() > 1][:_SHOWN]
     if not known:
         return
     print("\nmean ± standard deviation over seeds [95 % interval]\n")
@@ -300,7 +301,7 @@ def _summarize(table: "pd.DataFrame") -> None:
     if len(known) > 1 and len(table) > 2:
         print(f"\nrank correlations (Spearman) over {len(table)} runs\n")
         found = rank_correlations(table, known, by=[])
-        print(markdown(correlation_table(found)), end="")
+        print(markdown(correlation_table(found).rename_axis("score")), end="")
 
 
 def _warn_of_versions(plan: Plan) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 Outcome = Literal[
     "done", "diverged", "interrupted", "busy", "full", "crash", "memory", "exception", "input"
@@ -20,6 +20,7 @@ class Report(NamedTuple):
     versions: dict[str, str] = {}  # noqa: RUF012  # replaced, never changed
 
 
+@runtime_checkable
 class Unit(Protocol):
     """A process at work."""
 

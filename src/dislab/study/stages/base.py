@@ -125,8 +125,6 @@ def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) 
     """
     wanted = {name: off for name, off in _TEST.items() if name != section} | {section: settings}
     options = [
-        option(f"{name}.{key}", value)
-        for name, one in wanted.items()
-        for key, value in one.items()
+        option(f"{name}.{key}", value) for name, one in wanted.items() for key, value in one.items()
     ]
     return [test, f"--run={run}", *options]

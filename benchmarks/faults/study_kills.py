@@ -1,0 +1,241 @@
+"""Kills processes of a study at random, changes its launcher, and compares it with another study.
+
+    python benchmarks/faults/study_kills.py --json benchmarks/results/study_kills.json
+    python benchmarks/faults/study_kills.py --runs 12 --every 2 --launchers processes ray
+
+One study is left alone. Another one of the same runs is started, and every few seconds one of its
+processes is killed (SIGKILL): the command, a worker, a process of a stage, or one of Ray. Whenever
+the command has died it is started again; at each third of the runs it is ended by SIGINT and goes
+on with the next launcher. At the end the table must equal that of the undisturbed study byte by
+byte, every run must be finished, and no finished stage may have been done again.
+
+The 200 runs take about an hour on two cores.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+BASE: Final = """
+trainer: {max_steps: 40, log_every_n_steps: 10, accelerator: cpu, enable_model_summary: false}
+checkpoint: {every_n_train_steps: 10}
+traversals: {images: 1, steps: 3, points: 50}
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
+    regularizers: {kl: {class_path: KL}}
+data:
+  class_path: SingleData
+  init_args: {dataset: GaussianBlob, batch_size: 8, validation: 0.05, test: 0.1}
+"""
+STUDY: Final = """
+name: kills
+base: [base.yaml]
+axes:
+  model.regularizers.kl.beta: [1, 4]
+seeds: {seeds}
+stages:
+  train: {{}}
+  score: {{metrics: {{mig: {{class_path: MIG}}}}, points: 200, sheet: false, bound_points: 50}}
+failure: {{retries: 1000, stop_after: 1000}}
+"""
+MARK: Final = "DISLAB_CAMPAIGN"
+"""Environment variable that every process of the disturbed study inherits."""
+
+
+class Campaign:
+    """A study that is disturbed.
+
+    Args:
+        place: The folder of its files.
+        launchers: One after another.
+        every: Seconds between two kills.
+        seed: Decides what is killed.
+    """
+
+    def __init__(self, place: Path, launchers: Sequence[str], every: float, seed: int) -> None:
+        self.place = place
+        self.launchers = list(launchers)
+        self.every = every
+        self.random = random.Random(seed)
+        self.mark = uuid.uuid4().hex
+        self.kills: Counter[str] = Counter()
+        self.changes = 0
+        self.done: dict[str, tuple[int, int]] = {}
+        """Inode and time of each record of a finished stage, when it was first seen."""
+        self.problems: list[str] = []
+
+    def run(self, runs: int) -> None:
+        """Disturbs the study until all of it is done.
+
+        Args:
+            runs: How many it has.
+        """
+        process = self._start()
+        share = runs / len(self.launchers)
+        due = time.monotonic() + self.every
+        while process.poll() != 0:
+            time.sleep(0.2)
+            trained = self._look()
+            if process.poll() not in (None, 0, -signal.SIGKILL, 130):
+                self.problems.append(f"the command ended with {process.poll()}")
+                return
+            if process.poll() not in (None, 0):
+                process = self._start()
+            if trained >= share * (self.changes + 1) and self.changes + 1 < len(self.launchers):
+                self.changes += 1
+                process.send_signal(signal.SIGINT)
+                process.wait()
+                process = self._start()
+            if time.monotonic() >= due:
+                self._kill(process.pid)
+                due = time.monotonic() + self.every
+        self._look()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        launcher = self.launchers[self.changes]
+        with (self.place / "command.txt").open("ab") as out:
+            return start(self.place, out, "--launcher", launcher, **{MARK: self.mark})
+
+    def _kill(self, command: int) -> None:
+        """Kills one of the study's processes."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdecimal():
+                continue
+            with suppress(OSError):
+                if f"{MARK}={self.mark}".encode() in (entry / "environ").read_bytes():
+                    words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                    found[int(entry.name)] = words
+        if not found:
+            return
+        victim = self.random.choice(sorted(found))
+        with suppress(OSError):
+            os.kill(victim, signal.SIGKILL)
+            self.kills[_kind(victim, found, command)] += 1
+
+    def _look(self) -> int:
+        """Notes which stages are done, and complains of one that was done again."""
+        records = list(self.place.glob("studies/kills/runs/*/stages/*/done.json"))
+        for path in records:
+            with suppress(OSError):
+                status = path.stat()
+                seen = (status.st_ino, status.st_mtime_ns)
+                if self.done.setdefault(str(path), seen) != seen:
+                    self.problems.append(f"{path} was done again")
+                    self.done[str(path)] = seen
+        return sum(path.parent.name == "train" for path in records)
+
+
+def _kind(victim: int, found: dict[int, str], command: int) -> str:
+    if victim == command:
+        return "command"
+    if "study work" in found[victim]:
+        # a stage is a fork of its worker, and has the same command line
+        with suppress(OSError, IndexError):
+            parent = int(Path(f"/proc/{victim}/stat").read_text().rpartition(")")[2].split()[1])
+            return "stage" if "study work" in found.get(parent, "") else "worker"
+        return "worker"
+    return "ray" if "ray" in found[victim] else "other"
+
+
+def start(place: Path, out: Any, *args: str, **more: str) -> "subprocess.Popen[bytes]":
+    """Starts the command."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", **more}
+    environment.pop("DISLAB_RUN_FOLDER", None)
+    command = [sys.executable, "-m", "dislab", "study", "run", "kills.yaml", "--workers", "2"]
+    return subprocess.Popen([*command, *args], cwd=place, env=environment, stdout=out, stderr=out)
+
+
+def prepare(place: Path, runs: int) -> None:
+    """Writes the files of a study."""
+    place.mkdir(parents=True)
+    (place / "base.yaml").write_text(BASE)
+    (place / "kills.yaml").write_text(STUDY.format(seeds=runs // 2))
+
+
+def table(place: Path) -> bytes:
+    """The table of a study, without names of versions or machines."""
+    command = [sys.executable, "-m", "dislab", "study", "table", "kills.yaml"]
+    return subprocess.run(command, cwd=place, stdout=subprocess.PIPE, check=True).stdout
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200, help="an even number")
+    parser.add_argument("--every", type=float, default=20.0, help="seconds between two kills")
+    parser.add_argument("--launchers", nargs="+", default=["processes", "ray", "processes"])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="write the figures there")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="dislab-study-kills-"))
+    alone, disturbed = folder / "alone", folder / "disturbed"
+    prepare(alone, options.runs)
+    prepare(disturbed, options.runs)
+    began = time.monotonic()
+    undisturbed = start(alone, subprocess.DEVNULL)
+    if undisturbed.wait():
+        sys.exit(f"the undisturbed study ended with status {undisturbed.returncode}: {alone}")
+    quiet = time.monotonic() - began
+    began = time.monotonic()
+    campaign = Campaign(disturbed, options.launchers, options.every, options.seed)
+    campaign.run(options.runs)
+    noisy = time.monotonic() - began
+    problems = campaign.problems
+    if table(alone) != table(disturbed):
+        problems.append("the tables differ")
+    if (finished := table(disturbed).count(b",finished,")) != options.runs:
+        problems.append(f"{finished} of {options.runs} runs are finished")
+    print(
+        f"{options.runs} runs, {sum(campaign.kills.values())} kills {dict(campaign.kills)}, "
+        f"{campaign.changes} changes of the launcher; {quiet:.0f} s undisturbed, {noisy:.0f} s "
+        "disturbed"
+    )
+    print("\n".join(problems) or "the table equals that of the undisturbed study")
+    if options.json:
+        _write(options, campaign, quiet, noisy)
+    if problems:
+        print(f"everything is kept in {folder}")
+    else:
+        shutil.rmtree(folder)
+    sys.exit(bool(problems))
+
+
+def _write(options: argparse.Namespace, campaign: Campaign, quiet: float, noisy: float) -> None:
+    from dislab.runs import versions
+
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from hardware import processor
+
+    record = {
+        "runs": options.runs,
+        "every": options.every,
+        "launchers": options.launchers,
+        "kills": dict(campaign.kills),
+        "changes_of_the_launcher": campaign.changes,
+        "problems": campaign.problems,
+        "seconds": {"undisturbed": round(quiet), "disturbed": round(noisy)},
+        "hardware": processor(),
+        "versions": versions(),
+    }
+    options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Small studies: with made-up processes in milliseconds, and real ones in seconds."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dislab.study.plan import Plan, Resolved, make_plan
+from dislab.study.results import StudyFolder
+from dislab.study.study_file import read_study_file
+from dislab.study.units import Outcome, Report
+
+TINY = """
+trainer: {max_steps: 20, log_every_n_steps: 10, accelerator: cpu, enable_model_summary: false}
+checkpoint: {every_n_train_steps: 5}
+traversals: {images: 1, steps: 3, points: 50}
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
+    regularizers: {kl: {class_path: KL}}
+data:
+  class_path: SingleData
+  init_args: {dataset: GaussianBlob, batch_size: 8, validation: 0.05, test: 0.1}
+"""
+"""A model that is trained in a second."""
+
+SCORE = "{metrics: {mig: {class_path: MIG}}, points: 200, sheet: false, bound_points: 50}"
+
+
+def made_up(args: Sequence[str]) -> Resolved:
+    """What a parser would return, of options that are settings of training or of a section."""
+    training: dict[str, Any] = {}
+    sections: dict[str, dict[str, Any]] = {"evaluate": {}, "transfer": {}, "generalisation": {}}
+    for arg in args:
+        name, _, value = arg.removeprefix("--").partition("=")
+        section, _, setting = name.partition(".")
+        sections.get(section, training)[setting or section] = value
+    config = {"data": {"init_args": {}}, **training, **sections}
+    return Resolved(config, training, sections)
+
+
+def planned(folder: Path, text: str, name: str = "mine") -> Plan:
+    """The plan of a study file, read without dislab's parser."""
+    path = folder / f"{name}.yaml"
+    path.write_text(text)
+    return make_plan(read_study_file(path), lambda: made_up, {"dislab": "1"})
+
+
+class Units:
+    """Starts made-up processes that end at once, as a script says.
+
+    Args:
+        outcomes: By stage, how its processes end, one after another; the last one stays.
+        during: Is called while a process is at work.
+    """
+
+    def __init__(
+        self,
+        outcomes: Mapping[str, Sequence[Outcome]] | None = None,
+        during: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.outcomes = {name: list(one) for name, one in (outcomes or {}).items()}
+        self.during = during
+        self.started: list[tuple[str, str]] = []
+        """Run and stage of each process."""
+        self.killed = 0
+        self.interrupted = 0
+
+    def __call__(self, args: Sequence[str], run: Path, log: Path, report: Path) -> "Units":
+        stage = log.parent.name
+        self.started.append((run.name, stage))
+        script = self.outcomes.get(stage) or ["done"]
+        self._outcome: Outcome = script.pop(0) if len(script) > 1 else script[0]
+        if stage == "train":
+            (run / "checkpoints").mkdir(exist_ok=True)
+            (run / "checkpoints" / "last.ckpt").write_text("")
+        elif self._outcome == "done":
+            record = {"scores": {"mig": len(self.started) / 100, "odd": None}}
+            (run / "scores.json").write_text(json.dumps({"test": record}))
+        return self
+
+    def wait(self, seconds: float) -> bool:
+        if self.interrupted or self.killed:
+            return True
+        waiting, self.during = self.during, lambda: None
+        return waiting() is not False
+
+    def interrupt(self) -> None:
+        self.interrupted += 1
+
+    def kill(self) -> None:
+        self.killed += 1
+
+    def report(self) -> Report:
+        versions = {"dislab": "1"}
+        return Report(self._outcome, f"it was {self._outcome}", "Traceback", versions)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StudyFolder:
+    path = tmp_path / "studies" / "mine"
+    path.mkdir(parents=True)
+    (tmp_path / "base.yaml").write_text("model: {class_path: VAE}\n")
+    return StudyFolder(path)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Starts `dislab` in a process of its own, which ends with the test."""
+    (tmp_path / "base.yaml").write_text(TINY)
+    started: list[subprocess.Popen[str]] = []
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment.pop("DISLAB_RUN_FOLDER", None)
+
+    def start(*args: str, code: str = "") -> "subprocess.Popen[str]":
+        program = ["-c", code] if code else ["-m", "dislab"]
+        process = subprocess.Popen(
+            [sys.executable, *program, *args],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()

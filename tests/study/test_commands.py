@@ -1,0 +1,218 @@
+"""`dislab study` and `dislab compare`: mistakes before anything is trained, and real runs."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.study.conftest import SCORE, TINY
+
+from dislab.cli import main
+
+Command = Callable[..., "subprocess.Popen[str]"]
+STUDY = f"base: [base.yaml]\nstages: {{train: {{}}, score: {SCORE}}}\n"
+AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("axes: {model.regularizers.kl.bete: [1]}", r"no setting 'bete' \(did you mean beta\?\)"),
+        ("axes: {model.latent_dims: [3]}", r"no setting 'latent_dims' \(did you mean latent_dim"),
+        ("axes: {modle.latent_dim: [3]}", r"no 'modle' at the top level \(did you mean model\?\)"),
+        (
+            "axes: {model.latent_dim: [3, many]}",
+            r"model.latent_dim: many: .*expected a whole number, got 'many'",
+        ),
+        (
+            "axes: {a: {x: {}, y: {model.encoder.hidden: wide}}, model.latent_dim: [3, 4]}",
+            r"a: y, model.latent_dim: 3: .*hidden",
+        ),
+        ("axes: {model.encoder: [MLPEncoder, MLPEncodre]}", r"did you mean MLPEncoder\?"),
+        ("axes: {data.num_workers: [0, 1]}", "are the same run, as they differ in nothing that"),
+        ("axes: {evaluate.points: [100, 200]}", "are the same run"),
+        ("axes: {trainer.fast_dev_run: [true]}", "fast_dev_run keeps no run"),
+        ("axes: {ckpt_path: [a.ckpt]}", "the runs of a study start by themselves"),
+        ("stages: {score: {point: 3}}", r"no setting 'point' \(did you mean points\?\)"),
+        ("stages: {score: {metrics: {mig: {class_path: MGI}}}}", r"no MGI \(did you mean MIG\?\)"),
+        ("stages: {transfer: {scenarios: 3}}", "transfer.scenarios"),
+    ],
+)
+def test_mistakes_are_found_before_the_first_run(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    (tmp_path / "mine.yaml").write_text(f"base: [base.yaml]\n{text}\n")
+    assert main(["study", "run", "mine.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert re.search(message, said), said
+    assert said.startswith("dislab: error: mine.yaml")
+    assert said.count("\n") <= 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["base.yaml", "mine.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["rnu"], r"no 'rnu' \(did you mean run\?\)"),
+        (["status", "."], "has no plan.json"),
+        (["table", "mine.yaml"], "no folder of a study"),
+        (["run", "mine.yaml", "--launcher", "proceses"], r"\(did you mean processes\?\)"),
+        (["run", "mine.yaml", "--workers", "0"], "0 is no number of workers"),
+        (["table", "mine.yaml", "--out", "a.xls"], "a.xls has no suffix of a table"),
+        (["table", "mine.yaml", "--format", "parquet"], "needs --out FILE"),
+        (["work", ".", "--stale", "0"], "--stale is 0"),
+        (["run", ".", "--folder", "other"], "is a folder itself"),
+    ],
+)
+def test_mistakes_on_the_command_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    args: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    (tmp_path / "mine.yaml").write_text(STUDY)
+    assert main(["study", *args]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_a_plan_says_what_is_to_be_done_and_makes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    (tmp_path / "mine.yaml").write_text(STUDY + AXIS + "seeds: 3\n")
+    assert main(["study", "plan", "mine.yaml"]) == 0
+    said = capsys.readouterr().out
+    assert "mine: 6 runs in studies/mine, stages train, score" in said
+    assert "model.regularizers.kl.beta: 1, 4" in said
+    assert not (tmp_path / "studies").exists()
+
+
+def test_a_study_in_a_place_that_cannot_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    (tmp_path / "mine.yaml").write_text(STUDY)
+    (tmp_path / "studies").write_text("a file")
+    assert main(["study", "run", "mine.yaml"]) == 2
+    assert "studies/mine cannot be made" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
+    """Interrupts it, goes on, changes its scores, compares its runs."""
+    # so large a learning rate makes the loss infinite
+    axes = "axes: {size: {small: {}, huge: {model.optimizer: Adam, model.optimizer.lr: 1.0e+30}}}\n"
+    (tmp_path / "mine.yaml").write_text(STUDY + axes + "seeds: 2\n")
+    first = command("study", "run", "mine.yaml", "--workers", "2")
+    wait_for(tmp_path, "studies/mine/runs/*/metrics.csv")
+    first.send_signal(signal.SIGINT)
+    _, errors = first.communicate(timeout=300)
+    assert first.returncode == 130, errors
+    assert "Run again: dislab study run mine.yaml" in errors
+    assert not list(tmp_path.glob("studies/mine/claims/*"))
+    said = finished(command("study", "run", "mine.yaml"))
+    assert "4 runs: 2 finished, 2 diverged" in said
+    assert "score.mig" in said
+    table = finished(command("study", "table", "mine.yaml"))
+    assert table.count(",finished,") == 2
+    assert table.count(",diverged,") == 2
+    before = {path: path.stat() for path in tmp_path.glob("studies/mine/runs/*/stages/*/done.json")}
+    text = (tmp_path / "mine.yaml").read_text().replace("points: 200", "points: 150")
+    (tmp_path / "mine.yaml").write_text(text)
+    assert "2 finished, 2 diverged" in finished(command("study", "run", "mine.yaml"))
+    again = {path.parent.name for path, status in before.items() if path.stat() != status}
+    assert again == {"score"}
+    done = sorted(path.parents[2] for path in before if path.parent.name == "score")
+    rows = finished(command("compare", *map(str, done))).splitlines()
+    assert rows[0].startswith("run,seed,score.mig") or rows[0].startswith("run,seed,state")
+    assert len(rows) == 3
+
+
+@pytest.mark.slow
+def test_a_worker_on_another_version_and_without_locks(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(STUDY)
+    finished(command("study", "run", "mine.yaml"))
+    plan = tmp_path / "studies/mine/plan.json"
+    record = json.loads(plan.read_text())
+    record["versions"]["torch"] = "1.0"
+    record["runs"].append(["another", 5, 0])
+    plan.write_text(json.dumps(record))
+    code = (
+        "import sys, filelock\n"
+        "def refuse(self, *args, **more): raise NotImplementedError\n"
+        "filelock.FileLock.acquire = refuse\n"
+        "from dislab.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    worker = command("study", "work", "studies/mine", code=code)
+    _, errors = worker.communicate(timeout=300)
+    assert worker.returncode == 0, errors
+    assert "warning: this worker is of other versions than the study's plan: torch" in errors
+    log = (tmp_path / "studies/mine/runs/another/stages/train/log.txt").read_text()
+    assert "on a file system without locks" in log
+    done = tmp_path / "studies/mine/runs/another/stages/train/done.json"
+    text = done.read_text()
+    done.write_text(re.sub(r'"torch": "[^"]*"', '"torch": "1.0"', text))
+    table = command("study", "table", "studies/mine")
+    out, errors = table.communicate(timeout=60)
+    assert out.count(",finished,") == 2
+    assert "these numbers come from several versions: torch 1.0, " in errors
+
+
+@pytest.mark.slow
+def test_a_full_disk(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(STUDY + AXIS)
+    # files may grow to 64 KB, as on a disk that has no more room; a checkpoint has more
+    code = (
+        "import resource, sys; from dislab.cli import main;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536));"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    full = command("study", "run", "mine.yaml", "--workers", "1", code=code)
+    _, errors = full.communicate(timeout=300)
+    assert full.returncode == 2, errors
+    (message,) = [line for line in errors.splitlines() if line.startswith("dislab: error: ")]
+    assert "make room, and run the study again" in message
+    assert "Traceback" not in errors
+    assert not list(tmp_path.glob("studies/mine/runs/*/stages/*/failed.json"))
+    assert "2 runs: 2 finished" in finished(command("study", "run", "mine.yaml"))
+
+
+@pytest.mark.slow
+def test_two_workers_of_ray_of_which_one_is_killed(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(STUDY + AXIS + "seeds: 2\n")
+    running = command("study", "run", "mine.yaml", "--launcher", "ray", "--workers", "2")
+    wait_for(tmp_path, "studies/mine/runs/*/metrics.csv")
+    claim = json.loads(next(iter(tmp_path.glob("studies/mine/claims/*.0"))).read_text())
+    os.kill(claim["process"], signal.SIGKILL)
+    assert "4 runs: 4 finished" in finished(running)
+
+
+def wait_for(folder: Path, pattern: str) -> None:
+    for _ in range(1200):
+        if any(folder.glob(pattern)):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"there is no {pattern}")
+
+
+def finished(process: "subprocess.Popen[str]") -> str:
+    out, errors = process.communicate(timeout=600)
+    assert process.returncode == 0, out + errors
+    return out

@@ -1,0 +1,164 @@
+"""What a folder of a study says: states, tables, versions, time that is left."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.study.conftest import planned
+
+from dislab.errors import InputError
+from dislab.study.plan import PLAN, Plan, read_plan
+from dislab.study.results import Done, Failed, StudyFolder
+from dislab.study.study import Study, StudyWarning, duration, lines
+from dislab.study.tables import table_bytes, write_table
+
+TEXT = (
+    "base: [base.yaml]\n"
+    "axes: {model.b: [1, 2], supervision: {weak: {}, none: {model.a: 3}}}\n"
+    "seeds: [3, 5]\n"
+    "exclude: [{model.b: 2, supervision: none}]\n"
+    "stages: {train: {}, score: {}, generalisation: {}}\n"
+)
+
+
+@pytest.fixture
+def plan(folder: StudyFolder, tmp_path: Path) -> Plan:
+    return planned(tmp_path, TEXT)
+
+
+def finish(
+    folder: StudyFolder, plan: Plan, number: int, stage: str, seconds: float = 10.0, **more: float
+) -> None:
+    run = plan.runs[number]
+    digest = run.group.stages[stage].digest
+    done = Done(digest, "done", dict(more), seconds, {"dislab": "1", "torch": "2"})
+    folder.write_done(run, stage, done)
+
+
+def test_a_table(folder: StudyFolder, plan: Plan) -> None:
+    for number in range(2):
+        finish(folder, plan, number, "train")
+        finish(folder, plan, number, "score", mig=number + 0.5)
+    finish(folder, plan, 0, "generalisation", mean_ratio=1.5)
+    run = plan.runs[5]
+    folder.write_failed(run, "train", Failed(run.group.stages["train"].digest, "input", "wrong"))
+    table = Study.of(folder.path, plan).table()
+    expected = pd.DataFrame(
+        {
+            "model.b": [1, 1, 1, 1, 2, 2],
+            "supervision": ["weak", "weak", "none", "none", "weak", "weak"],
+            "seed": [3, 5, 3, 5, 3, 5],
+            "state": ["finished", "waiting", "waiting", "waiting", "waiting", "failed"],
+            "score.mig": [0.5, 1.5, *[math.nan] * 4],
+            "generalisation.mean_ratio": [1.5, *[math.nan] * 5],
+        },
+        index=pd.Index([run.id for run in plan.runs], name="run"),
+    )
+    pd.testing.assert_frame_equal(table, expected)
+
+
+def test_time_that_is_left(folder: StudyFolder, plan: Plan) -> None:
+    study = Study.of(folder.path, plan)
+    assert study.status().left is None
+    for number, seconds in enumerate((10.0, 20.0, 60.0)):
+        finish(folder, plan, number, "train", seconds)
+    finish(folder, plan, 0, "score", 4.0)
+    assert study.status().left is None  # nothing is known of generalisation
+    finish(folder, plan, 0, "generalisation", 1.0)
+    status = study.status()
+    # medians of 20, 4 and 1 seconds; 3 runs are to be trained, 5 to be scored
+    assert status.left == 3 * 20 + 5 * 4 + 5 * 1
+    said = "\n".join(lines(status))
+    assert "6 runs: 1 finished, 5 waiting" in said
+    assert "train: 3 done, 30 s each" in said
+    assert "work left: 85 s of one worker" in said
+
+
+def test_a_mixture_of_versions_warns(folder: StudyFolder, plan: Plan) -> None:
+    finish(folder, plan, 0, "train")
+    finish(folder, plan, 1, "train")
+    study = Study.of(folder.path, plan)
+    study.table()
+    done = folder.done(plan.runs[1], "train")
+    assert done is not None
+    folder.write_done(plan.runs[1], "train", replace(done, versions={"dislab": "1", "torch": "3"}))
+    with pytest.warns(StudyWarning, match="several versions: torch 2, 3"):
+        study.table()
+
+
+def test_results_of_other_settings_do_not_count(
+    folder: StudyFolder, plan: Plan, tmp_path: Path
+) -> None:
+    finish(folder, plan, 0, "train")
+    finish(folder, plan, 0, "score", mig=0.5)
+    other = planned(tmp_path, TEXT.replace("score: {}", "score: {points: 7}"))
+    assert [run.id for run in other.runs] == [run.id for run in plan.runs]
+    study = Study.of(folder.path, other)
+    assert "score.mig" not in study.table()
+    assert study.status().runs[0].done.keys() == {"train"}
+
+
+def test_a_plan_is_read_back(folder: StudyFolder, plan: Plan) -> None:
+    plan.write(folder.path)
+    assert read_plan(folder.path) == plan
+
+
+def test_a_plan_that_has_not_changed_is_not_read_again(
+    folder: StudyFolder, plan: Plan, tmp_path: Path
+) -> None:
+    from dislab.study.plan import Resolver, make_plan
+    from dislab.study.study_file import read_study_file
+
+    def unneeded() -> Resolver:
+        raise AssertionError
+
+    known = [run.group for run in plan.runs]
+    file = read_study_file(tmp_path / "mine.yaml")
+    assert make_plan(file, unneeded, plan.versions, known) == plan
+    (tmp_path / "base.yaml").write_text("model: {class_path: AdaGVAE}\n")
+    with pytest.raises(AssertionError):
+        make_plan(file, unneeded, plan.versions, known)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "is no folder of a study"),
+        ("{", "is damaged"),
+        ("[]", "is damaged"),
+        ('{"format": 1}', "is damaged"),
+        ('{"format": 99, "versions": {"dislab": "9.0"}}', r"of another dislab \(9.0\)"),
+    ],
+)
+def test_plans_that_cannot_be_read(folder: StudyFolder, text: str | None, message: str) -> None:
+    if text is not None:
+        (folder.path / PLAN).write_text(text)
+    with pytest.raises(InputError, match=message):
+        Study(folder.path)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(5.4, "5 s"), (119, "119 s"), (125, "2 min"), (3725, "1 h 2 min"), (200_000, "2 d 7 h")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(float(seconds)) == text
+
+
+def test_tables_in_every_format(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {"model.b": [1, "a|b"], "seed": [0, 1], "score.mig_x": [0.123456789, math.nan]},
+        index=pd.Index(["r1", "r2"], name="run"),
+    )
+    csv = table_bytes(table, "csv").decode()
+    assert csv == "run,model.b,seed,score.mig_x\nr1,1,0,0.123456789\nr2,a|b,1,\n"
+    markdown = table_bytes(table, "markdown").decode().splitlines()
+    assert markdown[2] == "| r1 | 1 | 0 | 0.123 |"
+    assert "a\\|b" in markdown[3]
+    assert "score.mig\\_x" in table_bytes(table, "latex").decode()
+    write_table(table, tmp_path / "a.parquet")
+    back = pd.read_parquet(tmp_path / "a.parquet")
+    assert back["score.mig_x"].tolist()[0] == 0.123456789
+    assert back["model.b"].tolist() == ["1", "a|b"]

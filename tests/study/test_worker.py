@@ -1,0 +1,269 @@
+"""Workers, with made-up processes: what is done, done again, given up, and left to others."""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.study.conftest import Units, planned
+
+from dislab.errors import InputError, TrainingError
+from dislab.storage import atomic
+from dislab.study import results, worker
+from dislab.study.claims import Claims
+from dislab.study.plan import Plan
+from dislab.study.results import StudyFolder
+from dislab.study.study import Study
+from dislab.study.worker import Settings, Worker
+
+TWO = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nfailure: {retries: 2, stop_after: 2}\n"
+ONE = "base: [base.yaml]\nfailure: {retries: 2, stop_after: 2}\n"
+
+
+@pytest.fixture(autouse=True)
+def _without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_PATIENCE", 0.01)
+
+
+@pytest.fixture
+def work(folder: StudyFolder) -> Callable[..., None]:
+    def working(plan: Plan, units: Units, **settings: object) -> None:
+        Worker(folder, plan, units, Settings(**settings)).work()  # type: ignore[arg-type]
+
+    return working
+
+
+def states(folder: StudyFolder, plan: Plan) -> list[str]:
+    return [one.state for one in Study.of(folder.path, plan).status().runs]
+
+
+def test_every_stage_of_every_run_is_done_once(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan, units = planned(tmp_path, TWO), Units()
+    work(plan, units)
+    one, two = (run.id for run in plan.runs)
+    assert units.started == [(one, "train"), (one, "score"), (two, "train"), (two, "score")]
+    assert states(folder, plan) == ["finished", "finished"]
+    work(plan, units)
+    assert len(units.started) == 4
+    assert not any(path for path in folder.claims.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "attempts", "state"),
+    [
+        (["crash", "done"], 2, "finished"),
+        (["crash", "memory", "done"], 3, "finished"),
+        (["crash"], 3, "failed"),
+        (["memory"], 3, "failed"),
+        (["exception"], 1, "failed"),
+        (["crash", "exception"], 2, "failed"),
+        (["input"], 1, "failed"),
+        (["interrupted", "interrupted", "interrupted", "interrupted", "done"], 5, "finished"),
+    ],
+)
+def test_what_is_tried_again(
+    work: Callable[..., None],
+    folder: StudyFolder,
+    tmp_path: Path,
+    outcomes: list[str],
+    attempts: int,
+    state: str,
+) -> None:
+    plan, units = planned(tmp_path, ONE), Units({"train": outcomes})  # type: ignore[dict-item]
+    work(plan, units)
+    assert [stage for _, stage in units.started].count("train") == attempts
+    assert states(folder, plan) == [state]
+    again = Units()
+    work(plan, again)
+    assert bool(again.started) is False
+    if state == "failed":
+        failed = folder.failed(plan.runs[0], "train")
+        assert failed is not None
+        assert failed.message == f"it was {outcomes[-1]}"
+        assert failed.traceback == "Traceback"
+        assert folder.forget_failures(plan) == 1
+        work(plan, again)
+        assert states(folder, plan) == ["finished"]
+
+
+def test_a_failed_score_leaves_other_stages_alone(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    text = ONE + "stages: {train: {}, score: {}, transfer: {scenarios: [finger_ood1_a]}}\n"
+    plan, units = planned(tmp_path, text), Units({"score": ["exception"]})
+    work(plan, units)
+    assert [stage for _, stage in units.started] == ["train", "score", "transfer"]
+    assert states(folder, plan) == ["failed"]
+
+
+def test_the_same_failure_of_the_first_runs_stops_the_study(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, TWO.replace("[1, 2]", "[1, 2, 3, 4]"))
+    units = Units({"train": ["exception"]})
+    with pytest.raises(TrainingError, match=r"train of 2 runs has failed alike.* it was exception"):
+        work(plan, units)
+    assert len(units.started) == 2
+    assert not any(path for path in folder.claims.iterdir())
+
+
+def test_failures_after_a_success_stop_nothing(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, TWO.replace("[1, 2]", "[1, 2, 3, 4]"))
+    work(plan, Units({"train": ["done", "exception"]}))
+    assert states(folder, plan) == ["finished", "failed", "failed", "failed"]
+
+
+def test_divergence_is_a_result(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan, units = planned(tmp_path, TWO), Units({"train": ["diverged", "done"]})
+    work(plan, units)
+    table = Study.of(folder.path, plan).table()
+    assert list(table["state"]) == ["diverged", "finished"]
+    assert table["score.mig"].isna().tolist() == [True, False]
+    assert [stage for _, stage in units.started] == ["train", "train", "score"]
+
+
+def test_other_score_settings_repeat_that_stage_alone(
+    work: Callable[..., None], tmp_path: Path
+) -> None:
+    work(planned(tmp_path, ONE), Units())
+    units = Units()
+    work(planned(tmp_path, ONE + "stages: {score: {points: 5}}"), units)
+    assert [stage for _, stage in units.started] == ["score"]
+
+
+def test_the_same_point_of_two_studies_is_one_run(
+    work: Callable[..., None], tmp_path: Path
+) -> None:
+    work(planned(tmp_path, TWO), Units())
+    other, units = planned(tmp_path, TWO.replace("[1, 2]", "[2, 3]"), "other"), Units()
+    work(other, units)
+    assert units.started == [(other.runs[1].id, "train"), (other.runs[1].id, "score")]
+
+
+def test_a_run_of_another_worker_is_left_to_it(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan, units = planned(tmp_path, TWO), Units()
+    held = Claims(folder.claims).take(plan.runs[0].id)
+    assert held is not None
+    work(plan, units, leave=True)
+    assert {run for run, _ in units.started} == {plan.runs[1].id}
+    assert states(folder, plan) == ["running", "finished"]
+    held.release()
+    work(plan, units, leave=True)
+    assert states(folder, plan) == ["finished", "finished"]
+
+
+def test_a_worker_waits_for_runs_of_others(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, units = planned(tmp_path, ONE), Units()
+    held = Claims(folder.claims).take(plan.runs[0].id)
+    assert held is not None
+    monkeypatch.setattr(worker.time, "sleep", lambda _: held.release())
+    work(plan, units)
+    assert len(units.started) == 2
+
+
+def test_a_run_that_another_process_trains_is_tried_later(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan, units = planned(tmp_path, TWO), Units({"train": ["busy", "done"]})
+    work(plan, units)
+    one, two = (run.id for run in plan.runs)
+    assert [run for run, stage in units.started if stage == "train"] == [one, two, one]
+    assert states(folder, plan) == ["finished", "finished"]
+
+
+def test_a_run_that_was_taken_over_is_left(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, ONE)
+
+    def take_over() -> bool:
+        (folder.claims / f"{plan.runs[0].id}.1").write_text("{}")
+        return False
+
+    units = Units(during=take_over)
+    work(plan, units, leave=True)
+    assert units.killed == 1
+    assert folder.done(plan.runs[0], "train") is None
+
+
+def test_an_interrupt_saves_and_gives_the_run_back(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, ONE)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    units = Units(during=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        work(plan, units)
+    assert units.interrupted == 1
+    assert Claims(folder.claims).take(plan.runs[0].id) is not None
+
+
+def test_a_worker_ends_with_its_launcher(work: Callable[..., None], tmp_path: Path) -> None:
+    units = Units(during=lambda: False)
+    with pytest.raises(KeyboardInterrupt, match="launcher"):
+        work(planned(tmp_path, ONE), units, alive=lambda: False)
+    assert units.interrupted == 1
+
+
+@pytest.mark.parametrize("where", ["in the process", "in the worker"])
+def test_a_full_disk_stops_the_worker_and_fails_no_run(
+    work: Callable[..., None],
+    folder: StudyFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+) -> None:
+    plan = planned(tmp_path, ONE)
+    units = Units({"train": ["full"]} if where == "in the process" else {})
+    if where == "in the worker":
+
+        def full(path: Path) -> object:
+            if path.name == results.DONE:
+                raise InputError(f"{path} cannot be written: {OSError(errno.ENOSPC, 'full')}")
+            return atomic(path)
+
+        monkeypatch.setattr(results, "atomic", full)
+    with pytest.raises(InputError, match=r"make room|cannot be written"):
+        work(plan, units)
+    assert states(folder, plan) == ["waiting"]
+    monkeypatch.undo()
+    work(plan, Units())
+    assert states(folder, plan) == ["finished"]
+
+
+def test_a_run_without_checkpoint_starts_afresh(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, ONE)
+    here = folder.run(plan.runs[0].id)
+    (here / "images").mkdir(parents=True)
+    (here / "images" / "old.png").write_text("")
+    (here / "metrics.csv").write_text("")
+    work(plan, Units({"train": ["crash", "done"]}))
+    assert not (here / "metrics.csv").exists()
+    assert not (here / "images").exists()
+    assert (here / "stages" / "train" / "settings.yaml").is_file()
+
+
+def test_a_damaged_record_is_made_again(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, ONE)
+    work(plan, Units())
+    (folder.stage(plan.runs[0].id, "score") / results.DONE).write_text('{"dig')
+    units = Units()
+    work(plan, units)
+    assert [stage for _, stage in units.started] == ["score"]
