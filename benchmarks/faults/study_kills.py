@@ -100,6 +100,7 @@ class Campaign:
                 process = self._start()
             if trained >= share * (self.changes + 1) and self.changes + 1 < len(self.launchers):
                 self.changes += 1
+                print(f"the launcher becomes {self.launchers[self.changes]}", flush=True)
                 process.send_signal(signal.SIGINT)
                 process.wait()
                 process = self._start()
@@ -126,9 +127,11 @@ class Campaign:
         if not found:
             return
         victim = self.random.choice(sorted(found))
+        kind = _kind(victim, found, command)
         with suppress(OSError):
             os.kill(victim, signal.SIGKILL)
-            self.kills[_kind(victim, found, command)] += 1
+            self.kills[kind] += 1
+            print(f"killed {kind}; {len(self.done)} stages are done", flush=True)
 
     def _look(self) -> int:
         """Notes which stages are done, and complains of one that was done again."""
@@ -193,6 +196,7 @@ def main() -> None:
     if undisturbed.wait():
         sys.exit(f"the undisturbed study ended with status {undisturbed.returncode}: {alone}")
     quiet = time.monotonic() - began
+    print(f"{options.runs} undisturbed runs took {quiet:.0f} s", flush=True)
     began = time.monotonic()
     campaign = Campaign(disturbed, options.launchers, options.every, options.seed)
     campaign.run(options.runs)

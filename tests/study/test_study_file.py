@@ -72,9 +72,44 @@ def test_what_a_short_file_leaves_out(read) -> None:
     assert group.axes == {}
 
 
+def test_axes_of_single_values(read, tmp_path: Path) -> None:
+    study = read(
+        BASE
+        + """
+axes:
+  method:
+    betavae: {config: other.yaml, axes: {strength: {1: {kl.beta: 1}, 4: {kl.beta: 4}}}}
+    factorvae: {axes: {tc.gamma: [10, 35]}}
+    vae:
+  latents: [3, 5]
+exclude: [{strength: 4, latents: 5}]
+"""
+    )
+    assert study.names == ("method", "strength", "tc.gamma", "latents")
+    groups = study.groups()
+    assert len(groups) == (2 + 2 + 1) * 2 - 1
+    first = {"method": "betavae", "strength": 1, "tc.gamma": None, "latents": 3}
+    assert groups[0].axes == first
+    assert groups[0].arguments[1:] == (
+        f"--config={tmp_path / 'other.yaml'}",
+        "--kl.beta=1",
+        "--latents=3",
+    )
+    assert groups[-3].axes == {
+        **first,
+        "method": "factorvae",
+        "strength": None,
+        "tc.gamma": 35,
+        "latents": 5,
+    }
+    assert groups[-3].arguments[1:] == ("--tc.gamma=35", "--latents=5")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (BASE + "axes: {a: {x: {axes: {a: [1]}}}}", "axes.a has an axis of its own name"),
+        (BASE + "axes: {a: {x: {axes: {b: [1]}}}, b: [2]}", "b is an axis of all runs and one of"),
         ("", "mine.yaml is empty"),
         (BASE + "sedes: 3", r"no key 'sedes' \(did you mean seeds\?\)"),
         (BASE + "seeds: 3\nseeds: 4", "line 3: seeds was set in line 2 already"),

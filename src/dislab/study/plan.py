@@ -232,7 +232,7 @@ def make_plan(
         groups.append(before[read])
     return Plan(
         name=file.name,
-        axes=tuple(file.axes),
+        axes=file.names,
         stages=tuple(file.stages),
         runs=_runs(groups, file),
         resources=file.resources,

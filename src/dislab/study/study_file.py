@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -50,10 +50,17 @@ class Failure:
 
 
 class Setting(NamedTuple):
-    """One of the values of an axis: how tables show it, and what it puts on the command line."""
+    """One of the values of an axis.
+
+    Attributes:
+        label: What tables show.
+        arguments: What it puts on the command line of `dislab fit`.
+        axes: Axes that only runs with this value have.
+    """
 
     label: Any
     arguments: tuple[str, ...]
+    axes: "dict[str, tuple[Setting, ...]]"
 
 
 class Group(NamedTuple):
@@ -93,8 +100,15 @@ class StudyFile:
     resources: Resources = field(default_factory=Resources)
     failure: Failure = field(default_factory=Failure)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All axes, those of single values included."""
+        return tuple(_values(self.axes))
+
     def groups(self) -> list[Group]:
         """The combinations of the axes, the last axis changing first.
+
+        An axis that a run does not have is None.
 
         Raises:
             InputError: An exclusion matches nothing, or nothing is left.
@@ -102,13 +116,12 @@ class StudyFile:
         common = tuple(f"--config={path}" for path in self.base)
         unused = set(range(len(self.exclude)))
         found = []
-        for settings in itertools.product(*self.axes.values()):
-            axes = {name: one.label for name, one in zip(self.axes, settings, strict=True)}
+        for one in _combined(self.axes):
+            axes = {name: one.axes.get(name) for name in self.names}
             matching = {n for n, rule in enumerate(self.exclude) if _matches(axes, rule)}
             unused -= matching
             if not matching:
-                arguments = itertools.chain.from_iterable(one.arguments for one in settings)
-                found.append(Group(axes, (*common, *arguments)))
+                found.append(Group(axes, (*common, *one.arguments)))
         if unused:
             rule = {name: list(one) for name, one in self.exclude[min(unused)].items()}
             raise InputError(f"{self.path}: exclude has {_shown(rule)}, which is no combination")
@@ -138,7 +151,7 @@ def read_study_file(path: str | Path) -> StudyFile:
     reader = _Reader(path)
     axes = reader.axes(content.get("axes") or {})
     seeds = reader.seeds(content.get("seeds", 1))
-    if len(seeds) * math.prod(map(len, axes.values())) > _MOST_RUNS:
+    if len(seeds) * _count(axes) > _MOST_RUNS:
         raise InputError(f"{path}: the axes have more than {_MOST_RUNS:,} combinations; use fewer")
     return StudyFile(
         path=path,
@@ -181,14 +194,23 @@ class _Reader:
 
     def axes(self, value: object) -> dict[str, tuple[Setting, ...]]:
         axes = self.mapping(value, "axes")
-        return {name: self._axis(name, values) for name, values in axes.items()}
+        found = {name: self._axis(name, values) for name, values in axes.items()}
+        for name, settings in found.items():
+            if name in (inner := {key for one in settings for key in _values(one.axes)}):
+                raise InputError(f"{self._path}: axes.{name} has an axis of its own name inside")
+            if both := sorted(inner & found.keys()):
+                raise InputError(
+                    f"{self._path}: {both[0]} is an axis of all runs and one of axes.{name}; "
+                    "rename one"
+                )
+        return found
 
     def _axis(self, name: str, values: object) -> tuple[Setting, ...]:
         key = f"axes.{name}"
         if name in (SEED, "seed", "state"):
             raise InputError(f"{self._path}: {key} cannot be an axis; seeds are given by `seeds`")
         if isinstance(values, list) and values:
-            settings = [Setting(_label(one), (option(name, one),)) for one in values]
+            settings = [Setting(_label(one), (option(name, one),), {}) for one in values]
         elif isinstance(values, dict) and values:
             settings = [self._named(key, label, one) for label, one in values.items()]
         else:
@@ -201,18 +223,15 @@ class _Reader:
 
     def _named(self, axis: str, label: object, value: object) -> Setting:
         settings = dict(self.mapping(value if value is not None else {}, f"{axis}.{label}"))
-        files = settings.pop("config", None)
+        files, axes = settings.pop("config", None), self.axes(settings.pop("axes", {}))
         configs = self.files(files, f"{axis}.{label}.config") if files is not None else ()
         if SEED in settings:
             raise InputError(
                 f"{self._path}: {axis}.{label} sets {SEED}; seeds are given by `seeds`"
             )
+        configs = tuple(f"--config={path}" for path in configs)
         return Setting(
-            label,
-            (
-                *(f"--config={path}" for path in configs),
-                *(option(name, one) for name, one in settings.items()),
-            ),
+            label, (*configs, *(option(name, one) for name, one in settings.items())), axes
         )
 
     def seeds(self, value: object) -> tuple[int, ...]:
@@ -235,13 +254,14 @@ class _Reader:
         self, value: object, axes: Mapping[str, Sequence[Setting]]
     ) -> dict[str, tuple[Any, ...]]:
         rule = {}
+        known = _values(axes)
         for name, given in self.mapping(value, "exclude").items():
-            if name not in axes:
+            if name not in known:
                 raise InputError(
-                    f"{self._path}: exclude has {name}, which is no axis{suggestion(name, axes)}; "
-                    f"the axes are {', '.join(axes) or 'none'}"
+                    f"{self._path}: exclude has {name}, which is no axis{suggestion(name, known)}; "
+                    f"the axes are {', '.join(known) or 'none'}"
                 )
-            labels = [one.label for one in axes[name]]
+            labels = known[name]
             rule[name] = tuple(map(_label, given if isinstance(given, list) else [given]))
             for label in rule[name]:
                 if label not in labels:
@@ -289,6 +309,37 @@ class _Reader:
 
     def _wrong(self, key: str, value: object, allowed: str) -> InputError:
         return InputError(f"{self._path}: {key} is {_shown(value)}; it must be {allowed}")
+
+
+def _combined(axes: Mapping[str, Sequence[Setting]]) -> Iterator[Group]:
+    """Every combination of the axes, and of those that come with the values."""
+    parts = [
+        [
+            Group({name: one.label, **inner.axes}, (*one.arguments, *inner.arguments))
+            for one in settings
+            for inner in _combined(one.axes)
+        ]
+        for name, settings in axes.items()
+    ]
+    for chosen in itertools.product(*parts):
+        labels = {name: label for one in chosen for name, label in one.axes.items()}
+        yield Group(labels, tuple(itertools.chain.from_iterable(one.arguments for one in chosen)))
+
+
+def _count(axes: Mapping[str, Sequence[Setting]]) -> int:
+    """How many combinations there are."""
+    return math.prod(sum(_count(one.axes) for one in settings) for settings in axes.values())
+
+
+def _values(axes: Mapping[str, Sequence[Setting]]) -> dict[str, list[Any]]:
+    """The labels of every axis."""
+    found: dict[str, list[Any]] = {}
+    for name, settings in axes.items():
+        found.setdefault(name, []).extend(one.label for one in settings)
+        for one in settings:
+            for inner, labels in _values(one.axes).items():
+                found.setdefault(inner, []).extend(labels)
+    return found
 
 
 def _matches(axes: Mapping[str, Any], rule: Mapping[str, Sequence[Any]]) -> bool:
