@@ -23,6 +23,7 @@ ONE = "base: [base.yaml]\nfailure: {retries: 2, stop_after: 2}\n"
 @pytest.fixture(autouse=True)
 def _without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "_PATIENCE", 0.01)
+    monkeypatch.setattr(worker, "_SETTLING", 0.01)
 
 
 @pytest.fixture

@@ -34,6 +34,11 @@ class Claim:
         self._path = path
         self._text = text
 
+    @property
+    def inherited(self) -> bool:
+        """Whether another worker had the run before, and did not give it back."""
+        return _parts(self._path)[1] > 0
+
     def beat(self) -> bool:
         """Says that the worker is alive; returns whether the run is still its own."""
         run, number = _parts(self._path)

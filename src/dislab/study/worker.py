@@ -31,6 +31,8 @@ _POLL: Final = 0.5
 """Seconds between two looks at a process at work."""
 _PATIENCE: Final = 2.0
 """Seconds between two looks at runs that other workers work on."""
+_SETTLING: Final = 2.0
+"""Seconds in which the process of a worker that has died notices that, and ends."""
 _GRACE: Final = 300.0
 """Seconds that an interrupted process has to save what it has."""
 
@@ -119,6 +121,8 @@ class Worker:
         if claim is None:
             return False
         try:
+            if claim.inherited:
+                time.sleep(_SETTLING)
             while (stage := self._next(run)) is not None:
                 if not self._do(run, stage, claim):
                     return False
