@@ -3,8 +3,8 @@
     python benchmarks/faults/study_kills.py --json benchmarks/results/study_kills.json
     python benchmarks/faults/study_kills.py --runs 12 --every 2 --launchers processes ray
 
-One study is left alone. Another one of the same runs is started, and every few seconds one of its
-processes is killed (SIGKILL): the command, a worker, a process of a stage, or one of Ray. Whenever
+One study is left alone. Another one of the same runs is started, and whenever its workers have been
+at work for some seconds one of its processes is killed (SIGKILL): the command, a worker, a process of a stage, or one of Ray. Whenever
 the command has died it is started again; at each third of the runs it is ended by SIGINT and goes
 on with the next launcher. At the end the table must equal that of the undisturbed study byte by
 byte, every run must be finished, and no finished stage may have been done again.
@@ -65,7 +65,7 @@ class Campaign:
     Args:
         place: The folder of its files.
         launchers: One after another.
-        every: Seconds between two kills.
+        every: Seconds of work between two kills.
         seed: Decides what is killed.
     """
 
@@ -104,7 +104,9 @@ class Campaign:
                 process.send_signal(signal.SIGINT)
                 process.wait()
                 process = self._start()
-            if time.monotonic() >= due:
+            if not any(self.place.glob("studies/kills/claims/*.*")):
+                due = time.monotonic() + self.every  # nobody is at work as yet
+            elif time.monotonic() >= due:
                 self._kill(process.pid)
                 due = time.monotonic() + self.every
         self._look()
@@ -182,7 +184,7 @@ def table(place: Path) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200, help="an even number")
-    parser.add_argument("--every", type=float, default=20.0, help="seconds between two kills")
+    parser.add_argument("--every", type=float, default=20.0, help="seconds of work between kills")
     parser.add_argument("--launchers", nargs="+", default=["processes", "ray", "processes"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="write the figures there")

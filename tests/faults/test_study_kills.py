@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 def test_a_study_whose_processes_are_killed_equals_an_undisturbed_one() -> None:
     script = str(ROOT / "benchmarks/faults/study_kills.py")
-    options = ["--runs", "8", "--every", "3", "--launchers", "processes", "ray"]
+    options = ["--runs", "8", "--every", "4", "--launchers", "processes", "ray"]
     done = subprocess.run(
         [sys.executable, script, *options],
         capture_output=True,

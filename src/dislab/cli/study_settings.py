@@ -97,6 +97,7 @@ def resolver() -> Resolver:
         subclass_mode_data=True,
         auto_configure_optimizers=False,
         save_config_callback=None,
+        parser_kwargs={"allow_abbrev": False},  # a name that is cut short is wrong
         args=[_COMMAND],
     )
     return cli.resolve
