@@ -420,6 +420,15 @@ def test_an_older_configuration_says_which_version_wrote_it(
 
 
 @pytest.mark.slow
+def test_training_alone_scores_nothing(dislab: Dislab, tmp_path: Path) -> None:
+    assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
+    run = tmp_path / "runs/small/version_0"
+    assert (run / "checkpoints/last.ckpt").is_file()
+    assert not (run / "scores.json").exists()
+    assert dislab("test", "--run=runs/small/version_0") == 0
+    assert (run / "scores.json").is_file()
+
+
 def test_a_full_disk_ends_with_a_message_and_keeps_the_last_checkpoint(
     dislab: Dislab, tmp_path: Path
 ) -> None:

@@ -193,6 +193,15 @@ def test_a_data_module_that_cannot_draw_a_sample_is_mentioned_before_training(
     assert not (tmp_path / "run" / "scores.json").exists()
 
 
-def test_no_examples_are_refused() -> None:
-    with pytest.raises(InputError, match="examples is 0"):
-        Generalisation(examples=0)
+def test_fewer_than_no_examples_are_refused() -> None:
+    with pytest.raises(InputError, match="examples is -1"):
+        Generalisation(examples=-1)
+
+
+def test_without_examples_nothing_is_compared(
+    tmp_path: Path, trainer: MakeTrainer, data: DataModule
+) -> None:
+    held = SingleData(data.dataset, batch_size=8, hold_out=BRIGHT, validation=0.0)
+    runner = trainer(callbacks=[Generalisation(examples=0)])
+    runner.test(Light().train(), datamodule=held, verbose=False)
+    assert not (tmp_path / "run" / "scores.json").exists()
