@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.study.conftest import planned
+from tests.study.conftest import made_up, planned
 
 from dislab.errors import InputError
 from dislab.study.plan import PLAN, Plan, read_plan
@@ -117,7 +117,15 @@ def test_a_plan_that_has_not_changed_is_not_read_again(
     known = [run.group for run in plan.runs]
     file = read_study_file(tmp_path / "mine.yaml")
     assert make_plan(file, unneeded, plan.versions, known) == plan
+    base = (tmp_path / "base.yaml").read_text()
     (tmp_path / "base.yaml").write_text("model: {class_path: AdaGVAE}\n")
+    with pytest.raises(AssertionError):
+        make_plan(file, unneeded, plan.versions, known)
+    (tmp_path / "base.yaml").write_text(f"{base}data: part.yaml\n")
+    (tmp_path / "part.yaml").write_text("class_path: SingleData\n")
+    known = [run.group for run in make_plan(file, lambda: made_up, plan.versions).runs]
+    make_plan(file, unneeded, plan.versions, known)
+    (tmp_path / "part.yaml").write_text("class_path: PairedData\n")
     with pytest.raises(AssertionError):
         make_plan(file, unneeded, plan.versions, known)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from dislab.yaml_files import read_text
 
 PLAN: Final = "plan.json"
 _FORMAT: Final = 1
+_NAMED: Final = re.compile(r"[\w./+-]+\.ya?ml\b")
 
 
 class Resolved(NamedTuple):
@@ -254,11 +256,18 @@ def _read(
         option, _, value = argument.partition("=")
         if option == "--config":
             if value not in texts:
-                texts[value] = read_text(Path(value))
+                texts[value] = _with_named_files(Path(value))
             parts.append(texts[value])
         else:
             parts.append(argument)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _with_named_files(path: Path) -> str:
+    """The text of a configuration, and of the YAML files that it names."""
+    text = read_text(path)
+    named = [path.parent / word for word in _NAMED.findall(text)]
+    return "\0".join([text, *(read_text(one) for one in named if one.is_file())])
 
 
 def _stage(section: str, settings: dict[str, Any], resolved: Resolved) -> StageSettings:
