@@ -1,7 +1,7 @@
 """Kills processes of a study at random, changes its launcher, and compares it with another study.
 
     python benchmarks/faults/study_kills.py --json benchmarks/results/study_kills.json
-    python benchmarks/faults/study_kills.py --runs 12 --every 2 --launchers processes ray
+    python benchmarks/faults/study_kills.py --runs 6 --every 6 --kills 6 --launchers processes ray
 
 One study is left alone. Another one of the same runs is started, and whenever its workers have been
 at work for some seconds one of its processes is killed (SIGKILL): the command, a worker, a process of a stage, or one of Ray. Whenever
@@ -67,9 +67,13 @@ class Campaign:
         launchers: One after another.
         every: Seconds of work between two kills.
         seed: Decides what is killed.
+        most: How many kills there are at most.
     """
 
-    def __init__(self, place: Path, launchers: Sequence[str], every: float, seed: int) -> None:
+    def __init__(
+        self, place: Path, launchers: Sequence[str], every: float, seed: int, most: int
+    ) -> None:
+        self.most = most
         self.place = place
         self.launchers = list(launchers)
         self.every = every
@@ -106,7 +110,7 @@ class Campaign:
                 process = self._start()
             if not any(self.place.glob("studies/kills/claims/*.*")):
                 due = time.monotonic() + self.every  # nobody is at work as yet
-            elif time.monotonic() >= due:
+            elif time.monotonic() >= due and self.kills.total() < self.most:
                 self._kill(process.pid)
                 due = time.monotonic() + self.every
         self._look()
@@ -186,6 +190,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200, help="an even number")
     parser.add_argument("--every", type=float, default=20.0, help="seconds of work between kills")
     parser.add_argument("--launchers", nargs="+", default=["processes", "ray", "processes"])
+    parser.add_argument("--kills", type=int, default=10_000, help="at most so many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="write the figures there")
     options = parser.parse_args()
@@ -200,7 +205,7 @@ def main() -> None:
     quiet = time.monotonic() - began
     print(f"{options.runs} undisturbed runs took {quiet:.0f} s", flush=True)
     began = time.monotonic()
-    campaign = Campaign(disturbed, options.launchers, options.every, options.seed)
+    campaign = Campaign(disturbed, options.launchers, options.every, options.seed, options.kills)
     campaign.run(options.runs)
     noisy = time.monotonic() - began
     problems = campaign.problems

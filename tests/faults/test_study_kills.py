@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 def test_a_study_whose_processes_are_killed_equals_an_undisturbed_one() -> None:
     script = str(ROOT / "benchmarks/faults/study_kills.py")
-    options = ["--runs", "8", "--every", "4", "--launchers", "processes", "ray"]
+    options = ["--runs", "6", "--every", "6", "--kills", "6"]
+    options += ["--launchers", "processes", "ray"]
     done = subprocess.run(
         [sys.executable, script, *options],
         capture_output=True,
@@ -23,3 +24,4 @@ def test_a_study_whose_processes_are_killed_equals_an_undisturbed_one() -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "the table equals that of the undisturbed study" in done.stdout
     assert "1 changes of the launcher" in done.stdout
+    assert "6 kills" in done.stdout
