@@ -4,10 +4,11 @@
     python benchmarks/faults/study_kills.py --runs 6 --every 6 --kills 6 --launchers processes ray
 
 One study is left alone. Another one of the same runs is started, and whenever its workers have been
-at work for some seconds one of its processes is killed (SIGKILL): the command, a worker, a process of a stage, or one of Ray. Whenever
-the command has died it is started again; at each third of the runs it is ended by SIGINT and goes
-on with the next launcher. At the end the table must equal that of the undisturbed study byte by
-byte, every run must be finished, and no finished stage may have been done again.
+at work for some seconds one of its processes is killed (SIGKILL): the command, a worker, a process
+of a stage, or one of Ray. Whenever the command has died it is started again; at each third of the
+runs it is ended by SIGINT and goes on with the next launcher. At the end the table must equal that
+of the undisturbed study byte by byte, every run must be finished, and no finished stage may have
+been done again.
 
 The 200 runs take about an hour on two cores.
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dislab.errors import InputError, TrainingError
-from dislab.study.launchers import Processes, Workers, load_launcher
+from dislab.study.launchers import Processes, Ray, Workers, load_launcher
 from dislab.study.launchers.processes import _environments
 from dislab.study.launchers.slurm import script
 from dislab.study.study_file import Resources
@@ -151,3 +151,29 @@ def test_the_script_passes_a_signal_on_and_waits(tmp_path: Path) -> None:
     os.kill(job.pid, signal.SIGTERM)
     job.wait(timeout=30)
     assert (tmp_path / "saved").exists()
+
+
+@pytest.mark.slow
+def test_ray_passes_an_interrupt_on_and_waits(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys, time; from pathlib import Path\n"
+        f"here = Path({str(tmp_path)!r})\n"
+        "def end(*_): time.sleep(1); (here / 'saved').touch(); sys.exit(130)\n"
+        "signal.signal(signal.SIGTERM, end); (here / 'ready').touch()\n"
+        "time.sleep(100)"
+    )
+
+    def interrupt() -> None:
+        if (tmp_path / "ready").exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Ray().launch(workers(tmp_path, code, count=1, tick=interrupt))
+    assert (tmp_path / "saved").exists()
+
+
+@pytest.mark.slow
+def test_ray_says_why_a_worker_stopped(tmp_path: Path) -> None:
+    code = "import sys; print('dislab: error: no room', file=sys.stderr); sys.exit(2)"
+    with pytest.raises(InputError, match=r"^no room$"):
+        Ray().launch(workers(tmp_path, code))

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from typing import Any, Final, final
 
@@ -14,6 +15,8 @@ from dislab.study.launchers.base import Launcher, Workers
 _ADDRESS: Final = "RAY_ADDRESS"
 """Environment variable that names a running cluster."""
 _TICK: Final = 0.5
+_GRACE: Final = 300.0
+"""Seconds that interrupted workers have to save what they have."""
 
 
 @final
@@ -75,31 +78,35 @@ class Ray(Launcher):
                     if status:
                         raise InputError(said or f"a worker has ended with status {status}")
         except BaseException:
-            for one in waiting:
-                with contextlib.suppress(Exception):  # Ray may be gone already
+            with contextlib.suppress(ray.exceptions.RayError):  # Ray may be gone already
+                for one in waiting:
                     ray.cancel(one)
+                ray.wait(waiting, num_returns=len(waiting), timeout=_GRACE)
             raise
 
 
 def _work(command: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
     """One worker; returns its status and what it said last."""
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **environment},
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        _, errors = process.communicate()
-    except BaseException:  # the task was cancelled
-        process.terminate()
-        process.wait()
-        raise
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+        try:
+            # Ray's interrupt is noticed between two waits
+            while process.poll() is None:
+                time.sleep(_TICK)
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        errors.seek(0)
+        said = [line.strip() for line in errors if line.strip()]
     if process.returncode < 0:  # killed; Ray starts the task again
         os._exit(1)
-    lines = [line.strip() for line in errors.split("\n") if line.strip()]
-    said = lines[-1].removeprefix("dislab: ").removeprefix("error: ") if lines else ""
-    return process.returncode, said
+    last = said[-1].removeprefix("dislab: ").removeprefix("error: ") if said else ""
+    return process.returncode, last
