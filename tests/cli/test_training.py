@@ -420,6 +420,18 @@ def test_an_older_configuration_says_which_version_wrote_it(
 
 
 @pytest.mark.slow
+def test_a_divergence_that_a_checkpoint_finds_is_no_mistake_in_the_checkpoint(
+    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # one step makes the loss infinite, and the checkpoint after it looks
+    args = ["--model.optimizer=Adam", "--model.optimizer.lr=1e30"]
+    more = ["--checkpoint.every_n_train_steps=2", "--trainer.log_every_n_steps=50"]
+    assert dislab("fit", "--config=small.yaml", *args, *more) == 1
+    said = capsys.readouterr().err
+    assert "became NaN or infinite" in said
+    assert "does not fit" not in said
+
+
 def test_training_alone_scores_nothing(dislab: Dislab, tmp_path: Path) -> None:
     assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
     run = tmp_path / "runs/small/version_0"

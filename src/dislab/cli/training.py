@@ -480,7 +480,7 @@ def run(command: str, args: Sequence[str]) -> int:
                 save_config_callback=None,
                 args=[command, *of_run(args)],
             )
-    except InputError:
+    except (InputError, TrainingError):
         raise
     except MisconfigurationException as error:
         raise InputError(_one_line(error)) from error
