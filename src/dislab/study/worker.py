@@ -188,6 +188,7 @@ class Worker:
                 claim.beat()
         finally:
             unit.kill()
+            unit.report()  # which leaves no file behind
 
     def _record(self, run: PlannedRun, stage: str, report: Report, seconds: float) -> None:
         digest = run.group.stages[stage].digest
