@@ -1,5 +1,6 @@
 import io
 import os
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,22 @@ def test_a_failed_write_leaves_the_previous_file(
         CheckpointFiles().save_checkpoint(content(), path)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["last.ckpt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sets a limit that Windows does not know")
+@pytest.mark.parametrize("limit", [2_000, 20_000, 60_000])
+def test_a_disk_that_is_full_within_a_tensor_is_named(limit: int, tmp_path: Path) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    large = {**content(), "state_dict": {"weight": torch.zeros(10_000), "more": torch.zeros(9_000)}}
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        with pytest.raises(InputError, match=r"last.ckpt cannot be written: .*File too large"):
+            CheckpointFiles().save_checkpoint(large, tmp_path / "last.ckpt")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not any(tmp_path.iterdir())
 
 
 def test_what_a_killed_write_left_is_removed_by_the_next_one(path: Path) -> None:

@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dislab.errors import (
     BusyError,
@@ -26,7 +26,7 @@ from dislab.study.units import Outcome, Report
 
 _WATCH: Final = 0.5
 """Seconds between two looks whether the worker is alive."""
-_CONTEXT: Final = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+_CONTEXT: Final[Any] = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
 """A fork starts with everything imported; elsewhere libraries do not survive it."""
 
 

@@ -66,7 +66,7 @@ class CheckpointFiles(TorchCheckpointIO):
         remove_leftovers(path)
         with atomic(path) as temporary:
             with temporary.open("wb") as file:
-                torch.save(checkpoint, file)
+                _save(checkpoint, file)
             with temporary.open("r+b") as file:
                 _sign(file)
 
@@ -139,6 +139,17 @@ def short(error: BaseException) -> str:
         error: The error.
     """
     return " ".join(str(error).split())[:300] or type(error).__name__
+
+
+def _save(checkpoint: dict[str, Any], file: BinaryIO) -> None:
+    """Writes an archive; a disk that refuses is an OSError."""
+    try:
+        torch.save(checkpoint, file)
+    except RuntimeError as error:
+        # PyTorch closes an archive that was cut short, which fails in its own way
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from None
+        raise
 
 
 def _read(path: Path, mmap: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import yaml
 
@@ -20,6 +20,7 @@ from dislab.study.results import (
     STAGES,
     Done,
     Failed,
+    Kind,
     StudyFolder,
     is_given_up,
 )
@@ -211,12 +212,10 @@ class Worker:
             )
             self._folder.write_done(run, stage, done)
             return
-        assert outcome in ("crash", "memory", "exception", "input")
+        kind = cast("Kind", outcome)
         before = self._folder.failed(run, stage)
         attempts = 1 + (before.attempts if before and before.kind in RETRIED else 0)
-        failed = Failed(
-            digest, outcome, report.message, report.traceback, attempts, report.versions
-        )
+        failed = Failed(digest, kind, report.message, report.traceback, attempts, report.versions)
         self._folder.write_failed(run, stage, failed)
         if is_given_up(failed, self._plan.failure.retries):
             self._look_for_the_same(stage, failed)
