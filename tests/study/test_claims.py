@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dislab.errors import InputError
-from dislab.study.claims import Claims
+from dislab.study.claims import Claim, Claims
 
 
 def other_machine(path: Path, seconds: float) -> None:
@@ -56,7 +56,7 @@ def test_of_two_that_take_over_one_succeeds(
     mine, other = Claims(tmp_path), Claims(tmp_path)
     other_machine(tmp_path / "a.0", 90.0)
     abandoned = Claims._is_abandoned
-    taken = []
+    taken: list[Claim | None] = []
 
     def meanwhile(self: Claims, path: Path) -> bool:
         found = abandoned(self, path)

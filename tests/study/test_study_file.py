@@ -1,5 +1,6 @@
 """Study files: every key, and every mistake in one."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from dislab.study.study_file import Failure, Resources, StudyFile, read_study_fi
 
 BASE = "base: [base.yaml]\n"
 
+Read = Callable[[str], StudyFile]
+
 
 @pytest.fixture
-def read(tmp_path: Path):
+def read(tmp_path: Path) -> Read:
     (tmp_path / "base.yaml").write_text("model: {class_path: VAE}\n")
     (tmp_path / "other.yaml").write_text("trainer: {max_steps: 5}\n")
 
@@ -23,7 +26,7 @@ def read(tmp_path: Path):
     return reading
 
 
-def test_a_file_with_every_key(read, tmp_path: Path) -> None:
+def test_a_file_with_every_key(read: Read, tmp_path: Path) -> None:
     study = read("""
 name: dittadi
 base: [base.yaml, other.yaml]
@@ -65,14 +68,14 @@ failure: {retries: 0, stop_after: 2}
     )
 
 
-def test_what_a_short_file_leaves_out(read) -> None:
+def test_what_a_short_file_leaves_out(read: Read) -> None:
     study = read(BASE)
     assert (study.name, study.seeds, list(study.stages)) == ("mine", (0,), ["train", "score"])
     (group,) = study.groups()
     assert group.axes == {}
 
 
-def test_axes_of_single_values(read, tmp_path: Path) -> None:
+def test_axes_of_single_values(read: Read, tmp_path: Path) -> None:
     study = read(
         BASE
         + """
@@ -146,7 +149,7 @@ exclude: [{strength: 4, latents: 5}]
         (BASE + f"seeds: 4000\naxes: {{a: {list(range(500))}}}", "more than 1,000,000"),
     ],
 )
-def test_mistakes(read, text: str, message: str) -> None:
+def test_mistakes(read: Read, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(text)
 
@@ -158,7 +161,7 @@ def test_mistakes(read, text: str, message: str) -> None:
         ("[{a: 1, b: 3}, {a: 1}, {b: 3}]", None),
     ],
 )
-def test_exclusions(read, exclude: str, message: str | None) -> None:
+def test_exclusions(read: Read, exclude: str, message: str | None) -> None:
     study = read(BASE + f"axes: {{a: [1, 2], b: [3, 4]}}\nexclude: {exclude}")
     if message is None:
         assert [one.axes for one in study.groups()] == [{"a": 2, "b": 4}]

@@ -1,6 +1,7 @@
 """Workers, with made-up processes: what is done, done again, given up, and left to others."""
 
 import errno
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,7 +168,7 @@ def test_a_worker_waits_for_runs_of_others(
     plan, units = planned(tmp_path, ONE), Units()
     held = Claims(folder.claims).take(plan.runs[0].id)
     assert held is not None
-    monkeypatch.setattr(worker.time, "sleep", lambda _: held.release())
+    monkeypatch.setattr(time, "sleep", lambda _: held.release())
     work(plan, units)
     assert len(units.started) == 2
 

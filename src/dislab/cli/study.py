@@ -274,9 +274,7 @@ def _show_end(study: Study) -> int:
         print(line)
     took = sum(status.seconds.values())
     print(f"work done: {duration(took)} of one worker")
-    table = study.table()
-    if any(name.startswith("score.") for name in table):
-        _summarize(table)
+    _summarize(study.table())
     print(f"\nAll numbers: dislab study table {study.path} --out table.csv")
     return int("failed" in status.counts())
 
@@ -291,7 +289,7 @@ def _summarize(table: "pd.DataFrame") -> None:
         summary_table,
     )
 
-    results = [name for name in table if name.startswith("score.")]
+    results = [name for name in map(str, table) if name.startswith("score.")]
     of_test = [name for name in results if not name.endswith(("_train", "_validation"))]
     known = [name for name in of_test if table[name].nunique() > 1][:_SHOWN]
     if not known:

@@ -76,9 +76,9 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
-    found = {}
+    found: dict[str, float | None] = {}
     for prefix, names in _RECORDS.items():
-        record = next((records[name] for name in names if name in records), {})
+        record: Mapping[str, Any] = next((records[name] for name in names if name in records), {})
         found |= {f"{prefix}.{name}": value for name, value in record.get("scores", {}).items()}
     return found
 

@@ -61,7 +61,7 @@ def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
         config: A complete configuration, with classes as `class_path` and `init_args`.
         trainer: The trainer's class, for its defaults.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for section in _SECTIONS:
         if (given := config.get(section)) is None:
             continue

@@ -119,7 +119,7 @@ class Plan:
         """
         groups: dict[int, int] = {}
         rows = []
-        kept = []
+        kept: list[dict[str, Any]] = []
         for run in self.runs:
             if id(run.group) not in groups:
                 groups[id(run.group)] = len(kept)
@@ -209,7 +209,7 @@ def make_plan(
         if stages[word].section
         for key, value in settings.items()
     ]
-    texts = {}
+    texts: dict[str, str] = {}
     resolve: Resolver | None = None
     groups = []
     for group in file.groups():

@@ -155,13 +155,13 @@ class Study:
 
     def _status(self, run: PlannedRun, working: frozenset[str]) -> RunStatus:
         done = {s: one for s in self.plan.stages if (one := self.folder.done(run, s)) is not None}
-        failed = {}
+        failed: dict[str, Failed] = {}
         if len(done) < len(self.plan.stages):
             retries = self.plan.failure.retries
             for stage in self.plan.stages:
-                one = self.folder.failed(run, stage) if stage not in done else None
-                if one is not None and is_given_up(one, retries):
-                    failed[stage] = one
+                failure = self.folder.failed(run, stage) if stage not in done else None
+                if failure is not None and is_given_up(failure, retries):
+                    failed[stage] = failure
         return RunStatus(run, _state(self.plan, run, done, failed, working), done, failed)
 
     def _working(self) -> frozenset[str]:

@@ -224,12 +224,12 @@ class _Reader:
     def _named(self, axis: str, label: object, value: object) -> Setting:
         settings = dict(self.mapping(value if value is not None else {}, f"{axis}.{label}"))
         files, axes = settings.pop("config", None), self.axes(settings.pop("axes", {}))
-        configs = self.files(files, f"{axis}.{label}.config") if files is not None else ()
+        found = self.files(files, f"{axis}.{label}.config") if files is not None else ()
         if SEED in settings:
             raise InputError(
                 f"{self._path}: {axis}.{label} sets {SEED}; seeds are given by `seeds`"
             )
-        configs = tuple(f"--config={path}" for path in configs)
+        configs = tuple(f"--config={path}" for path in found)
         return Setting(
             label, (*configs, *(option(name, one) for name, one in settings.items())), axes
         )

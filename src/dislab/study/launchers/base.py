@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from dislab.errors import InputError, suggestion
 from dislab.plugins import LAUNCHERS, declared, load_object
@@ -73,4 +72,4 @@ def load_launcher(word: str) -> Launcher:
         raise InputError(
             f"{known[word].value} of dislab.launchers is no dislab.study.launchers.Launcher"
         )
-    return cast("type[Launcher]", found)()
+    return found()

@@ -1,6 +1,7 @@
 """Workers as tasks of a Ray cluster."""
 
 import contextlib
+import logging
 import os
 import shutil
 import subprocess
@@ -49,7 +50,7 @@ class Ray(Launcher):
                 "_temp_dir": folder,
             }
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR", **here)
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
             self._work(ray, workers)
         finally:
             ray.shutdown()

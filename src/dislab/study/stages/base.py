@@ -4,7 +4,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final
 
 from dislab.errors import InputError, suggestion
 from dislab.plugins import STAGES, declared, load_object
@@ -23,7 +23,7 @@ _TEST: Final[dict[str, dict[str, Any]]] = {
 class Stage(ABC):
     """A unit of work on one run, done in a process of its own and repeatable alone.
 
-    A stage is a `dislab` command, dislab's own or a plug-in's, that reads the run folder and writes
+    A stage is a `dislab` command, dislab's own or a plugin's, that reads the run folder and writes
     its results there.
     """
 
@@ -80,7 +80,7 @@ def load_stage(word: str) -> Stage:
     found = load_object(known[word])
     if not isinstance(found, type) or not issubclass(found, Stage):
         raise InputError(f"{known[word].value} of dislab.stages is no dislab.study.stages.Stage")
-    return cast("type[Stage]", found)()
+    return found()
 
 
 def checked_stages(given: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
