@@ -72,6 +72,8 @@ def test_mistakes_are_found_before_the_first_run(
         (["table", "mine.yaml", "--out", "a.xls"], "a.xls has no suffix of a table"),
         (["table", "mine.yaml", "--format", "parquet"], "needs --out FILE"),
         (["work", ".", "--stale", "0"], "--stale is 0"),
+        (["plan", "mine.yaml", "--steps_per_second", "0"], "--steps_per_second is 0; it must be"),
+        (["plan", "mine.yaml", "--steps_per_second", "nan"], "--steps_per_second is nan"),
         (["run", ".", "--folder", "other"], "is a folder itself"),
     ],
 )
@@ -100,6 +102,37 @@ def test_a_plan_says_what_is_to_be_done_and_makes_nothing(
     assert "mine: 6 runs in studies/mine, stages train, score" in said
     assert "model.regularizers.kl.beta: 1, 4" in said
     assert not (tmp_path / "studies").exists()
+
+
+def test_a_plan_says_how_many_hours_training_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    (tmp_path / "mine.yaml").write_text(STUDY + "seeds: 180\n")
+    assert main(["study", "plan", "mine.yaml", "--steps_per_second", "0.5"]) == 0
+    said = capsys.readouterr().out
+    assert "training: 3,600 steps, 20 a run\n" in said
+    assert "at 0.5 steps a second: 2.0 hours of one worker; without score\n" in said
+
+
+def test_runs_of_a_study_have_no_page_unless_its_file_asks_for_it(tmp_path: Path) -> None:
+    from dislab.cli.study_settings import resolver
+    from dislab.study.plan import make_plan
+    from dislab.study.study_file import read_study_file
+
+    (tmp_path / "base.yaml").write_text(TINY)
+    (tmp_path / "page.yaml").write_text("report: true\n")
+    (tmp_path / "mine.yaml").write_text("""
+base: [base.yaml]
+axes:
+  page:
+    unset: {trainer.max_steps: 5}
+    file: {trainer.max_steps: 6, config: page.yaml}
+    value: {trainer.max_steps: 7, report: true}
+""")
+    plan = make_plan(read_study_file(tmp_path / "mine.yaml"), resolver, {})
+    assert [run.config["report"] for run in plan.runs] == [False, True, True]
 
 
 def test_a_study_in_a_place_that_cannot_be_written_to(
@@ -132,6 +165,7 @@ def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
     table = finished(command("study", "table", "mine.yaml"))
     assert table.count(",finished,") == 2
     assert table.count(",diverged,") == 2
+    assert not list(tmp_path.glob("studies/mine/runs/*/report.html"))
     before = {path: path.stat() for path in tmp_path.glob("studies/mine/runs/*/stages/*/done.json")}
     text = (tmp_path / "mine.yaml").read_text().replace("points: 200", "points: 150")
     (tmp_path / "mine.yaml").write_text(text)

@@ -1,6 +1,7 @@
 """`dislab study` and `dislab compare`: many runs, made and seen together."""
 
 import argparse
+import math
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from dislab.cli.messages import own_warnings_in_one_line
 from dislab.errors import InputError, suggestion
 from dislab.storage import atomic, check_output
 from dislab.study.claims import STALE
+from dislab.study.estimate import estimate
 from dislab.study.plan import PLAN, Plan, Resolver, make_plan, read_plan
 from dislab.study.results import STUDY, StudyFolder
 from dislab.study.study import STUDIES, Study, duration, folder_of, lines
@@ -87,13 +89,25 @@ def run_compare(args: list[str]) -> int:
 
 def _plan(parser: Parser, args: list[str]) -> int:
     _add_study(parser)
+    parser.add_argument(
+        "--steps_per_second",
+        type=float,
+        metavar="RATE",
+        help="say how many hours training takes at this rate of one run, as measured on the machine"
+        " that is meant",
+    )
     options = parser.parse_args(args)
+    rate = options.steps_per_second
+    if rate is not None and not 0 < rate < math.inf:
+        raise InputError(f"--steps_per_second is {rate:g}; it must be a number greater than 0")
     folder, plan = _planned(options)
     print(f"{plan.name}: {len(plan.runs)} runs in {folder}, stages {', '.join(plan.stages)}")
     for axis in plan.axes:
         labels = dict.fromkeys(str(one.group.axes[axis]) for one in plan.runs)
         print(f"  {axis}: {', '.join(labels)}")
     print(f"  seeds: {len({one.seed for one in plan.runs})}")
+    for line in estimate(plan, rate):
+        print(line)
     if (folder / PLAN).is_file():
         for line in lines(Study.of(folder, plan).status()):
             print(line)

@@ -16,6 +16,9 @@ from dislab.yaml_files import read_text
 
 PLAN: Final = "plan.json"
 _FORMAT: Final = 1
+_UNLESS_SET: Final = ("--report=false",)
+"""Settings of all runs unless the study file or its configurations set them: the page of a run has
+1.7 MB, which is too much for each of a thousand runs."""
 _NAMED: Final = re.compile(r"[\w./+-]+\.ya?ml\b")
 
 
@@ -213,6 +216,7 @@ def make_plan(
     resolve: Resolver | None = None
     groups = []
     for group in file.groups():
+        group = group._replace(arguments=(*_UNLESS_SET, *group.arguments))
         read = _read(group, overlay, file.stages, versions, texts)
         if read not in before:
             resolve = resolve or resolver()

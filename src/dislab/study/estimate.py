@@ -1,0 +1,49 @@
+"""Estimates of a plan: steps of its runs, and hours at a measured rate."""
+
+from collections.abc import Iterator, Mapping
+from math import ceil
+from typing import Any
+
+from dislab.study.plan import Plan
+
+
+def training_steps(config: Mapping[str, Any]) -> int | None:
+    """The optimiser steps after which training ends, or None where the data decide that.
+
+    Args:
+        config: A complete configuration.
+    """
+    trainer = config.get("trainer") or {}
+    data = (config.get("data") or {}).get("init_args") or {}
+    limits = []
+    if (steps := trainer.get("max_steps", -1)) >= 0:
+        limits.append(steps)
+    epochs, length = trainer.get("max_epochs"), data.get("steps_per_epoch")
+    if epochs is not None and epochs >= 0 and length:
+        limits.append(epochs * ceil(length / trainer.get("accumulate_grad_batches", 1)))
+    return min(limits, default=None)
+
+
+def estimate(plan: Plan, steps_per_second: float | None = None) -> Iterator[str]:
+    """How much training a plan is, in lines.
+
+    Args:
+        plan: The plan.
+        steps_per_second: Steps that one worker trains in a second, as measured on the machine that
+            is meant; None leaves the hours out.
+    """
+    known = [n for run in plan.runs if (n := training_steps(run.group.config)) is not None]
+    others = len(plan.runs) - len(known)
+    if not known:
+        yield "training: all runs count epochs, whose steps depend on the data"
+        return
+    least, most = min(known), max(known)
+    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    more = f"; {others} more runs count epochs, whose steps depend on the data" if others else ""
+    yield f"training: {sum(known):,} steps, {each} a run{more}"
+    if steps_per_second is None:
+        return
+    hours = sum(known) / steps_per_second / 3600
+    cards = f", {hours * plan.resources.gpus:,.1f} hours of one card" if plan.resources.gpus else ""
+    rest = f"; without {', '.join(plan.stages[1:])}" if plan.stages[1:] else ""
+    yield f"at {steps_per_second:g} steps a second: {hours:,.1f} hours of one worker{cards}{rest}"
