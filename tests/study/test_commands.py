@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.study.conftest import SCORE, TINY
+from tests.study.conftest import SCORE, TINY, planned
 
 from dislab.cli import main
+from dislab.study.results import Done, StudyFolder
 
 Command = Callable[..., "subprocess.Popen[str]"]
 STUDY = f"base: [base.yaml]\nstages: {{train: {{}}, score: {SCORE}}}\n"
@@ -114,6 +115,29 @@ def test_a_plan_says_how_many_hours_training_takes(
     said = capsys.readouterr().out
     assert "training: 3,600 steps, 20 a run\n" in said
     assert "at 0.5 steps a second: 2.0 hours of one worker; without score\n" in said
+
+
+def test_a_study_ends_with_means_and_rank_correlations(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nseeds: 2\nstages: {train: {}, score: {}}\n"
+    plan = planned(tmp_path, text)
+    plan.write(folder.path)
+    for number, run in enumerate(plan.runs):
+        found: dict[str, dict[str, float | None]]
+        found = {"train": {}, "score": {"mig": number / 4, "sap": -number / 4, "same": 0.5}}
+        for stage, scores in found.items():
+            digest = run.group.stages[stage].digest
+            folder.write_done(run, stage, Done(digest, "done", scores, 1.0, {"dislab": "1"}))
+    assert main(["study", "run", str(folder.path)]) == 0
+    said = capsys.readouterr().out
+    assert "4 runs: 4 finished" in said
+    assert "| model.b | score.mig | score.sap | runs |" in said
+    # of 0 and 1/4: mean 1/8, standard deviation 1/(4√2)
+    assert re.search(r"\| 1 \| 0\.125 ± 0\.177 \[0\.000, 0\.250\] \|", said), said
+    assert "rank correlations (Spearman) over 4 runs" in said
+    assert "| score.mig | 1.000 | -1.000 |" in said
+    assert "score.same" not in said  # which is the same everywhere
 
 
 def test_runs_of_a_study_have_no_page_unless_its_file_asks_for_it(tmp_path: Path) -> None:
