@@ -230,6 +230,13 @@ def test_correlations_that_do_not_exist_say_why(a: list[float], b: list[float], 
     assert row["note"] == note
 
 
+@pytest.mark.parametrize("order", [(1, 3, 0, 2), (0, 3, 5, 6, 4, 2, 1), (0, 3, 5, 6, 7, 4, 2, 1)])
+def test_unrelated_orders_have_a_correlation_of_zero(order: tuple[int, ...]) -> None:
+    table = pd.DataFrame({"score.a": range(len(order)), "score.b": order})
+    (rho,) = rank_correlations(table)["rho"]
+    assert str(rho) == "0.0"  # neither 4e-17 nor -0.0
+
+
 def test_correlations_as_a_matrix() -> None:
     table = study(1, 4, a=[1, 2, 3, 4], b=[4, 3, 2, 1], c=[1, 1, 1, 1])
     matrix = correlation_table(rank_correlations(table))

@@ -166,7 +166,7 @@ def _matrices(
 ) -> dict[str, Float[np.ndarray, "score score"]]:
     """Correlation, ends of its interval and p value of every two columns, none constant."""
     units = _unit_ranks(columns)
-    rho = units.T @ units
+    rho = (units.T @ units).round(12) + 0.0  # 0 is neither 4e-17 nor negative
     tail = (1 - confidence) / 2
     resamples = generator.integers(len(columns), size=(draws, len(columns)))
     resampled = []
