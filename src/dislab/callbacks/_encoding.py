@@ -36,30 +36,17 @@ class Encoding(NamedTuple):
 
 
 def split_with_states(data: DataModule, split: Split) -> Split:
-    """The split itself, or `all` where the data module goes without it.
-
-    Args:
-        data: The data module.
-        split: A split.
-    """
+    """The split itself, or `all` for a data module without states in that split."""
     return split if len(data.indices(split)) else "all"
 
 
 def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> Indices:
-    """State numbers of a split, drawn as often as training draws them, with replacement.
+    """State numbers drawn from a split with replacement, by the probabilities of training.
 
-    The states are split at random first: the first two thirds of what is drawn come from two thirds
-    of the states, the rest from the others, so that no score that learns from the former and is
-    tested on the latter meets an image again.
-
-    Args:
-        data: The data module.
-        split: Where to draw from.
-        points: How many to draw; fewer if the split has fewer states.
-        seed: Decides the draw.
-
-    Raises:
-        InputError: The data module has no correlation, or a single likely state.
+    The states are split at random first: the first two thirds of the draw come from two thirds of
+    the states, the rest from the others, so that a score which learns from the former and is tested
+    on the latter never sees an image twice. A split with fewer than `points` states gives fewer
+    numbers. Refuses data without correlation, or with one likely state.
     """
     states = drawable(data, split)
     weights = data.likelihoods(states)
@@ -87,14 +74,7 @@ def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> I
 
 
 def images_of(trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices) -> Tensor:
-    """Images of some states as the objective receives them, on its device and in its precision.
-
-    Args:
-        trainer: The trainer at work.
-        data: The data module.
-        module: The objective.
-        states: State numbers.
-    """
+    """Images of states as the objective receives them, on its device and in its precision."""
     return inference.images_of(data, module, states, trainer.precision_plugin)
 
 
@@ -106,27 +86,17 @@ def over_images(
     batch_size: int,
     function: Callable[[Tensor], Tensor],
 ) -> Shaped[Tensor, "point *rest"]:
-    """What a function makes of the images, on the CPU; a bar shows the progress on a terminal.
+    """Apply a function to the images of states, batch by batch, and return the results on the CPU.
 
-    Args:
-        trainer: The trainer at work.
-        data: The data module.
-        module: The objective; it decides the device, and is in evaluation mode meanwhile.
-        states: State numbers.
-        batch_size: Images at a time.
-        function: Called once a batch, with pixels in [0, 1] on the objective's device.
+    The function receives pixels in [0, 1] on the objective's device, which is in evaluation mode. A
+    progress bar is shown on a terminal.
     """
     precision = trainer.precision_plugin
     return inference.over_images(data, module, states, batch_size, function, precision)
 
 
 def standard_noise(points: int, seed: int) -> Callable[[Tensor], Tensor]:
-    """Standard normal noise for the next rows of some points; the same for any size of batches.
-
-    Args:
-        points: How many points there are.
-        seed: Decides the noise.
-    """
+    """Standard normal noise for `points` rows in order, the same for any size of batches."""
     numbers: Tensor | None = None
     start = 0
 
@@ -149,16 +119,7 @@ def sample_states(
     batch_size: int,
     seed: int,
 ) -> Encoding:
-    """Samples of the posteriors of states, the same for equal seeds and any size of batches.
-
-    Args:
-        trainer: The trainer at work.
-        data: The data module.
-        module: The objective, which has posteriors.
-        states: State numbers.
-        batch_size: Images at a time.
-        seed: Decides the noise.
-    """
+    """Samples of the posteriors of states, the same for equal seeds and any size of batches."""
     sums: list[Tensor] = []
     noise = standard_noise(len(states), seed)
 
@@ -180,18 +141,10 @@ def encode_states(
     batch_size: int,
     with_kl: bool = True,
 ) -> Encoding:
-    """Codes and factors of states, and how much their posteriors tell.
+    """Codes, factors and, unless `with_kl` is false, the KL of the posteriors of states.
 
     Every image is encoded once: where the codes of the first batch are its posterior means, the
     later batches take their codes from the posteriors.
-
-    Args:
-        trainer: The trainer at work.
-        data: The data module.
-        module: The objective.
-        states: State numbers.
-        batch_size: Images at a time.
-        with_kl: Whether the KL is wanted.
     """
     sums: list[Tensor] = []
     wanted = with_kl and not lacks(module, "encode")

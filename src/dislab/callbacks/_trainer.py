@@ -12,10 +12,9 @@ from dislab.errors import InputError
 
 
 class RunFolder(pl.Callback):
-    """Says where the run lies, whichever loggers the trainer has.
+    """Holds the path of the run folder, whatever the loggers of the trainer.
 
-    Args:
-        path: The folder that the first process made; None in the others, which get it from there.
+    The first process makes the folder; the path is None in the others until they receive it.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -44,13 +43,10 @@ class RunFolder(pl.Callback):
 
 
 def run_folder(trainer: pl.Trainer) -> Path:
-    """The folder of the run; every process must ask.
+    """The folder of the run; every process must call this.
 
-    It is the one that the `dislab` command made; for a trainer of one's own, the folder of its
-    first logger, else its root folder.
-
-    Args:
-        trainer: The trainer at work.
+    It is the folder that the `dislab` command made; for a trainer built in Python, the folder of
+    its first logger, else its root folder.
     """
     for callback in trainer.callbacks:  # type: ignore[attr-defined]  # set by name
         if isinstance(callback, RunFolder):
@@ -59,30 +55,14 @@ def run_folder(trainer: pl.Trainer) -> Path:
 
 
 def objective_of(module: pl.LightningModule, who: str) -> Objective:
-    """The module, once known as an objective.
-
-    Args:
-        module: What the trainer runs.
-        who: The callback that asks, for the message.
-
-    Raises:
-        InputError: It is none.
-    """
+    """The module as an `Objective`; refuses any other module in the name of the callback `who`."""
     if not isinstance(module, Objective):
         raise InputError(f"{who} needs an Objective, not {type(module).__name__}")
     return module
 
 
 def data_of(trainer: pl.Trainer, who: str) -> DataModule:
-    """The data module that the trainer runs on.
-
-    Args:
-        trainer: The trainer at work.
-        who: The callback that asks, for the message.
-
-    Raises:
-        InputError: There is none, or it is no data module of this kind.
-    """
+    """The trainer's data module; refuses other data in the name of the callback `who`."""
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, DataModule):
         given = "data loaders" if data is None else type(data).__name__
@@ -100,11 +80,6 @@ def is_rehearsal(trainer: pl.Trainer) -> bool:
 
 @contextmanager
 def evaluating(trainer: pl.Trainer, module: Objective) -> Iterator[None]:
-    """Evaluation mode, the trainer's precision and no gradients; the modes are put back after.
-
-    Args:
-        trainer: The trainer at work.
-        module: The objective.
-    """
+    """Evaluation mode, the trainer's precision and no gradients; restores the modes afterwards."""
     with in_evaluation(module, trainer.precision_plugin):
         yield

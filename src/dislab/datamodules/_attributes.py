@@ -14,19 +14,12 @@ _PARTS: Final = {1: ("any",), 2: ("low", "high"), 3: ("low", "middle", "high")}
 
 
 class Attributes:
-    """Which attribute each value of each factor has.
+    """The attribute of each value of each factor.
 
-    Args:
-        space: The factors.
-        given: For each factor that is described, its attributes as conditions on its values; None
-            makes them by `parts`. Every factor that varies and is no nuisance by `parts` unless
-            given.
-        parts: Number of attributes that an ordinal or circular factor is cut into; categorical
-            factors have one for each value.
-
-    Raises:
-        InputError: A factor or value does not exist, attributes of a factor overlap, there are
-            none, or the number of parts is not positive.
+    `given` holds, for each factor to describe, its attributes as conditions on its values. Where it
+    is None, every factor that varies and is no nuisance is described: ordinal and circular factors
+    are cut into `parts` attributes, categorical ones have one for each value. Refuses unknown
+    factors or values, overlapping attributes, no attributes, and `parts` below 1.
     """
 
     def __init__(

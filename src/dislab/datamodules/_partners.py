@@ -43,15 +43,10 @@ class Partners(Protocol):
 class GridPartners:
     """Partners by index arithmetic, for states that fill much of a complete grid.
 
-    A second image has other values of the wanted factors, each as likely; proposals that are not
-    among the states are passed over, and where a few were, all candidates are looked through.
-
-    Args:
-        space: The factors; a complete grid.
-        states: The states to draw from.
-        looks: Rows that are equal where images are, one row a state of the grid.
-        factors: Columns of the factors that may differ.
-        sizes: Numbers of factors that differ at once, each as likely.
+    The second image differs in one of the `sizes` of `factors` (columns), each size equally likely,
+    and every other value of these factors is equally likely. Proposals that are not among the
+    states are rejected; after a few rejections all candidates are searched. `looks` has one row a
+    state of the grid, and equal rows where the images are equal.
     """
 
     def __init__(
@@ -135,15 +130,9 @@ class GridPartners:
 class RunPartners:
     """Partners by sorting the states once for each set of factors, for any states.
 
-    Args:
-        looks: Rows that are equal where images are, one row a state.
-        factors: Columns of the factors that may differ.
-        sizes: Numbers of factors that differ at once, each as likely.
-        weights: Weight of each state in a draw; None where all are equal.
-        firsts: Rows of the states that may be first images; all unless given.
-
-    Raises:
-        InputError: The sets of factors are too many.
+    `looks`, `factors` and `sizes` are those of `GridPartners`. `weights` weigh the states in a
+    draw, all equal where None; `firsts` are the rows that may be first images, all where None.
+    Refuses too many sets of factors.
     """
 
     def __init__(

@@ -44,12 +44,7 @@ def places(lots: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
 
 
 class Lottery:
-    """Draws places between bounds, all alike or in proportion to weights.
-
-    Args:
-        count: Number of places.
-        weights: One a place; None where all are alike.
-    """
+    """Draws places between bounds, all alike, or in proportion to one weight a place."""
 
     def __init__(self, count: int, weights: Weights | None = None) -> None:
         self._count = count
@@ -83,12 +78,10 @@ class Lottery:
 
 
 class Runs:
-    """States sorted, once for each set of columns, so that those which agree in it are a run.
+    """States sorted once for each set of columns; the states that agree in these columns are a run.
 
-    Args:
-        rows: One row a state, as `looks` returns them.
-        shared: Sets of columns.
-        weights: Weight of each state in a draw; None where all are equal.
+    The rows are those that `looks` returns, one a state. States are drawn by their weights, all
+    alike where None.
     """
 
     def __init__(

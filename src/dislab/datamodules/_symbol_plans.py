@@ -16,13 +16,9 @@ from dislab.factors import Indices
 class DescriptionPlan:
     """Images, and descriptions that are drawn for them.
 
-    Args:
-        states: The states to draw from.
-        of_state: Attributes of the states, -1 for none, one column a factor described.
-        attributes: Turns attributes into symbols.
-        specified: Numbers of factors that a description names, each as likely.
-        held_out: Combinations that no description names.
-        weights: Weight of each state in a draw; None where all are equal.
+    `of_state` holds the attributes of the states, -1 for none, one column a described factor. A
+    description names one of the numbers `specified` of factors, each equally likely, and never a
+    combination in `held_out`.
     """
 
     def __init__(
@@ -45,14 +41,7 @@ class DescriptionPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches, one behind the other.
-
-        Args:
-            generator: Source of every random number.
-            count: Images in a batch.
-            number: Which batch is the first; makes no difference.
-            batches: Number of batches.
-        """
+        """Consecutive batches."""
         examples = count * batches
         row = self._lottery.draw(generator, examples)
         named = self.of_state.take(row, axis=0)
@@ -69,18 +58,10 @@ class DescriptionPlan:
 
 
 class ConceptPlan:
-    """Few images of each concept, the same in every batch.
+    """A few `examples` of each concept, the same in every batch.
 
-    Args:
-        states: The states to choose examples from, in an order that decides which are taken.
-        of_state: Attributes of the states, -1 for none, one column a factor described.
-        attributes: Turns attributes into symbols.
-        specified: Numbers of factors that a description names, each as likely.
-        held_out: Combinations that no description names.
-        examples: Images of each concept.
-
-    Raises:
-        InputError: No concept is left.
+    The order of `states` decides which examples are taken; `of_state`, `specified` and `held_out`
+    are those of `DescriptionPlan`. Refuses settings that leave no concept.
     """
 
     def __init__(
@@ -123,14 +104,7 @@ class ConceptPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches: how many factors are named, which, and one of the examples that name them.
-
-        Args:
-            generator: Source of every random number.
-            count: Images in a batch.
-            number: Which batch is the first; makes no difference.
-            batches: Number of batches.
-        """
+        """Consecutive batches: draw a description size, a concept of it, and an example."""
         size = generator.integers(len(self._sets) - 1, size=count * batches)
         which = generator.integers(self._sets[size], self._sets[size + 1])
         place = generator.integers(self._ends[which], self._ends[which + 1])
@@ -139,16 +113,9 @@ class ConceptPlan:
 
 
 class HeldOutPlan:
-    """Images of held-out combinations, described by exactly these.
+    """Images of held-out combinations, each described by its combination.
 
-    Args:
-        states: The states to draw from.
-        of_state: Attributes of the states, -1 for none, one column a factor described.
-        attributes: Turns attributes into symbols.
-        held_out: The combinations.
-
-    Raises:
-        InputError: A combination has no image.
+    Refuses a combination without image.
     """
 
     def __init__(
@@ -172,14 +139,7 @@ class HeldOutPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches; the combinations are as likely as each other.
-
-        Args:
-            generator: Source of every random number.
-            count: Images in a batch.
-            number: Which batch is the first; makes no difference.
-            batches: Number of batches.
-        """
+        """Consecutive batches; all combinations are equally likely."""
         concept = generator.integers(len(self.held_out), size=count * batches)
         ends = np.append(0, np.cumsum([len(rows) for rows in self._rows]))
         row = np.concatenate(self._rows)[generator.integers(ends[concept], ends[concept + 1])]
@@ -188,12 +148,7 @@ class HeldOutPlan:
 
 
 def names_any(named: Indices, concepts: Indices) -> npt.NDArray[np.bool_]:
-    """Which descriptions name all attributes of some combination.
-
-    Args:
-        named: Attributes, -1 for none, one row a description.
-        concepts: Combinations, one row each.
-    """
+    """Which descriptions (attributes, -1 for none) name all attributes of a combination."""
     contains = np.zeros(len(named), dtype=np.bool_)
     for concept in concepts:
         contains |= ((concept < 0) | (named == concept)).all(axis=1)

@@ -38,22 +38,8 @@ def bank_of(
 ) -> tuple[CodeBank, FactorSpace]:
     """Checked codes and factors, and the space that the factors are numbered in.
 
-    Args:
-        codes: One row an image.
-        factors: Value numbers or measured numbers, one row an image.
-        names: Names of the factors; `factor_0`, … unless given.
-        space: The factors; made from the numbers seen unless given.
-        order: Seed of a random order of the images; None keeps theirs.
-        kinds: Kind of each factor by name; guessed where not given.
-        groups: Columns of each vector-valued latent; each column is a latent unless given, or each
-            vector where codes have shape (images, latents, columns).
-
-    Raises:
-        InputError: The arrays cannot be scored.
-
-    Warns:
-        ConstantFactorWarning: Some factors take one value only.
-        ContinuousFactorWarning: Some factors have nearly as many numbers as images.
+    The arguments are those of `evaluate`; `order` is the seed of a random order of the images, None
+    keeps theirs.
     """
     latent_codes, positions = _latents(tensor("codes", codes), groups), tensor("factors", factors)
     if space is not None and (names is not None or kinds is not None):
@@ -87,15 +73,7 @@ def _latents(codes: Tensor, groups: Groups | None) -> Tensor:
 
 
 def tensor(what: str, array: object) -> Tensor:
-    """An array of numbers as a tensor.
-
-    Args:
-        what: Name of the array, for messages.
-        array: A tensor, an array, or nested lists.
-
-    Raises:
-        InputError: It does not hold numbers, or its rows differ in length.
-    """
+    """An array or nested lists of numbers as a tensor; `what` names it in messages."""
     if isinstance(array, Tensor):
         return array.detach()
     try:

@@ -24,11 +24,8 @@ def chance_levels(
 ) -> dict[str, float]:
     """The level of chance of each scalar that has one, by its final name.
 
-    Args:
-        metrics: The scores, by the user's names.
-        named: The final name of each result, by score and own name.
-        bank: Codes and factors that were scored.
-        seed: Seed of the permutation of codes.
+    `named` maps a score's name and its result's own name to the final name; `seed` permutes the
+    codes.
     """
     if len(bank) < 2:
         return {}

@@ -40,12 +40,7 @@ def intervals(
 ) -> dict[str, tuple[float, float]]:
     """Ends of the interval of each scalar of the scores that bootstrap, by its final name.
 
-    Args:
-        built: The scores.
-        results: Results of each score on all images.
-        named: The final name of each scalar, by score and own name.
-        bank: All images.
-        bootstrap: Settings of the bootstrap.
+    `named` maps a score's name and its result's own name to the final name.
     """
     cheap = {key: metric for key, metric in built.items() if metric.bootstraps}
     scalars = [

@@ -17,18 +17,11 @@ _KEY: Final = "settings"
 
 
 class Frozen(nn.Module):
-    """The trained objective of a run, as it is: in evaluation mode, without gradients of its own.
+    """The trained objective of a run, in evaluation mode and without gradients of its own.
 
-    The weights become a part of the outer model's, and so does how the inner model is built, so
-    that a run of the outer model needs no other folder.
-
-    Args:
-        source: A run folder, or what `stored` held when a checkpoint was written.
-        what: Name of the run in messages.
-        image_shape: Channels, height and width that the inner model must be made for.
-
-    Raises:
-        InputError: There is no such run, or it is of another image shape.
+    The weights and the settings of the inner model become part of the outer model, so that a run of
+    the outer model needs no other folder. `source` is a run folder, or the value of `stored` in a
+    checkpoint; `what` names the run in messages. Refuses a missing run and another image shape.
     """
 
     trained: Tensor

@@ -91,12 +91,7 @@ class PairObjective(VariationalObjective, ABC):
 
     @abstractmethod
     def common(self, first: Posterior, second: Posterior) -> Posterior:
-        """The posteriors that two images have in common where they share a latent.
-
-        Args:
-            first: Posteriors of the first images.
-            second: Posteriors of the second images.
-        """
+        """The posteriors that two images have in common where they share a latent."""
 
     def draw(self, count: int, stream: Stream) -> Draws:
         """Noise and the regularisers' draws for each image, under `first.` and `second.`."""

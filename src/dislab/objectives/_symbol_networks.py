@@ -25,11 +25,7 @@ def count_symbols(names: Sequence[str], method: str) -> int:
 
 
 class OperatorNetwork(nn.Module):
-    """One small network an operator, which goes over the latents of two Gaussians one by one.
-
-    Args:
-        hidden: Units of the hidden layer.
-    """
+    """A small network for each operator, applied to each latent of two Gaussians separately."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -42,13 +38,7 @@ class OperatorNetwork(nn.Module):
     def forward(
         self, first: Posterior, second: Posterior, operator: Int[Tensor, " batch"]
     ) -> Posterior:
-        """The Gaussians that the operators make of two.
-
-        Args:
-            first: The first Gaussians.
-            second: The second ones.
-            operator: Numbers of the operators.
-        """
+        """The Gaussians that the operators make of two."""
         inputs = torch.stack((*first, *second), dim=2)
         chosen = one_hot(operator, len(OPERATORS)).to(inputs.dtype)
         hidden = _apply(inputs, chosen, self.first_weight, self.first_bias).relu()
@@ -77,15 +67,7 @@ def _apply(
 class JointEncoder(nn.Module):
     """Encoder of an image and its description together.
 
-    Args:
-        encoder: Makes the encoder of images.
-        image_shape: Channels, height and width.
-        symbols: Number of symbols.
-        hidden: Units of each hidden layer after the two are joined.
-        outputs: Length of the vectors that come out.
-
-    Raises:
-        InputError: There is no hidden layer.
+    `hidden` lists the units of the layers after the two are joined, at least one layer.
     """
 
     def __init__(
@@ -107,23 +89,13 @@ class JointEncoder(nn.Module):
         image: Float[Tensor, "batch channel height width"],
         symbol: Float[Tensor, "batch symbol"],
     ) -> Float[Tensor, "batch outputs"]:
-        """The vectors of a batch.
-
-        Args:
-            image: Pixels in [0, 1].
-            symbol: Which attributes are named, 0 or 1.
-        """
+        """The vectors of a batch."""
         outputs: Tensor = self.joined(torch.cat((self.encoder(image).relu(), symbol), dim=1))
         return outputs
 
 
 class AttributeExperts(nn.Module):
-    """One Gaussian an attribute, multiplied over those that a description names.
-
-    Args:
-        symbols: Number of attributes.
-        latent_dim: Number of latents.
-    """
+    """One Gaussian for each attribute, multiplied over the attributes that a description names."""
 
     def __init__(self, symbols: int, latent_dim: int) -> None:
         super().__init__()
@@ -132,9 +104,5 @@ class AttributeExperts(nn.Module):
         self.log_var = nn.Parameter(torch.zeros(symbols, latent_dim))
 
     def forward(self, symbol: Float[Tensor, "batch symbol"]) -> Float[Tensor, "batch outputs"]:
-        """Means and log variances of the products with the prior.
-
-        Args:
-            symbol: Which attributes are named, 0 or 1.
-        """
+        """Means and log variances of the products with the prior."""
         return torch.cat(product_of_experts(self.mean, self.log_var, symbol), dim=1)

@@ -20,26 +20,14 @@ MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
 def styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """A colour and a marker for each different name, in order of appearance.
-
-    Args:
-        names: Names, which may repeat.
-    """
+    """A colour and a marker for each different name, in order of appearance."""
     unique = list(dict.fromkeys(names))
     pairs = zip(cycle(COLOURS), cycle(MARKERS), strict=False)
     return dict(zip(unique, islice(pairs, len(unique)), strict=True))
 
 
 def plain_numbers(values: Iterable[Any], name: str) -> Float[np.ndarray, " _"]:
-    """The values as one row of numbers.
-
-    Args:
-        values: A list, array or column of a table.
-        name: What they are, for messages.
-
-    Raises:
-        InputError: They are no numbers.
-    """
+    """The values as one row of numbers; refuses others, with `name` in the message."""
     try:
         return np.array([float(value) for value in values], dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -47,25 +35,13 @@ def plain_numbers(values: Iterable[Any], name: str) -> Float[np.ndarray, " _"]:
 
 
 def panel(width: float, height: float) -> tuple[Figure, Axes]:
-    """A white figure with one panel.
-
-    Args:
-        width: Inches across.
-        height: Inches down.
-    """
+    """A white figure with one panel, of a size in inches."""
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
     return figure, figure.subplots()
 
 
 def finish(axes: Axes, across: str, down: str, title: str) -> None:
-    """Names of the axes and a title, a faint grid, and no frame at the top and right.
-
-    Args:
-        axes: The panel.
-        across: Name of the horizontal axis.
-        down: Name of the vertical axis.
-        title: Stands above; empty for none.
-    """
+    """Names of the axes, a title unless empty, a faint grid, no frame at the top and right."""
     axes.set_xlabel(across, fontsize=LABEL_SIZE + 1, parse_math=False)
     axes.set_ylabel(down, fontsize=LABEL_SIZE + 1, parse_math=False)
     axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
@@ -76,22 +52,12 @@ def finish(axes: Axes, across: str, down: str, title: str) -> None:
 
 
 def legend_width(names: Iterable[str]) -> float:
-    """Inches across that a legend needs.
-
-    Args:
-        names: Its names.
-    """
+    """Width in inches that a legend of these names needs."""
     return 0.7 + 0.07 * max((len(name) for name in names), default=0)
 
 
 def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    """A legend at the right of the panel, with names as they are: no mathematics, none hidden.
-
-    Args:
-        figure: The figure.
-        handles: What stands before each name.
-        names: One name a handle.
-    """
+    """A legend at the right of the panel; names are shown literally, without mathematics."""
     box = figure.legend(
         handles,
         [str(number) for number in range(len(names))],

@@ -35,16 +35,9 @@ class Order(NamedTuple):
 def latent_order(
     trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices, batch_size: int
 ) -> Order:
-    """The latents by their KL; of a method without posteriors by their spread over the images.
+    """The latents by their KL; without posteriors, by the spread of their codes over the images.
 
     Bounded codes stay in their own order.
-
-    Args:
-        trainer: The trainer at work.
-        data: Where images come from.
-        module: The objective, which has posteriors or codes.
-        states: On which states the order is found.
-        batch_size: Images at a time.
     """
     names = data.factors.names
     positions = torch.from_numpy(data.factors.positions(states))

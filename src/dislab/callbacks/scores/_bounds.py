@@ -35,15 +35,8 @@ def bounds(
 ) -> dict[str, float]:
     """Each quantity on each split that has states, by `<quantity>_<split>`.
 
-    Empty for a method without posterior or likelihood of pixels.
-
-    Args:
-        trainer: The trainer at work.
-        data: Where images come from.
-        module: The objective.
-        points: On how many states of each split at most; 0 for none.
-        batch_size: Images at a time.
-        seed: Decides which states, and the noise of the samples.
+    Taken on at most `points` states of each split, 0 for none. Empty for a method without posterior
+    or likelihood of pixels.
     """
     if not points or lacks(module, "encode") or lacks(module, "pixel_loss"):
         return {}
@@ -56,11 +49,7 @@ def bounds(
 
 
 def bounds_table(found: Mapping[str, float]) -> str:
-    """One line a split, in nats per image.
-
-    Args:
-        found: What `bounds` returned, not empty.
-    """
+    """One line a split, in nats per image, of the result of `bounds`."""
     rows = [["nats per image", *QUANTITIES]]
     for split in SPLITS:
         if f"kl_{split}" in found:

@@ -57,12 +57,9 @@ def render(
 ) -> UInt8[Tensor, "state 3 height width"]:
     """Images of chairs.
 
-    Args:
-        shape: Width and height of the seat, height of the back and width of the legs in metres, and
-            1 for armrests or 0.
-        view: Azimuth and elevation of the camera in rad.
-        colour: Red, green and blue from 0 to 1.
-        device: Where to draw; the values are on the host.
+    `shape` holds width and height of the seat, height of the back and width of the legs in metres,
+    and 1 for armrests or 0; `view` holds azimuth and elevation of the camera in radians; `colour`
+    is red, green and blue from 0 to 1. All are on the host; the images are drawn on `device`.
     """
     rays, parts = _CAMERA.rays(device), [move(part, device) for part in _chair(shape, view)]
     seen = cast(parts, rays, len(shape))

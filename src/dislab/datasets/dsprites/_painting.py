@@ -22,14 +22,9 @@ _Plane = npt.NDArray[np.float64]
 
 
 def painting(path: str | None, least: int) -> UInt8[Tensor, "3 height width"]:
-    """The picture in colour, not larger than 350×274.
+    """The picture in colour, at most 350×274 pixels; a drawn one where there is no path.
 
-    Args:
-        path: An image file; None draws one.
-        least: Height and width that it must have at least, in pixels.
-
-    Raises:
-        InputError: The file cannot be read as an image, or is too small.
+    Refuses a file that is no image, or is smaller than `least` pixels across or down.
     """
     if path is None:
         return _drawn()

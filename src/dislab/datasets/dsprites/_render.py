@@ -46,11 +46,8 @@ _CENTRE: Final = _FINE // 2
 def render(positions: npt.ArrayLike) -> Mask:
     """Images of states, shape (state, 64, 64), true where a pixel is white.
 
-    Args:
-        positions: Value numbers of shape, scale, orientation, posX and posY, shape (state, 5).
-
-    Raises:
-        InputError: Another shape, or a value number out of range.
+    Positions are value numbers of shape, scale, orientation, posX and posY, shape (state, 5);
+    refuses others.
     """
     states = np.asarray(positions, dtype=np.int64)
     if states.ndim != 2 or states.shape[1] != len(SIZES):
@@ -68,13 +65,9 @@ def render(positions: npt.ArrayLike) -> Mask:
 
 
 def packed_block(form: Form) -> Packed:
-    """Images of one shape, scale and orientation at every place, posY fastest.
+    """Images of one shape, scale and orientation (value numbers) at every place, posY fastest.
 
-    Args:
-        form: Value numbers of shape, scale and orientation.
-
-    Returns:
-        A row of 512 bytes an image, a bit a pixel, shape (1024, 512).
+    Each row of 512 bytes is an image, a bit a pixel: shape (1024, 512).
     """
     right, down = _outline(form)
     x, y = (_corners(np.arange(SIZES[3]), offsets) for offsets in (right, down))
@@ -117,17 +110,11 @@ def _corners(place: Whole, offsets: _Reals) -> Whole:
 
 
 def filled(x: Whole, y: Whole) -> Packed:
-    """Images of polygons, a bit a pixel: set where the pixel's centre lies inside.
+    """Images of polygons, a bit a pixel, shape (image, 512): set where the centre lies inside.
 
-    A pixel is inside if an odd number of edges lies to its left. A centre on an edge is inside if
-    the edge is a left one, or the lower one of two that are level.
-
-    Args:
-        x: Corners in 1/256 pixel from the left, shape (image, corner).
-        y: The same from above.
-
-    Returns:
-        Shape (image, 512).
+    Corners are in 1/256 pixel from the left and from above, shape (image, corner). A pixel is
+    inside if an odd number of edges lies to its left. A centre on an edge is inside if the edge is
+    a left one, or the lower one of two that are level.
     """
     image, row, column = _crossings(x, y)
     # each crossing turns over all pixels from there to the right

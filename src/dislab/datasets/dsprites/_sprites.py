@@ -31,34 +31,17 @@ class Sprites(Dataset):
         return (self.channels, SIDE, SIDE)
 
     def prepare(self) -> None:
-        """Makes sure that the packed images are in the cache folder.
-
-        Raises:
-            InputError: The published file is wanted and not found, or is not the published one,
-                or the cache folder cannot be written to.
-        """
+        """Render the packed images into the cache folder, or fetch and check the published file."""
         self._bits.prepare()
 
     def tables(self) -> dict[str, Tensor]:
-        """The packed images as `bits`, 512 bytes a state.
-
-        Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
-        """
+        """The packed images as `bits`, 512 bytes a state."""
         return self._bits.tables()
 
     def provenance(self) -> dict[str, str]:
-        """Source, renderer version, checksum of the packed images and their white pixels.
-
-        Raises:
-            InputError: The images have not been prepared.
-        """
+        """Source, renderer version, checksum of the packed images and their white pixels."""
         return self._bits.record()
 
     def canonical(self, index: Indices) -> Indices:
-        """The same state at orientation 0 for one at orientation 2π.
-
-        Args:
-            index: State numbers.
-        """
+        """State numbers with orientation 2π replaced by 0, which looks the same."""
         return first_turn(index)

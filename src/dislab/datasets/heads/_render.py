@@ -57,11 +57,8 @@ def render(
 ) -> UInt8[Tensor, "light 64 64"]:
     """Images of one head in one pose, one for each light; Lambert's law, no cast shadows.
 
-    Args:
-        surface: Result of `surface`; images are drawn on its device.
-        azimuth: How far the face is turned to the viewer's right, in radians.
-        elevation: How far the face is lifted, in radians.
-        lights: Angle of each light to the viewer's right, in radians.
+    Angles are in radians: `azimuth` to the viewer's right, `elevation` up, and one angle a light to
+    the viewer's right. Images are drawn on the device of the surface.
     """
     device = surface.device
     rays = Rays(*(part.to(device) for part in _rays(float(surface[0].max()))))

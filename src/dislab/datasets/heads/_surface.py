@@ -43,12 +43,10 @@ class Bump(NamedTuple):
 def surface(identity: list[float]) -> Float[Tensor, "5 row column"]:
     """Radius, normal (x, y, z) and reflectance of one head in all directions.
 
-    Row r looks at π (r + 1/2) / 128 from the crown down, column c at 2π (c + 1/2) / 256 - π from
-    the face on, to the right. The outermost columns are repeated from the other side, so that the
-    map has 258 columns and can be interpolated all around.
-
-    Args:
-        identity: Eight numbers in [-1, 1].
+    Eight numbers in [-1, 1] make an identity. Row r looks at π (r + 1/2) / 128 from the crown down,
+    column c at 2π (c + 1/2) / 256 - π from the face on, to the right. The outermost columns are
+    repeated from the other side, so that the map has 258 columns and can be interpolated all
+    around.
     """
     polar = ((torch.arange(ROWS) + 0.5) * math.pi / ROWS)[:, None]
     around = ((torch.arange(COLUMNS) + 0.5) * 2 * math.pi / COLUMNS - math.pi)[None]

@@ -51,20 +51,10 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
     """The factors behind images, and the images in the order of their states.
 
     Numbers are ordinal, or circular where they have a period, or continuous where nearly as many
-    are different as there are images; names are categorical. States are sorted, the last factor
-    fastest. Where several images have equal values, the trailing factor `instance` counts them in
-    their order.
-
-    Args:
-        columns: Values by the name of the factor, one an image.
-        traits: Kinds, units and periods of factors.
-
-    Raises:
-        InputError: The traits name no factor or contradict its values, a number is not finite, or
-            the images repeat values and there is a column `instance` already.
-
-    Warns:
-        ContinuousFactorWarning: A factor is taken as continuous that no kind was given for.
+    are different as there are images (with a `ContinuousFactorWarning`); names are categorical.
+    States are sorted, the last factor fastest. Where several images have equal values, the trailing
+    factor `instance` counts them in their order. Refuses traits that contradict the values, numbers
+    that are not finite, and a column `instance` beside repeated values.
     """
     for setting, names in traits._asdict().items():
         for name in names:

@@ -35,13 +35,9 @@ class Row(NamedTuple):
 def read_table(path: Path) -> list[Row]:
     """The rows of a table, all with the same columns, one of which is `file`.
 
-    Args:
-        path: A file that ends in `.parquet`, or is comma-separated text in UTF-8 whose first line
-            names the columns.
-
-    Raises:
-        InputError: There is no such file, it cannot be read, a row has more or fewer cells than
-            there are columns, or a column is missing or named twice.
+    The file is Parquet by its suffix, else comma-separated text in UTF-8 whose first line names the
+    columns. Refuses files that cannot be read, rows of different lengths, and columns that are
+    missing or named twice.
     """
     if not path.is_file():
         raise InputError(

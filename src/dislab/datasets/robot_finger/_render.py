@@ -153,13 +153,9 @@ def backdrop(look: Look, view: Camera, device: torch.device = _CPU) -> Backdrop:
 def render(
     look: Look, view: Camera, scene: Backdrop, state: Float[Tensor, "state 7"]
 ) -> UInt8[Tensor, "state 3 side side"]:
-    """Images of states.
+    """Images of states: values of the seven factors in their units, on the host.
 
-    Args:
-        look: Materials and light.
-        view: The camera.
-        scene: Result of `backdrop`; images are drawn on its device.
-        state: Values of the seven factors in their units, on the host.
+    Images are drawn on the device of the scene, which `backdrop` makes.
     """
     device, count = scene.distance.device, len(state)
     parts = [move(part, device) for part in _finger(state)]

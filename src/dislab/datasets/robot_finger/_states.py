@@ -59,15 +59,7 @@ _SIZES: Final = tuple(len(factor) for factor in FACTORS)
 def check_states(states: int, hues: Hues, seed: int, partners: int = 0) -> None:
     """Refuses settings for which no states can be drawn.
 
-    Args:
-        states: How many are wanted.
-        hues: Which hues the cube may have.
-        seed: Decides the draw.
-        partners: How many of them follow each state that is drawn evenly.
-
-    Raises:
-        InputError: No states or more than ten million, no such hues, a seed below 0, or fewer than
-            no partners or more than ten.
+    Allowed are 1 to ten million states, a seed from 0, and 0 to ten partners a state.
     """
     check_choice("hues", hues, get_args(Hues))
     check_at_least("seed", seed, 0)
@@ -80,14 +72,8 @@ def check_states(states: int, hues: Hues, seed: int, partners: int = 0) -> None:
 def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace:
     """Different feasible states, drawn evenly; fewer of one seed are the first ones of more.
 
-    Args:
-        states: How many, partners included.
-        hues: Which hues the cube may have.
-        seed: Decides the draw.
-        partners: How many states that differ in exactly one factor follow each one that is drawn.
-
-    Raises:
-        InputError: `check_states` refuses the settings.
+    Each drawn state is followed by `partners` states that differ from it in one factor; the number
+    of states includes them.
     """
     check_states(states, hues, seed, partners)
     generator = np.random.default_rng(seed)

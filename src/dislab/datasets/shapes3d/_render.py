@@ -89,12 +89,7 @@ def render_rows(start: int, stop: int) -> Rows:
 
 @torch.no_grad()
 def render(geometry: int, device: torch.device = _CPU) -> UInt8[Tensor, "layer 3 height width"]:
-    """The layers of a geometry.
-
-    Args:
-        geometry: Its number; the orientation counts fastest, then the shape.
-        device: Where to draw.
-    """
+    """The layers of a geometry, whose number counts the orientation fastest, then the shape."""
     scale, shape, orientation = (int(n) for n in np.unravel_index(geometry, GEOMETRIES))
     angle = torch.tensor([[math.radians(-30 + 60 * orientation / (GEOMETRIES[2] - 1))]])
     # the camera is fixed, and the room turns the other way
