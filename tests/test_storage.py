@@ -20,7 +20,6 @@ import pytest
 from dislab.errors import InputError
 from dislab.runs import trained_alone
 from dislab.storage import (
-    _SafeRedirects,
     atomic,
     cache_folder,
     check_output,
@@ -29,6 +28,7 @@ from dislab.storage import (
     remove_leftovers,
     sha256,
 )
+from dislab.storage.downloads import _SafeRedirects
 
 CONTENT = bytes(range(256)) * 40
 CHECKSUM = hashlib.sha256(CONTENT).hexdigest()
@@ -291,7 +291,7 @@ def test_a_folder_without_room_for_a_lock_is_named(
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("dislab.storage.FileLock.acquire", refused)
+    monkeypatch.setattr("dislab.storage.locks.FileLock.acquire", refused)
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / cache))
     with (
         pytest.raises(InputError, match=rf"deep/file cannot be made, as .*deep cannot .*{advice}"),
@@ -312,7 +312,7 @@ def test_a_file_system_without_locks_is_said_and_used(
     def refused(*_: object, **__: object) -> None:
         raise refusal
 
-    monkeypatch.setattr("dislab.storage.FileLock.acquire", refused)
+    monkeypatch.setattr("dislab.storage.locks.FileLock.acquire", refused)
     with locked(tmp_path / "scores.json"), trained_alone(tmp_path):
         pass
     said = capsys.readouterr().err.splitlines()

@@ -1,0 +1,187 @@
+"""Atomic writes of files, and JSON text."""
+
+import errno
+import functools
+import glob
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from dislab.errors import InputError
+from dislab.storage.cache import ELSEWHERE, cache_path
+
+_ABANDONED: Final = 24 * 3600.0
+"""Age in seconds, since the last write, at which a temporary file counts as left behind."""
+_WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0-9a-f]{8}")
+"""The part of a temporary file's name that identifies its machine and process."""
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside a file, and replace the file by it at the end of the block.
+
+    No reader ever sees half a file: when the block raises, the temporary file is removed and the
+    old file, if any, stays. The content is on the disk before the replacement, so that not even a
+    power failure leaves half a file. Temporary files of killed processes are removed by the next
+    write of the same file; those of processes at work, or of another machine within a day, are
+    left alone.
+
+    Args:
+        path: The file to make or replace; its folder is created.
+
+    Raises:
+        InputError: The file cannot be written, for lack of space or permission.
+    """
+    temporary = _temporary(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_dead(path)
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, path)
+        _sync(path.parent)
+    except OSError as error:
+        advice = "free some space, or choose a folder that you may write to"
+        if path.is_relative_to(cache_path()):
+            advice += f" ({ELSEWHERE})"
+        raise InputError(f"{path} cannot be written: {error}; {advice}") from error
+    finally:
+        # unlink fails where the folder is a file: nothing was written there
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or the names in a folder are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that syncs no folders
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp")
+
+
+def _remove_dead(path: Path) -> None:
+    """Remove temporary files of killed processes while another process may be writing the file."""
+    for leftover, process in _leftovers(path):
+        with suppress(OSError):  # another process may remove it meanwhile
+            old = time.time() - leftover.stat().st_mtime > _ABANDONED
+            if old or (process is not None and not _is_alive(process)):
+                leftover.unlink()
+
+
+def _leftovers(path: Path) -> Iterator[tuple[Path, int | None]]:
+    """Temporary files of a file, each with its process, or None on another machine."""
+    for candidate in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        middle = candidate.name[len(path.name) + 2 : -len(".tmp")]
+        if found := _WRITER.fullmatch(middle):
+            here = found["host"] == _host()
+            yield candidate, int(found["process"]) if here else None
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":  # os.kill would end the process; the file's age decides instead
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a process of another user
+        return True
+    return True
+
+
+@functools.cache
+def _host() -> str:
+    """Eight digits for this machine, because process numbers are unique on one machine only."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove temporary files that killed processes left; the caller holds the lock of the file.
+
+    Args:
+        path: The file that these processes were writing with `atomic`.
+    """
+    for leftover, _ in _leftovers(path):
+        leftover.unlink(missing_ok=True)
+
+
+def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse an output that cannot be written, or would replace an input; leave nothing behind.
+
+    Args:
+        option: Name of the option that gives the output, for messages.
+        path: The file to write with `atomic`.
+        inputs: Files that are read; some may not exist.
+
+    Raises:
+        InputError: The output is an input, however its path is spelt, or cannot be written.
+    """
+    try:
+        if path.is_dir():
+            raise InputError(f"{option} is {path}, which is a folder; name a file")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{option} is {path}, which is no regular file; name another one")
+        real = path.parent.resolve() / path.name  # as it will be when missing folders are made
+        if real.exists() and any(one.exists() and real.samefile(one) for one in inputs):
+            raise InputError(f"{option} is {path}, which is an input; name another file")
+        _try_to_write(real)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{option}: {path} cannot be written: {reason}; choose a folder that you may write to"
+        ) from error
+
+
+def _try_to_write(path: Path) -> None:
+    """Create the folders and an empty temporary file, and remove them again."""
+    missing = [folder for folder in path.parents if not folder.exists()]
+    made: list[Path] = []
+    try:
+        for folder in reversed(missing):
+            folder.mkdir()
+            made.append(folder)
+        trial = _temporary(path)
+        trial.touch()
+        trial.unlink()
+    finally:
+        for folder in reversed(made):
+            with suppress(OSError):  # another process may have put something there
+                folder.rmdir()
+
+
+def json_text(record: Mapping[str, Any]) -> str:
+    """A record as JSON with a line break at its end; numbers that are not finite become null.
+
+    Args:
+        record: Numbers, strings, lists, tuples and mappings.
+    """
+    return json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
