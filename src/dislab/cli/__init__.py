@@ -21,13 +21,13 @@ from dislab.plugins import commands, load_command
 from dislab.signals import interrupting
 
 COMMANDS: Final = {
-    "fit": "train a model, then do what test does",
-    "validate": "take losses on the validation split, and scores of codes of all states",
-    "test": "take losses on the test split, and scores of codes of all states",
+    "fit": "train a model, then test it",
+    "validate": "compute losses on the validation split, and scores on all states",
+    "test": "compute losses on the test split, and scores on all states",
     "predict": "write a model's codes of the test split to a file",
-    "score": "score the codes in a file, of any program",
-    "transfer": "score how predictors on a model's codes carry over to shifted images",
-    "report": "write the page of finished runs, with the decoder alive in it",
+    "score": "score the codes in a file of any program",
+    "transfer": "score predictors, trained on a model's codes, on shifted images",
+    "report": "write an interactive page of finished runs",
     "study": "make many runs from one file, resumable anywhere, and see them together",
     "compare": "show runs side by side, one row a run",
     "data": "list, prepare and show data sets",

@@ -121,6 +121,11 @@ def foreign_base(group: str, cls: type) -> str | None:
     return f"{cls.__name__} derives from {others}, not from {home}.{base.__name__}"
 
 
+def one_line(error: Exception) -> str:
+    """The message of an error, in one line."""
+    return " ".join(str(error).split())
+
+
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"dislab: warning: {' '.join(str(message).split())}", file=sys.stderr)
 

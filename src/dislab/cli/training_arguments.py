@@ -1,0 +1,113 @@
+"""Parser of the training commands, and the settings that every run has."""
+
+import sys
+from typing import Any, Final, NoReturn
+
+from lightning.pytorch.cli import (
+    LightningArgumentParser,
+)
+
+from dislab.callbacks import (
+    Checkpoints,
+    Evaluate,
+    Generalisation,
+    InnerSteps,
+    Interpolations,
+    Reconstructions,
+    Representations,
+    Samples,
+    StopOnSignal,
+    TransferScores,
+    Traversals,
+)
+from dislab.cli.configuration import (
+    header,
+)
+from dislab.cli.links import link
+from dislab.cli.messages import explain
+
+DEFAULTS: Final[dict[str, Any]] = {
+    "checkpoint.save_last": True,
+    "checkpoint.enable_version_counter": False,
+    "checkpoint.save_top_k": 0,
+    "checkpoint.every_n_train_steps": 1000,
+    "evaluate.metrics": {
+        "mig": {"class_path": "dislab.metrics.MIG"},
+        "dci": {"class_path": "dislab.metrics.DCI"},
+        "factor_vae": {"class_path": "dislab.metrics.FactorVAEScore"},
+    },
+}
+"""Defaults of dislab where those of the classes differ."""
+
+
+class Parser(LightningArgumentParser):
+    """A parser whose errors are one message without the usage text."""
+
+    origin = ""
+    """Origin of the configuration files, as the end of messages: a file of another version."""
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Print the place, the fault and the allowed values in one line, and exit with status 2."""
+        if not self.exit_on_error:  # a parser inside another one, which adds the place
+            super().error(message, ex)
+        sys.stderr.write(f"dislab: error: {self.explained(message, ex)}\n")
+        sys.exit(2)
+
+    def explained(self, message: str, ex: Exception | None = None) -> str:
+        """The place, the fault and the allowed values, in one line.
+
+        Args:
+            message: Message of jsonargparse.
+            ex: Error that jsonargparse raised.
+        """
+        parser: LightningArgumentParser = getattr(ex, "subcommand_parser", None) or self
+        hidden = ("help", "config", "print_config", "print_shtab", "subcommand")
+        keys = [action.dest for action in parser._actions if action.dest not in hidden]
+        return "; ".join(filter(None, (explain(message, keys), self.origin)))
+
+
+def add_arguments(parser: LightningArgumentParser) -> None:
+    """Add the settings and callbacks of every run, and the links between data and model."""
+    parser.add_argument("--name", type=str, default="run", help="name of the run's folder")
+    parser.add_argument("--runs", type=str, default="runs", help="folder of all runs")
+    parser.add_argument(
+        "--run", type=str | None, default=None, help="folder of a run to score or encode"
+    )
+    parser.add_argument(
+        "--resume", type=str | None, default=None, help="folder of a run to go on training"
+    )
+    parser.add_argument(
+        "--keep_freed_memory",
+        type=bool,
+        default=True,
+        help="on a CPU, keep freed memory in this process instead of returning it (faster)",
+    )
+    parser.add_argument(
+        "--channels_last",
+        type=bool | None,
+        default=None,
+        help="keep the channels of a pixel side by side in memory (unless set: on a CPU)",
+    )
+    parser.add_argument(
+        "--report",
+        type=bool,
+        default=True,
+        help="write the page of the run, report.html, when its scores have been taken",
+    )
+    parser.add_argument(
+        "--then_test", type=bool, default=True, help="after training, do what test does"
+    )
+    parser.add_lightning_class_args(Checkpoints, "checkpoint")
+    parser.add_lightning_class_args(Evaluate, "evaluate")
+    parser.add_lightning_class_args(TransferScores, "transfer")
+    parser.add_lightning_class_args(Generalisation, "generalisation")
+    parser.add_lightning_class_args(Reconstructions, "reconstructions")
+    parser.add_lightning_class_args(Traversals, "traversals")
+    parser.add_lightning_class_args(Samples, "samples")
+    parser.add_lightning_class_args(Interpolations, "interpolations")
+    parser.add_lightning_class_args(Representations, "representations")
+    parser.add_lightning_class_args(StopOnSignal, "stop_on_signal")
+    parser.add_lightning_class_args(InnerSteps, "inner_steps")
+    parser.set_defaults(DEFAULTS)
+    parser.dump_header = header()
+    link(parser)

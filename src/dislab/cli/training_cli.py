@@ -1,0 +1,343 @@
+"""LightningCLI with links between parts, checks, callbacks and the run folder."""
+
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final, cast
+
+import torch
+from jsonargparse import Namespace
+from lightning.fabric.plugins import CheckpointIO
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch import Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.cli import (
+    ArgsType,
+    LightningArgumentParser,
+    LightningCLI,
+)
+from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
+
+from dislab.base import Objective
+from dislab.base.failures import failure
+from dislab.callbacks import (
+    Evaluate,
+    RunPage,
+    StopOnSignal,
+)
+from dislab.callbacks._trainer import RunFolder
+from dislab.cli.allocator import keep_freed_memory
+from dislab.cli.configuration import (
+    KeepConfig,
+    changed,
+    flat,
+)
+from dislab.cli.links import check_offers
+from dislab.cli.messages import explain, one_line
+from dislab.cli.names import check_names
+from dislab.cli.optimizers import check_optimizer
+from dislab.cli.processes import lost_another
+from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
+from dislab.cli.training_arguments import DEFAULTS, add_arguments
+from dislab.errors import InputError, TrainingError
+from dislab.functional.precision import check_precision
+from dislab.runs import (
+    CONFIG,
+    LAST,
+    CheckpointFiles,
+    Curves,
+    check_model_names,
+    check_resumable,
+    last_checkpoint,
+    new_run,
+    read_checkpoint,
+    remove_unused,
+    trained_alone,
+)
+from dislab.training.step_end import count_last_step
+from dislab.yaml_files import parse_yaml
+
+RUN_FOLDER: Final = "DISLABRUN_FOLDER"
+"""Environment variable that passes the folder of a new run from the first process to the others,
+and from a study to its runs."""
+
+_INTERRUPTED: Final = 130
+"""Exit status after Ctrl-C, SIGTERM or SIGHUP."""
+
+
+class TrainingCLI(LightningCLI):
+    """LightningCLI with dislab's links, callbacks and run folder."""
+
+    held: ExitStack
+    """Releases the lock of the run when the command ends; set before each command."""
+
+    _asked: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
+    _changed: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Add the settings of every run."""
+        add_arguments(parser)
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
+        """Parse the command line, and check `run`, `resume` and `ckpt_path`."""
+        self.config = parser.parse_args(cast("list[str]", args))
+        config = self.config[self.config.subcommand]
+        wrong, right = ("run", "resume") if self.config.subcommand == "fit" else ("resume", "run")
+        if config[wrong] is not None:
+            raise InputError(f"dislab {self.config.subcommand} takes --{right}, not --{wrong}")
+        if config[right] is not None and not any(
+            one.partition("=")[0] == f"--{right}" for one in cast("list[str]", args)
+        ):
+            raise InputError(f"{right} is set in a configuration file; give --{right} instead")
+        if config["resume"] is not None:
+            file = str(Path(config["resume"], CONFIG))
+            of_the_run = self.parser.parse_args([self.config.subcommand, f"--config={file}"])
+            self._changed = changed(self._plain(of_the_run), self._plain(self.config))
+        checkpoint = config.get("ckpt_path")
+        if checkpoint in ("last", "best", "hpc"):
+            raise InputError(
+                f"ckpt_path {checkpoint!r} has no meaning in a new run folder, and training would "
+                "start afresh; name a file, or go on with a run by --resume or --run"
+            )
+        if checkpoint:
+            stored = read_checkpoint(checkpoint)
+            check_model_names(checkpoint, stored)
+            if self.config.subcommand == "fit":
+                check_resumable(checkpoint, stored)
+            self._asked = flat(config["model"])
+
+    def before_instantiate_classes(self) -> None:
+        """Check the settings, and fill in those that depend on the command or the machine."""
+        config = self.config[self.subcommand]
+        check_settings(config)
+        self._check_against_checkpoint(flat(config["model"]))
+        if config["weights_only"] is None:
+            config["weights_only"] = True
+        checkpoint = config["checkpoint"]
+        if checkpoint["every_n_epochs"] or checkpoint["train_time_interval"]:
+            checkpoint["every_n_train_steps"] = None  # the user's trigger replaces the default
+        if config["trainer"]["fast_dev_run"]:
+            checkpoint["save_last"] = False  # ModelCheckpoint saves even in a rehearsal
+        if self.subcommand == "predict":
+            config["return_predictions"] = False
+        if config["keep_freed_memory"] and self._on_cpu():
+            keep_freed_memory()
+
+    def instantiate_classes(self) -> None:
+        """Build data, model and trainer, and report refused settings in one message."""
+        try:
+            super().instantiate_classes()
+        except InputError:
+            raise
+        except Exception as error:  # a part may refuse its settings by any error
+            message = failure(error, own=True)
+            if message is None and isinstance(error, ValueError):
+                message = explain(str(error))
+            if message is None:
+                raise
+            raise InputError(message) from error
+        for callback in self.trainer.callbacks:  # type: ignore[attr-defined]  # set by a connector
+            if isinstance(callback, Evaluate):
+                callback.asked = self._asks_for_scores()
+        channels_last = self.config[self.subcommand]["channels_last"]
+        if self._on_cpu() if channels_last is None else channels_last:
+            # the layout of values in memory; their order in a checkpoint stays
+            self.model.to(memory_format=torch.channels_last)
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        """Build the trainer, then the run folder and its loggers once all settings are accepted."""
+        config = self.config_init[self.subcommand]
+        if self.subcommand == "fit":
+            check_optimizer(cast("Objective", self.model))
+        settings = config["trainer"]
+        check_precision(settings.get("precision"))
+        check_epoch(settings.as_dict(), self.datamodule)
+        if settings.get("enable_progress_bar") is None:
+            kwargs["enable_progress_bar"] = sys.stdout.isatty()
+        given = _several(settings.get("plugins"))
+        if not any(isinstance(one, CheckpointIO) for one in given):
+            kwargs["plugins"] = [*given, CheckpointFiles()]
+        if settings.get("fast_dev_run"):
+            return super().instantiate_trainer(**kwargs)
+        trainer = super().instantiate_trainer(**kwargs | {"logger": False})
+        if monitor := self.config[self.subcommand]["checkpoint"]["monitor"]:
+            trainer.callbacks.insert(0, KnownMonitor(monitor))  # type: ignore[attr-defined]
+        self._keep_run(trainer, config)
+        return trainer
+
+    def _keep_run(self, trainer: Trainer, config: Any) -> None:
+        """Make the run folder and direct config, checkpoints, curves and loggers to it."""
+        folder = self._folder(config)
+        self._run_folder = RunFolder(folder)
+        first_step = 0
+        if folder is not None and self.subcommand == "fit":
+            self.held.enter_context(trained_alone(folder))
+            if config["resume"] is None:
+                self.held.push(self._remove_unused)
+            else:
+                stored = read_checkpoint(config["ckpt_path"])
+                check_resumable(config["ckpt_path"], stored, trainer.fit_loop.state_dict())
+                first_step = int(stored["global_step"])
+        text = "" if config["resume"] or config["run"] else self._text()
+        self._kept_config = KeepConfig(text, self._changed, first_step)
+        trainer.callbacks[:0] = [self._run_folder, self._kept_config]  # type: ignore[attr-defined]
+        if config["report"]:
+            trainer.callbacks.append(RunPage())  # type: ignore[attr-defined]  # behind the scores
+        if folder is None:  # the loggers of this process write nothing
+            trainer.loggers = [Curves(Path(config["runs"], config["name"]))]
+            return
+        for callback in trainer.checkpoint_callbacks:
+            if isinstance(callback, ModelCheckpoint) and callback.dirpath is None:
+                callback.dirpath = str(folder / LAST.parent)
+        curves = [] if config["run"] else [Curves(folder, first_step)]
+        trainer.loggers = [*self._loggers(config, folder, first_step), *curves]
+
+    def _loggers(self, config: Any, folder: Path, first_step: int) -> list[Logger]:
+        """The loggers of the configuration; TensorBoard's unless it sets others."""
+        asked = config["trainer"].get("logger")
+        if asked is None or asked is True:
+            purge = first_step if config["resume"] else None
+            return [TensorBoardLogger(folder, name="", version="", purge_step=purge)]
+        return _several(asked)
+
+    def _remove_unused(self, kind: object, error: object, trace: object) -> None:
+        """Remove the folder of a new run that failed before its first step."""
+        if error is not None and not self._run_folder.has_trained:
+            remove_unused(self._run_folder.path)
+
+    def _text(self) -> str:
+        config = self.config[self.subcommand]
+        text: str = self._parser(self.subcommand).dump(config, skip_none=False)
+        return text
+
+    def _plain(self, config: Any) -> dict[str, Any]:
+        """A configuration as written to file, without the run to resume or score."""
+        parser = self._parser(config.subcommand)
+        text = parser.dump(config[config.subcommand], skip_none=False)
+        settings = parse_yaml(text, "the configuration")
+        return {**settings, "resume": None, "run": None, "ckpt_path": None}
+
+    def fit(self, **arguments: Any) -> None:
+        """Train; after an interruption, print the command that resumes the run."""
+        try:
+            self.trainer.fit(**arguments)
+            self._finish()
+        except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
+            path = last_checkpoint(self.trainer)
+            kept = path is not None and path.is_file()
+            how = f"Go on with: dislab fit --resume {self._run()}"
+            rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
+            sys.exit(_INTERRUPTED)
+        except MisconfigurationException as error:
+            limit = self.config[self.subcommand]["trainer"]["overfit_batches"]
+            if not limit:
+                raise
+            # Lightning's message names other limits
+            raise InputError(f"trainer.overfit_batches is {limit}: {one_line(error)}") from error
+        except RuntimeError as error:
+            if not lost_another(error):
+                raise
+            raise TrainingError(
+                f"process {self.trainer.global_rank} of {self.trainer.world_size} stopped, because "
+                "another one ended; what that one said, if it could, is further up. Go on from the "
+                f"last checkpoint, if there is one, with: dislab fit --resume {self._run()}"
+            ) from error
+
+    def _run(self) -> str:
+        """The run folder in messages; a rehearsal has none."""
+        return "RUN" if self._is_rehearsal() else self._run_folder.shown
+
+    def _finish(self) -> None:
+        """Write the final configuration and checkpoint of a finished run."""
+        if self._is_rehearsal():
+            return
+        if not self._run_folder.has_trained:
+            count_last_step(self.trainer)
+        self._kept_config.renew(self.trainer)
+        saved = getattr(self.trainer.checkpoint_callback, "last_step", -1)
+        path = last_checkpoint(self.trainer)
+        if path is not None and saved != self.trainer.global_step:
+            # the last step of an epoch or a time limit is known only at its end
+            self.trainer.save_checkpoint(path, weights_only=False)
+
+    def after_fit(self) -> None:
+        """Compute losses on the test split, score the codes, and print the run folder."""
+        if self._is_rehearsal():
+            return
+        if not self.config[self.subcommand]["then_test"]:
+            rank_zero_info(f"The run is in {self._run_folder.path}")
+            return
+        # the test split may be empty
+        score = self.trainer.test if len(self.datamodule.indices("test")) else self.trainer.validate
+        callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
+        try:
+            if any(isinstance(one, StopOnSignal) and one.received for one in callbacks):
+                raise KeyboardInterrupt
+            score(self.model, datamodule=self.datamodule, weights_only=True)
+        except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
+            rank_zero_info(
+                "Stopped. Training is finished and saved; score it with: "
+                f"dislab {score.__name__} --run {self._run_folder.path}"
+            )
+            sys.exit(_INTERRUPTED)
+        # the message about the page names the folder, too
+        if not any(isinstance(one, RunPage) and one.written for one in callbacks):
+            rank_zero_info(f"The run is in {self._run_folder.path}")
+
+    def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
+        """Refuse model settings other than those of the checkpoint, which would replace them."""
+        common = self._asked.keys() & stored.keys()
+        for key in sorted(common, key=lambda key: (not key.endswith("class"), key)):
+            if self._asked[key] != stored[key]:
+                raise InputError(
+                    f"model.{key} is {self._asked[key]!r} here and {stored[key]!r} in the "
+                    "checkpoint, which brings its own model settings; leave yours out"
+                )
+
+    def _asks_for_scores(self) -> bool:
+        """Whether the scores differ from the default ones."""
+        given = self.config[self.subcommand]["evaluate"]["metrics"] or {}
+        default = DEFAULTS["evaluate.metrics"]
+        classes = [{name: one["class_path"] for name, one in s.items()} for s in (given, default)]
+        return classes[0] != classes[1]
+
+    def _on_cpu(self) -> bool:
+        accelerator = self.config[self.subcommand]["trainer"]["accelerator"]
+        return accelerator == "cpu" or not torch.cuda.is_available()
+
+    def _is_rehearsal(self) -> bool:
+        return bool(self.trainer.fast_dev_run)  # type: ignore[attr-defined]  # set by name
+
+    def _folder(self, config: Any) -> Path | None:
+        """The run folder; None in processes other than the first, which receive it later."""
+        if getattr(rank_zero_only, "rank", 0) != 0:
+            return None
+        if known := config["run"] or config["resume"] or os.environ.get(RUN_FOLDER):
+            return Path(known)
+        folder = new_run(Path(config["runs"]), config["name"])
+        os.environ[RUN_FOLDER] = str(folder)
+        return folder
+
+
+def check_settings(config: Namespace) -> None:
+    """Refuse settings that no signature forbids.
+
+    Args:
+        config: The settings of a training command, as its parser returns them.
+
+    Raises:
+        InputError: A setting names no part, requires a property that the data do not offer, or is
+            invalid.
+    """
+    check_names(config)
+    check_offers(config)
+    check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
+
+
+def _several(value: Any) -> list[Any]:
+    """A setting of one value, several or none as a list."""
+    if not value:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
