@@ -479,7 +479,7 @@ def test_a_part_that_fails_is_named_in_one_line(
 
 @pytest.mark.slow
 def test_the_whole_method_of_the_page_conforms_and_trains(tmp_path: Path) -> None:
-    page = (ROOT / "docs/plugins.md").read_text().partition("## A whole method")[2]
+    page = (ROOT / "docs/plugins.md").read_text().partition("## A complete method")[2]
     found = re.findall(r"```(python|toml|yaml)\n# (\S+)\n(.*?)```", page, re.DOTALL)[:3]
     texts = {name: text for _, name, text in found}
     assert texts.keys() == {"src/mykit/slow.py", "pyproject.toml", "slow.yaml"}

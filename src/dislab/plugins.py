@@ -1,10 +1,10 @@
 """Look-up of the parts that dislab and third-party distributions declare as entry points.
 
 A part is an entry point in one of the groups `dislab.encoders`, `dislab.decoders`, … whose key is
-the name of the class. A command is one in `dislab.commands`, whose key is the word behind `dislab`
-and whose value is a function. Stages and launchers of studies are entry points in `dislab.stages`
-and `dislab.launchers`, with words for keys as well. Standard library only, so that listing the
-parts imports none of them.
+the name of the class. A command is an entry point in `dislab.commands`, whose key is the name of
+the subcommand and whose value is a function. Stages and launchers of studies are entry points in
+`dislab.stages` and `dislab.launchers`, with their names as keys. This module needs the standard
+library only, so that listing the parts imports none of them.
 """
 
 import ast
@@ -56,18 +56,18 @@ _Definition = ast.ClassDef | ast.FunctionDef
 
 
 class PluginWarning(UserWarning):
-    """A plugin could not be imported and was left out."""
+    """A plugin could not be imported and was skipped."""
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """One declared part, not yet imported.
+    """A declared part, not yet imported.
 
     Args:
         group: One of `GROUPS`, or `commands`, `stages`, `launchers`.
-        name: The class name, which YAML and the command line use; the word of a command, a stage or
+        name: The class name, as in YAML and on the command line; the name of a command, a stage or
             a launcher.
-        value: Where the class is defined, as `module:Class`; `module:function` of a command.
+        value: Place of the class, as `module:Class`; `module:function` of a command.
         distribution: The distribution that declares it.
         version: That distribution's version.
     """
@@ -116,7 +116,7 @@ def available(group: str) -> list[Plugin]:
         group: One of `GROUPS`.
 
     Raises:
-        InputError: The group does not exist, or two distributions declare one name.
+        InputError: The group does not exist, or two distributions declare the same name.
     """
     if group not in GROUPS:
         hint = suggestion(group, GROUPS)
@@ -127,34 +127,34 @@ def available(group: str) -> list[Plugin]:
 
 
 def commands() -> dict[str, Plugin]:
-    """The subcommands that third-party distributions declare, by their words.
+    """The subcommands that third-party distributions declare, by name.
 
     Raises:
-        InputError: Two distributions declare one word.
+        InputError: Two distributions declare the same name.
     """
     return declared(COMMANDS)
 
 
 def declared(group: str) -> dict[str, Plugin]:
-    """What distributions declare in a group whose keys are words, by word.
+    """The declared commands, stages or launchers, by name.
 
     Args:
         group: `COMMANDS`, `STAGES` or `LAUNCHERS`.
 
     Raises:
-        InputError: Two distributions declare one word.
+        InputError: Two distributions declare the same name.
     """
     return {plugin.name: plugin for plugin in _declared(group)}
 
 
 def load_object(plugin: Plugin) -> Any:
-    """Imports what an entry point names.
+    """Import the object that an entry point names.
 
     Args:
         plugin: The declaration.
 
     Raises:
-        InputError: It cannot be imported.
+        InputError: The object cannot be imported.
     """
     try:
         return _object(plugin)
@@ -163,13 +163,13 @@ def load_object(plugin: Plugin) -> Any:
 
 
 def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
-    """The function of a subcommand: it takes what follows its word, and returns the exit status.
+    """The function of a subcommand: takes the remaining arguments, returns the exit status.
 
     Args:
         plugin: The declaration.
 
     Raises:
-        InputError: It cannot be imported, or is no function.
+        InputError: The function cannot be imported, or is no function.
     """
     found = load_object(plugin)
     if not callable(found) or isinstance(found, type):
@@ -204,9 +204,9 @@ def packages() -> list[str]:
 
 
 def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
-    """Imports every declared part and returns the classes by group and name.
+    """Import every declared part and return the classes by group and name.
 
-    A part that fails to import, or whose class has another name than its key, is left out with a
+    A part that fails to import, or whose class has another name than its key, is skipped with a
     `PluginWarning` that names group, key, distribution, version and error. Parts of a distribution
     that fail with the same error share one warning.
 
@@ -214,7 +214,7 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
         groups: The groups to import.
 
     Raises:
-        InputError: Two distributions declare one name in one group.
+        InputError: Two distributions declare the same name in a group.
     """
     by_group = {group: available(group) for group in groups}
     errors = faults(plugin for plugins in by_group.values() for plugin in plugins)
@@ -232,14 +232,14 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
 
 
 def load(group: str, name: str) -> type:
-    """The class of one declared part; no other part is imported.
+    """The class of a declared part; no other part is imported.
 
     Args:
         group: One of `GROUPS`.
         name: The class name.
 
     Raises:
-        InputError: There is no such part, or it cannot be imported.
+        InputError: The part does not exist or cannot be imported.
     """
     found = {plugin.name: plugin for plugin in available(group)}
     if name not in found:
@@ -253,7 +253,7 @@ def load(group: str, name: str) -> type:
 
 
 def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
-    """Imports parts and returns the error of each that cannot be used, in one line.
+    """Import parts and return the error of each unusable part, in one line.
 
     Args:
         plugins: Declared parts.
@@ -275,7 +275,7 @@ def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
 
 
 def _entries(group: str) -> list[EntryPoint]:
-    """The entry points of a group; a distribution whose declarations are malformed is left out."""
+    """The entry points of a group; a distribution with malformed declarations is skipped."""
     try:
         return list(entry_points(group=group))
     except (TypeError, ValueError, AttributeError):  # of any distribution, in any of its groups
@@ -286,7 +286,7 @@ def _readable(group: str) -> Iterator[EntryPoint]:
     seen: set[str] = set()
     for distribution in distributions():
         name = distribution.name
-        if name in seen:  # the first one on the path is the one that Python imports
+        if name in seen:  # Python imports the first one on the path
             continue
         seen.add(name)
         try:

@@ -39,7 +39,7 @@ def test_help_says_which_states_are_scored(stage: str) -> None:
     from dislab.callbacks import Evaluate
 
     split = {"validate": "validation", "test": "test"}[stage]
-    expected = f"take losses on the {split} split, and scores of codes of {Evaluate().split} states"
+    expected = f"compute losses on the {split} split, and scores on {Evaluate().split} states"
     assert expected == COMMANDS[stage]
     table = Path(__file__).parents[2].joinpath("docs", "cli.md").read_text(encoding="utf-8")
     assert all(

@@ -25,7 +25,7 @@ def groups_of(module: nn.Module) -> list[dict[str, Any]]:
 
 
 def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optimizer:
-    """The optimiser of some parameter groups; Adam and AdamW update a group by one fused kernel.
+    """The optimiser of parameter groups; Adam and AdamW update a group by one fused kernel.
 
     They do not where `fused`, `foreach`, `capturable` or `differentiable` is set. The choice is
     written into the groups: an optimiser made with `fused` would undo the scaling of gradients

@@ -1,4 +1,4 @@
-"""Contract of what a trained method can be asked for."""
+"""Contract of the representation of a trained method: codes, posteriors, decoded images."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -12,13 +12,13 @@ from dislab.functional.streams import Stream
 
 
 class Representation(ABC):
-    """How an image becomes a code, and what becomes of a code.
+    """Encoding of images into codes, and decoding of latents into images.
 
-    A concrete class implements `codes`, and overrides of the others what it has.
+    A concrete class implements `codes`, and overrides the other methods that it supports.
     """
 
     has_codes: ClassVar[bool] = True
-    """Whether `codes` gives any; a method without an encoder says no, and nothing scores it."""
+    """Whether the method has codes; a method without an encoder has none and is not scored."""
 
     @abstractmethod
     def codes(
@@ -97,7 +97,7 @@ class Representation(ABC):
             factors: Positions: value numbers.
 
         Raises:
-            InputError: The method does not draw from true factors, or knows no such position.
+            InputError: The method does not draw from true factors, or a position does not exist.
         """
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
@@ -122,6 +122,6 @@ class Representation(ABC):
             steps: Number of values of a continuous code.
 
         Raises:
-            InputError: The codes are not bounded, or there is no step.
+            InputError: The codes are not bounded, or `steps` is 0.
         """
         raise InputError(f"the codes of {type(self).__name__} are not bounded")

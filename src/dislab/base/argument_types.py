@@ -1,4 +1,4 @@
-"""What the types of a class's arguments say of the classes that their values may name."""
+"""Classes that the values of a constructor's arguments may name, by the arguments' types."""
 
 import enum
 import inspect
@@ -21,11 +21,11 @@ _EXPRESSIONS: Final = (types.ModuleType, types.UnionType, types.GenericAlias)
 
 
 class Unseen:
-    """Stands for the type of an argument that a signature does not show."""
+    """Type of an argument that the signature does not show."""
 
 
 class Option(NamedTuple):
-    """One kind of value that a type allows and that may name a class.
+    """A kind of value that a type allows and that may name a class.
 
     Attributes:
         kind: A builder, an instance, a class, a module, or anything at all.
@@ -80,7 +80,7 @@ def _of_one_type(hint: Any) -> list[Option]:
 
 
 def alternatives(hint: Any) -> list[Any]:
-    """The types of a union, or the one type."""
+    """The types of a union; any other type alone."""
     origin = get_origin(hint)
     if origin is typing.Annotated:
         return alternatives(get_args(hint)[0])
@@ -115,7 +115,7 @@ def is_container(hint: Any) -> bool:
 
 
 def item_type(hint: Any, key: object) -> Any:
-    """The type of what is inside a container."""
+    """The type of the elements of a container."""
     found: list[Any] = []
     for one in alternatives(hint):
         origin, inner = get_origin(one), get_args(one)

@@ -87,7 +87,7 @@ class ClampedBatch(NamedTuple):
 
 
 class CompositionBatch(NamedTuple):
-    """References, transforms, and what the reference becomes by taking over one factor.
+    """References, transforms, and targets: the reference with one factor of the transform.
 
     Attributes:
         image: Reference images, pixels in [0, 1], shape (batch, channel, height, width).
@@ -137,7 +137,7 @@ class DataModule(pl.LightningDataModule, ABC):
         "action_names",
         "symbol_names",
     )
-    """Properties that the constructor of an objective may ask for by name; the command line hands
+    """Properties that the constructor of an objective may request by name; the command line hands
     them over. A module with more of them appends their names."""
     batch_type: ClassVar[type] = ImageBatch
     """Type of the batches of training, validation and test."""
@@ -211,7 +211,7 @@ class DataModule(pl.LightningDataModule, ABC):
         """
 
     def likelihoods(self, states: Indices) -> npt.NDArray[np.float64] | None:
-        """Weight of each of some states in a draw of training.
+        """Weight of each given state in a draw of training.
 
         It is None where all are alike, which they are in a data module without correlations.
 
@@ -250,7 +250,7 @@ class DataModule(pl.LightningDataModule, ABC):
 
 
 def offered() -> tuple[str, ...]:
-    """Names that an objective may ask for, of all data modules that are imported."""
+    """Names that an objective may request, of all imported data modules."""
     names = dict.fromkeys(DataModule.offers)
     modules = DataModule.__subclasses__()
     while modules:

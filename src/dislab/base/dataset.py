@@ -23,7 +23,7 @@ class Dataset(ABC):
     """
 
     licence: ClassVar[str] = "unstated"
-    """Under what terms the images are published, in a few words."""
+    """Licence of the images, in a few words."""
     citation: ClassVar[str] = ""
     """Whom to cite: authors, year, title and address."""
     size: ClassVar[int | None] = None
@@ -31,7 +31,7 @@ class Dataset(ABC):
     contents: ClassVar[str] = ""
     """Images and factors in one line, for lists that construct nothing."""
     drawn: ClassVar[str] = ""
-    """Comparison of drawn images with published ones, in a few words; empty without both."""
+    """Comparison of drawn images with published ones, in a few words; empty unless both exist."""
     cache: ClassVar[str] = ""
     """Name of the folder or file in the cache folder; empty where nothing is kept."""
 
@@ -43,7 +43,7 @@ class Dataset(ABC):
     @property
     @abstractmethod
     def factors(self) -> FactorSpace:
-        """The states, one an image."""
+        """The states, one for each image."""
 
     @property
     @abstractmethod
@@ -55,7 +55,7 @@ class Dataset(ABC):
         """Makes sure that the data are on disk; safe to call again and from several processes.
 
         Raises:
-            InputError: The data cannot be had; the message says where they were looked for.
+            InputError: The data cannot be obtained; the message lists the places searched.
         """
 
     @abstractmethod
@@ -73,7 +73,7 @@ class Dataset(ABC):
         """Images by number, on the device of tables and index.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, moved to the device of `index`.
             index: State numbers.
         """
 
@@ -82,10 +82,10 @@ class Dataset(ABC):
     ) -> Float[Tensor, "batch channel height width"]:
         """Images by number as a network receives them, pixels in [0, 1] as float32.
 
-        Overridden where there is a shorter way than by the bytes of `gather`.
+        Override this where it can be faster than through the bytes of `gather`.
 
         Args:
-            tables: What `tables` returned, moved to the device of `index`.
+            tables: Result of `tables`, moved to the device of `index`.
             index: State numbers.
         """
         return self.gather(tables, index).float().div_(255)
@@ -95,7 +95,7 @@ class Dataset(ABC):
         """Origin of the images, for the records of a run: source, version, checksum."""
 
     def canonical(self, index: Indices) -> Indices:
-        """For each state the first one that has the same image.
+        """For each state, the first state with the same image.
 
         A split never parts two states whose images are equal. The default says that all images
         differ.

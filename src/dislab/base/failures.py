@@ -32,7 +32,7 @@ _LONGEST: Final = 60
 
 
 _NOT_OF_PARTS: Final = (InputError, TrainingError, MemoryError, torch.OutOfMemoryError)
-"""Errors that say themselves what is wrong, and are nobody's mistake in a part."""
+"""Errors with clear messages of their own, which are not mistakes in a part."""
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def parts_named(given: str = "") -> Iterator[None]:
     Errors of dislab's own parts are bugs of dislab, and keep their traceback.
 
     Args:
-        given: What the part was given, for the message.
+        given: Arguments of the part, for the message.
 
     Raises:
         InputError: A part failed; the message names it, the error, and the line that raised it.
@@ -58,7 +58,7 @@ def parts_named(given: str = "") -> Iterator[None]:
 
 
 def said(error: BaseException) -> str:
-    """Class and text of an error in one line.
+    """Class and text of an error, in one line.
 
     Args:
         error: The error.
@@ -81,7 +81,7 @@ def failure(error: BaseException, own: bool = False) -> str | None:
     """A message about the innermost part whose code an error came from; None if it came from none.
 
     Args:
-        error: What was raised.
+        error: The raised error.
         own: Whether dislab's own parts are named as well.
     """
     left_out = _LIBRARIES if own else ("dislab", *_LIBRARIES)

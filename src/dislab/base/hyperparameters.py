@@ -1,4 +1,4 @@
-"""Constructor arguments as plain data, so that a checkpoint can rebuild what it holds."""
+"""Constructor arguments as plain data, from which a checkpoint rebuilds a model."""
 
 import functools
 import warnings
@@ -16,11 +16,11 @@ class LostPartWarning(UserWarning):
 
 
 class Ready:
-    """A builder that hands out one module that exists already.
+    """A builder that returns an existing module, once.
 
     Args:
         module: The module.
-        name: The argument that it stands for, for messages.
+        name: Name of its argument, for messages.
     """
 
     def __init__(self, module: nn.Module, name: str) -> None:
@@ -32,7 +32,7 @@ class Ready:
         """The module.
 
         Raises:
-            InputError: It was asked for before, and two parts would share their weights.
+            InputError: It was called before, so two parts would share their weights.
         """
         if self._used:
             raise InputError(
@@ -51,7 +51,7 @@ def describe(value: Any, name: str = "the argument") -> Any:
 
     Args:
         value: A constructor argument, or a container of them.
-        name: What a message calls the value.
+        name: Name of the value in messages.
 
     Raises:
         InputError: The value is a function or another object that a checkpoint cannot store.
@@ -60,7 +60,7 @@ def describe(value: Any, name: str = "the argument") -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    for plain in (int, float, str):  # an enumeration's member is stored as what it stands for
+    for plain in (int, float, str):  # an enumeration's member is stored as its plain value
         if isinstance(value, plain):
             return plain(value)
     if isinstance(value, Mapping):
@@ -83,7 +83,7 @@ def classes_in(values: Iterable[Any]) -> dict[str, type]:
     """The classes that some constructor arguments hold, by the paths that `describe` gives them.
 
     Args:
-        values: Classes, partials, and containers of them; all else is passed over.
+        values: Classes, partials, and containers of them; other values are skipped.
     """
     found: dict[str, type] = {}
     for value in values:
@@ -119,7 +119,7 @@ def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
 
 
 def _lost(value: Any, place: str) -> list[str]:
-    """Arguments of `load_run` that stand for the classes that cannot be found again."""
+    """Arguments of `load_run` for the classes that cannot be found again."""
     if not isinstance(value, Mapping):
         return []
     if isinstance(path := value.get("class_path"), str):
@@ -138,7 +138,7 @@ def handed_over(place: str, part: str) -> str:
 
     Args:
         place: The setting, such as `encoder` or `regularizers.tc`.
-        part: What is handed over.
+        part: The given part.
 
     >>> handed_over("regularizers.tc", "MyPenalty")
     "regularizers={'tc': MyPenalty}"
@@ -157,7 +157,7 @@ def _made_by(builder: functools.partial[Any]) -> type | None:
         return None if builder.args else builder.func
     if not builder.func.__module__.startswith("jsonargparse"):
         return None
-    # jsonargparse hands over partials of its own functions, with the class as an argument
+    # jsonargparse passes partials of its own functions, with the class as an argument
     return next((part for part in builder.args if isinstance(part, type)), None)
 
 

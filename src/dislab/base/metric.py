@@ -24,12 +24,12 @@ except RuntimeError as error:
 
 
 class Sample(NamedTuple):
-    """What a score will be given, as far as it is known before there are codes.
+    """Facts about the codes that are known before encoding.
 
     Attributes:
-        images: How many images.
-        latents: How many latents.
-        varied: How many factors, other than nuisances, take more than one value.
+        images: Number of images.
+        latents: Number of latents.
+        varied: Number of factors, without nuisances, that take more than one value.
     """
 
     images: int
@@ -101,7 +101,7 @@ class Metric(torchmetrics.Metric, ABC):
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
         """The scalars that codes get which know nothing: by default those of other images' codes.
 
-        A class that fits models for long may return instead what a constant prediction gets.
+        A class with slow fits may return the score of a constant prediction instead.
 
         Args:
             shuffled: The codes that were scored, each with the factors of another image.
@@ -111,15 +111,15 @@ class Metric(torchmetrics.Metric, ABC):
     def inapplicable(self, sample: Sample) -> str | None:
         """Why the score cannot be taken, in one line; None where it can, as far as is known.
 
-        It is asked before training. A class that needs more than `least` images overrides it.
+        It is called before training. A class that needs more than `least` images overrides it.
 
         Args:
-            sample: How many images, latents and factors there are.
+            sample: Numbers of images, latents and factors.
         """
         return None
 
     def compute(self) -> dict[str, Tensor]:
-        """What `score` makes of everything that `update` received.
+        """The result of `score` on all codes and factors that `update` received.
 
         Raises:
             InputError: The codes or factors cannot be scored; the message says why.
@@ -139,7 +139,7 @@ class Metric(torchmetrics.Metric, ABC):
 
         Args:
             val: A result of `compute`, its primary scalar, or several of either in their order;
-                what `compute` returns now unless given.
+                the result of `compute` unless given.
             ax: Where to draw; a figure of its own unless given.
         """
         from matplotlib.figure import Figure
@@ -166,7 +166,7 @@ def reason_against(metric: Metric, sample: Sample) -> str | None:
 
     Args:
         metric: The score.
-        sample: How many images, latents and factors there are.
+        sample: Numbers of images, latents and factors.
     """
     try:
         check_images(sample.images, metric.least)
@@ -181,10 +181,10 @@ def primary(result: Mapping[str, Tensor]) -> str:
     """Name of the first scalar of a result.
 
     Args:
-        result: What `Metric.score` or `Metric.compute` returned.
+        result: Result of `Metric.score` or `Metric.compute`.
 
     Raises:
-        InputError: There is no scalar.
+        InputError: The result has no scalar.
     """
     for name, value in result.items():
         if value.ndim == 0:

@@ -129,7 +129,7 @@ def _import(parts: list[str]) -> Any:
             if isinstance(error, ModuleNotFoundError) and f"{path}.".startswith(f"{error.name}."):
                 continue
             raise InputError(f"{path} cannot be imported: {error}") from error
-        except (Exception, SystemExit) as error:  # what a module may raise as it is imported
+        except (Exception, SystemExit) as error:  # a module may raise anything on import
             raise InputError(f"{path} cannot be imported: {error!r}") from error
         for part in parts[cut:]:
             found = getattr(found, part, None)

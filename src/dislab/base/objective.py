@@ -53,7 +53,7 @@ class Terms(NamedTuple):
 
 
 class Objective(pl.LightningModule, Representation):
-    """A method: what is minimised, and how an image becomes a code.
+    """A method: its loss, and its codes of images.
 
     A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode`
     where it has them. All random numbers of a step are a function of the run's seed and the number
@@ -70,7 +70,7 @@ class Objective(pl.LightningModule, Representation):
     """The batches that the method learns from."""
     code_noise: ClassVar[tuple[str, ...] | None] = None
     """Draws that turn means of posteriors into samples, none for a method without noise; with zeros
-    in their place `losses` decodes the means. None means that a method does not say."""
+    in their place `losses` decodes the means. None means unknown."""
     steps: Tensor
     draw_seed: Tensor
 
@@ -101,7 +101,7 @@ class Objective(pl.LightningModule, Representation):
 
         Args:
             batch: A batch of the data module.
-            draws: This process's rows of what `draw` returned.
+            draws: This process's rows of the result of `draw`.
             step: Optimiser steps done so far.
         """
 
@@ -145,7 +145,7 @@ class Objective(pl.LightningModule, Representation):
         self.own_classes = classes_in(self.hparams.values())
         self.hparams.update(describe(dict(self.hparams)))
         warn_of_lost(type(self), self.hparams)
-        # the command line hands over all that is offered, whether the class asks for it or not
+        # the command line passes all offered properties, whether or not the class takes them
         for name in set(offered()) - set(inspect.signature(type(self)).parameters):
             self.hparams.pop(name, None)
 
@@ -218,7 +218,7 @@ class Objective(pl.LightningModule, Representation):
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Optimiser parameter groups; regularisers with parameters bring settings of their own.
 
-        Frozen parameters, which ask for no gradient, take no part.
+        Frozen parameters, which require no gradient, are left out.
         """
         return groups_of(self)
 
@@ -324,6 +324,6 @@ class Objective(pl.LightningModule, Representation):
         return terms.loss
 
     def _logs_now(self) -> bool:
-        # Lightning's own condition: a value handed over at any other step would wait for the next
+        # Lightning's own condition: a value passed at any other step would wait for the next
         connector: Any = self.trainer._logger_connector
         return bool(connector.should_update_logs)

@@ -119,12 +119,12 @@ class Regularizer(nn.Module, ABC):
         Args:
             posterior: Posteriors of the batch.
             z: One sample of each posterior.
-            draws: This process's rows of what `draw` returned.
+            draws: This process's rows of the result of `draw`.
             step: Optimiser steps done so far.
         """
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """The random numbers of one step; none unless a regulariser says so.
+        """The random numbers of a step; none by default.
 
         Args:
             count: Images in the global batch, over all processes.

@@ -1,4 +1,4 @@
-"""Contract of what predicts factors from codes."""
+"""Contract of predictors of factors from codes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class Predictor(ABC):
         """Learns from scratch.
 
         Args:
-            codes: What each run makes of the same images.
+            codes: Codes of the same images in each run.
             targets: Values in [0, 1] or class numbers, one column a factor.
         """
 
@@ -47,7 +47,7 @@ class Predictor(ABC):
         """Values, which may lie outside of [0, 1], or class numbers.
 
         Args:
-            codes: What each run makes of the same images, on any device.
+            codes: Codes of the same images in each run, on any device.
         """
 
 

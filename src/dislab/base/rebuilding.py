@@ -106,7 +106,7 @@ def build(
 
     Args:
         cls: The class of the objective.
-        hparams: Its arguments; what else is stored with them starts with an underscore.
+        hparams: Its arguments; other stored entries start with an underscore.
         own: Further classes by their dotted paths.
 
     Raises:
@@ -127,9 +127,9 @@ def build(
 
 @rank_zero_only
 def warn_of_replaced(module: LightningModule, own: Mapping[str, type]) -> None:
-    """Warns if a model is not what its stored arguments make, as after `model.encoder = net`.
+    """Warn if a model differs from its stored arguments, as after `model.encoder = net`.
 
-    A model that the command line made is what its configuration says, and is passed over.
+    A model built by the command line equals its configuration and is skipped.
 
     Args:
         module: The model.
@@ -140,7 +140,7 @@ def warn_of_replaced(module: LightningModule, own: Mapping[str, type]) -> None:
     try:
         with torch.random.fork_rng(devices=[]):
             copy = build(type(module), module.hparams, own)
-    except (Exception, SystemExit) as error:  # what a constructor of a third party may raise
+    except (Exception, SystemExit) as error:  # third-party constructors may raise anything
         place = error.place if isinstance(error, ForeignNameError) else "PART"
         reason, parts = f"building it again fails ({error})", [handed_over(place, "…")]
     else:
@@ -155,7 +155,7 @@ def warn_of_replaced(module: LightningModule, own: Mapping[str, type]) -> None:
 
 
 def _differing(module: nn.Module, other: nn.Module) -> list[str]:
-    """Arguments of `load_run` that stand for the parts in which two models differ."""
+    """Arguments of `load_run` for the parts in which two models differ."""
     kinds = [{name: type(part) for name, part in one.named_modules()} for one in (module, other)]
     sizes = [
         {name: one.shape for name, one in model.state_dict().items()} for model in (module, other)
@@ -173,10 +173,10 @@ def _differing(module: nn.Module, other: nn.Module) -> list[str]:
 
 
 def settings_in(hparams: Mapping[str, Any]) -> dict[str, Any]:
-    """The constructor arguments among what is stored of a model.
+    """The constructor arguments among the stored entries of a model.
 
     Args:
-        hparams: What is stored; all else starts with an underscore.
+        hparams: The stored entries; those that are no arguments start with an underscore.
     """
     return {name: value for name, value in hparams.items() if not name.startswith("_")}
 
@@ -260,7 +260,7 @@ class _Reader:
         return value
 
     def _part(self, value: Mapping[str, Any], options: list[Option], place: str) -> Any:
-        """What a class with its arguments stands for."""
+        """The object that a class path and its arguments describe."""
         if not value.keys() <= _SPECIFICATION:
             name = str(value["class_path"]).rpartition(".")[2]
             raise ForeignNameError(
@@ -281,7 +281,7 @@ class _Reader:
         )
 
     def _text(self, value: str, hint: Any, place: str, default: object) -> Any:
-        """A text, or what it stands for where a class can be named."""
+        """A text, or the class that it names where a class is allowed."""
         options = options_of(hint)
         if not options and not is_container(hint):
             return value
@@ -314,7 +314,7 @@ class _Reader:
 
 
 def _settings(cls: type, ready: Mapping[str, Any], filled_in: int = 0) -> dict[str, Any]:
-    """The arguments with the types that the class asks for, and its defaults."""
+    """The arguments with the types of the class's signature, and its defaults."""
     parser = ArgumentParser(exit_on_error=False)
     skip: set[str | int] = {filled_in} if filled_in else set()
     taken = parser.add_class_arguments(

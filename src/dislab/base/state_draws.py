@@ -6,26 +6,26 @@ from dislab.functional.random import host_generator
 
 
 def drawable(data: DataModule, split: Split) -> Indices:
-    """State numbers of a split; a split that the data module goes without stands for all states.
+    """State numbers of a split; all states where the data module lacks the split.
 
     Args:
         data: The data module.
-        split: Where to draw from.
+        split: The split to draw from.
     """
     states = data.indices(split)
     return states if len(states) else data.indices("all")
 
 
 def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:
-    """State numbers of a split in random order, without replacement; all of them if they are few.
+    """State numbers of a split in random order, without replacement; all if fewer than `points`.
 
-    A split that the data module goes without stands for all states.
+    All states are used where the data module lacks the split.
 
     Args:
         data: The data module.
-        split: Where to draw from.
-        points: How many to draw.
-        seed: Decides the draw.
+        split: The split to draw from.
+        points: Number of states.
+        seed: Seed of the draw.
     """
     states = drawable(data, split)
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)

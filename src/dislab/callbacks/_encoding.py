@@ -1,4 +1,4 @@
-"""States drawn from a data module, and what a network makes of their images."""
+"""Draw states from a data module, and apply a network to their images."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What the callbacks ask of a trainer and of an objective."""
+"""Checked access of callbacks to the trainer, its data and its objective."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ class RunFolder(pl.Callback):
         self._path = Path(str(path))
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Remembers that nothing refused to train."""
+        """Record that training has started."""
         self.has_trained = True
 
 
@@ -74,7 +74,7 @@ def data_of(trainer: pl.Trainer, who: str) -> DataModule:
 
 
 def is_rehearsal(trainer: pl.Trainer) -> bool:
-    """Whether the trainer only checks that code runs, and nothing should be written."""
+    """Whether the trainer only checks that the code runs, so that no file is written."""
     return bool(trainer.sanity_checking or getattr(trainer, "fast_dev_run", False))
 
 

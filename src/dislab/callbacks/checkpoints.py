@@ -1,4 +1,4 @@
-"""When the state of training is saved."""
+"""Saving of checkpoints during training."""
 
 from typing import Any, final
 
@@ -11,12 +11,12 @@ from dislab.training.step_end import validation_follows, write_row
 
 @final
 class Checkpoints(ModelCheckpoint):
-    """Saves the state of training after all that its step leaves in the run folder.
+    """Saves the state of training after the other files of its step are written.
 
     The values that the step logs are written first, and where a validation is due, its values and
     pictures too. So a run that is killed at any moment and resumed has every row and picture of an
-    undisturbed one. The step that reaches `max_steps` is saved like any other, so that a run can go
-    on beyond it as if it had been longer. All settings are those of Lightning's `ModelCheckpoint`.
+    undisturbed one. The step that reaches `max_steps` is saved like any other, so that a longer
+    run can continue from it. All settings are those of Lightning's `ModelCheckpoint`.
     """
 
     last_step = -1
@@ -38,7 +38,7 @@ class Checkpoints(ModelCheckpoint):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Saves if it is time or the last step, unless a validation comes first."""
+        """Save if a checkpoint is due, unless a validation comes first."""
         self._in_batch = True
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
         is_last = trainer.global_step == trainer.max_steps != self.last_step
@@ -47,7 +47,7 @@ class Checkpoints(ModelCheckpoint):
         self._in_batch = False
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Saves the checkpoint that waited for the validation."""
+        """Save the checkpoint that was postponed until after the validation."""
         waiting, self._waiting = self._waiting, frozenset()
         if waiting and not self._should_skip_saving_checkpoint(trainer):
             candidates = self._monitor_candidates(trainer)

@@ -1,4 +1,4 @@
-"""The page of a run, written when its scores have been taken."""
+"""The page of a run, written after its scores."""
 
 import sys
 from pathlib import Path
@@ -18,9 +18,9 @@ from dislab.runs import load_run
 class RunPage(pl.Callback):
     """Writes `report.html` into the run folder at the end of `test` and `validate`.
 
-    The page shows what the run folder holds by then, so the callback belongs behind those that
-    take scores and draw pictures. Whatever keeps the page from being written leaves the run as it
-    is: a warning gives the reason and the command that tries again.
+    The page shows the files that exist at that time, so place this callback after those of scores
+    and pictures. If the page cannot be written, the run continues, with a warning that gives the
+    reason and the command for another attempt.
 
     Attributes:
         written: Whether the page has been written.

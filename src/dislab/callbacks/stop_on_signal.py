@@ -13,7 +13,7 @@ from dislab.signals import Handlers, give_back, handle, interrupt, leave_closed_
 from dislab.training.step_end import validation_follows
 
 _STEPS_BETWEEN_TALKS: Final = 10
-"""How often several processes ask each other, which costs a wait for the device."""
+"""Steps between exchanges of signals among processes; each exchange waits for the device."""
 
 
 @final
@@ -34,24 +34,24 @@ class StopOnSignal(pl.Callback):
         self._leaves = False
 
     def on_sanity_check_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Takes over the signals; Lightning's own handler would wait for other processes."""
+        """Install the signal handler; Lightning's own one would wait for other processes."""
         self._take(interrupt)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Takes over the signals, unless the validation is a part of training."""
+        """Install the signal handler, unless the validation is part of training."""
         if trainer.state.fn == "validate":
             self._take(interrupt)
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Takes over the signals."""
+        """Install the signal handler."""
         self._take(interrupt)
 
     def on_predict_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Takes over the signals."""
+        """Install the signal handler."""
         self._take(interrupt)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Takes over the signals, which Python allows in the main thread only."""
+        """Install the signal handler, which Python allows in the main thread only."""
         self.received = None
         self._leaves = False
         self._step = trainer.global_step
@@ -66,7 +66,7 @@ class StopOnSignal(pl.Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Writes the checkpoint and leaves, once the step is whole."""
+        """Write the checkpoint and stop, at the end of a step."""
         whole, self._step = trainer.global_step > self._step, trainer.global_step
         if whole and self._is_to_stop(trainer):
             self._leaves = True
@@ -80,7 +80,7 @@ class StopOnSignal(pl.Callback):
                 self._leave(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Leaves after the validation of the last step."""
+        """Stop after the validation of the last step."""
         if self._leaves:
             for one in trainer.checkpoint_callbacks:
                 one.on_validation_end(trainer, pl_module)
@@ -94,13 +94,13 @@ class StopOnSignal(pl.Callback):
             self.received = signal.SIGINT  # in another process
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Gives the signals back."""
+        """Restore the previous signal handlers."""
         self._give_back()
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Gives the signals back."""
+        """Restore the previous signal handlers."""
         self._give_back()
 
     def _leave(self, trainer: pl.Trainer) -> None:
@@ -120,7 +120,7 @@ class StopOnSignal(pl.Callback):
         )
 
     def _is_to_stop(self, trainer: pl.Trainer) -> bool:
-        """Whether any process received a signal, so that all leave at the same step."""
+        """Whether any process received a signal, so that all stop at the same step."""
         if trainer.world_size == 1:
             return self.received is not None
         talk, self._talk = self._talk, trainer.global_step // _STEPS_BETWEEN_TALKS
@@ -129,7 +129,7 @@ class StopOnSignal(pl.Callback):
         return bool(trainer.strategy.reduce_boolean_decision(self.received is not None, all=False))
 
     def _take(self, handler: Callable[[int, FrameType | None], None]) -> None:
-        self._previous = handle(handler) | self._previous  # the oldest ones are given back
+        self._previous = handle(handler) | self._previous  # the oldest handlers are restored
 
     def _give_back(self) -> None:
         give_back(self._previous)

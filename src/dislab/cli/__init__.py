@@ -35,7 +35,7 @@ COMMANDS: Final = {
 }
 
 _FIRST_SPEAKS: Final = 10.0
-"""Seconds that the other processes of a run leave the first one to explain a mistake."""
+"""Seconds that the other processes of a run wait for the first one to report a mistake."""
 
 _HELP: Final = """usage: dislab COMMAND [options]
 
@@ -74,7 +74,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except TrainingError as error:
         print(f"dislab: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader of a pipe, such as `head`, has had enough
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         sys.stderr.close()
         return 0
     except (MemoryError, RuntimeError, ValueError) as error:
@@ -95,7 +95,7 @@ def main(args: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    except (KeyboardInterrupt, SystemExit) as ended:  # training has a way of its own to stop
+    except (KeyboardInterrupt, SystemExit) as ended:  # training handles signals itself
         if isinstance(ended, SystemExit) and ended.code != 1:
             raise  # 1 is how Lightning leaves after an interrupt
         if os.environ.get("LOCAL_RANK", "0") == "0":  # the first of the processes of a run
@@ -113,14 +113,14 @@ def _memory(error: BaseException) -> str:
 
 
 def dispatch(command: str, args: list[str]) -> int:
-    """Runs a command and returns its exit status; errors are raised.
+    """Run a command and return its exit status; errors are raised.
 
     Args:
-        command: The word behind `dislab`.
-        args: What follows it.
+        command: Name of the command.
+        args: The arguments after the command.
 
     Raises:
-        InputError: There is no such command, or its input is wrong.
+        InputError: The command does not exist, or its input is wrong.
     """
     if command in ("-h", "--help"):
         rows = _rows()

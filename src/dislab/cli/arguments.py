@@ -7,13 +7,13 @@ from dislab.errors import InputError
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose mistakes become one message instead of a page of usage."""
+    """A parser that reports a mistake in one message, without the usage text."""
 
     def error(self, message: str) -> NoReturn:
-        """Raises what was wrong.
+        """Raise the mistake as an `InputError`.
 
         Args:
-            message: What argparse says.
+            message: Message of argparse.
 
         Raises:
             InputError: Always.

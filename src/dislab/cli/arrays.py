@@ -14,7 +14,7 @@ _VALUES: Final = "values_"
 
 
 def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
-    """The arrays of an .npz file by their names: those needed, and what describes factors.
+    """The arrays of an .npz file by name: the required ones, and the descriptions of factors.
 
     Args:
         path: The file.
@@ -37,7 +37,7 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
             if missing := [name for name in needed if name not in stored]:
                 there = ", ".join(stored) or "nothing"
                 raise InputError(f"{path} has no {' and no '.join(missing)}; it has {there}")
-            # what else there is may be large, such as the images
+            # other arrays may be large, such as the images
             read = [key for key in stored if key in (*needed, *_NAMES) or key.startswith(_VALUES)]
             return {key: stored[key] for key in read}
     except InputError:
@@ -65,7 +65,7 @@ def measured_factors(
         path: The file, for messages.
         arrays: Its arrays: `factors`, perhaps `values_NAME`.
         names: Names of the factors, if they have any.
-        kinds: The kinds of factors by name, where they are known.
+        kinds: Known kinds of factors, by name.
 
     Raises:
         InputError: Values do not fit the factors.
@@ -126,7 +126,7 @@ def _said(error: Exception) -> str:
     said = " ".join(str(error).split())
     if "Object arrays" in said:
         return "it holds Python objects, which are not read; save arrays of numbers"
-    if "pickle" in said:  # numpy takes whatever it does not know for one
+    if "pickle" in said:  # numpy treats every unknown format as a pickle
         return "numpy.savez did not write it; Python objects are not read"
     return said or type(error).__name__
 

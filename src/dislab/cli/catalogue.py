@@ -1,4 +1,4 @@
-"""What is known of the data sets without importing them: `dislab data list`."""
+"""Descriptions of the data sets, read without importing them: `dislab data list`."""
 
 import json
 import re
@@ -15,12 +15,12 @@ class Entry(NamedTuple):
         name: Its class.
         summary: First line of its docstring.
         contents: Images and factors.
-        drawn: How drawn images compare with published ones; empty if there are not both.
+        drawn: Comparison of drawn images with published ones; empty unless both exist.
         licence: Of the images.
         citation: Where they come from.
-        size: Bytes of the default version on disk; None if that is not known.
+        size: Bytes of the default version on disk; None if unknown.
         cached: Bytes of all its versions in the cache folder.
-        distribution: What declares it.
+        distribution: The package that declares it.
     """
 
     name: str
@@ -47,7 +47,7 @@ def as_json(entries: list[Entry]) -> str:
     """The entries for programs.
 
     Args:
-        entries: What to show.
+        entries: The data sets to show.
     """
     return json.dumps([entry._asdict() for entry in entries], indent=2, ensure_ascii=False)
 
@@ -56,7 +56,7 @@ def as_table(entries: list[Entry]) -> str:
     """The entries for people, two lines each.
 
     Args:
-        entries: What to show.
+        entries: The data sets to show.
     """
     names = max((len(entry.name) for entry in entries), default=0)
     rows = []

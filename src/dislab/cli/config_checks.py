@@ -25,7 +25,7 @@ def check_configurations(args: Sequence[str]) -> None:
     A file that does not exist is left to the parser.
 
     Args:
-        args: What follows the command.
+        args: The arguments after the command.
 
     Raises:
         InputError: A file is not UTF-8, is no YAML, is nested too deeply or has too many aliases;
@@ -59,7 +59,7 @@ def read_values_strictly() -> None:
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Options and their values; a value that stands alone goes with the option before it."""
+    """Options and their values; a separate value belongs to the option before it."""
     option = ""
     for arg in args:
         if arg.startswith("-"):

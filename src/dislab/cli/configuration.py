@@ -1,4 +1,4 @@
-"""Configuration files: the one that a run keeps, and those that a command reads."""
+"""Configuration files: the copy in a run folder, and the files that a command reads."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ CHANGEABLE: Final = (
     "channels_last",
     "report",
 )
-"""Sections of a configuration that may be others when a run goes on."""
+"""Sections of a configuration that a resumed run may change."""
 
 _CHANGEABLE_OF_DATA: Final = tuple(
     f"data.init_args.{name}"
@@ -49,7 +49,7 @@ _CHANGEABLE_OF_DATA: Final = tuple(
         "dataset.init_args.download",
     )
 )
-"""Settings of data that say where images lie and how they are read, not which ones there are."""
+"""Settings of data for the place and reading of images, which leave the images the same."""
 
 
 def header() -> list[str]:
@@ -61,7 +61,7 @@ def written_elsewhere(args: Sequence[str]) -> str:
     """A sentence on the configurations that another version of dislab wrote; empty if none.
 
     Args:
-        args: What follows the command.
+        args: The arguments after the command.
     """
     named = _named(args)
     paths = [*named.config, *([named.folder / CONFIG] if named.folder else [])]
@@ -85,10 +85,10 @@ def of_run(args: Sequence[str]) -> list[str]:
     """The arguments, preceded by the configuration and checkpoint of the run that they name.
 
     Args:
-        args: What follows the command.
+        args: The arguments after the command.
 
     Raises:
-        InputError: There is no such run.
+        InputError: The run does not exist.
     """
     folder = _named(args).folder
     if folder is None:
@@ -112,7 +112,7 @@ def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
 
     Args:
         settings: Nested settings, as a parser or a checkpoint holds them.
-        prefix: What the names begin with.
+        prefix: Beginning of the names.
     """
     found: dict[str, Any] = {}
     from_data = offered()
@@ -147,14 +147,14 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[A
 
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections that a run goes on with in another form.
+    """The sections that a resumed run changes.
 
     Args:
         old: The run's configuration.
-        new: The configuration that is asked for.
+        new: The requested configuration.
 
     Raises:
-        InputError: A setting differs that the run cannot change; the message lists what it can.
+        InputError: A setting that is fixed for the run differs; the message lists the others.
     """
     found = {}
     for name, (before, after) in changes(old, new).items():
@@ -176,8 +176,8 @@ class KeepConfig(Callback):
     one is kept beside it under the step at which it ended.
 
     Args:
-        text: What a new run writes; empty for one that goes on.
-        settings: The sections that a run goes on with in another form.
+        text: Text that a new run writes; empty for a resumed run.
+        settings: The sections that a resumed run changes.
         step: Optimiser steps that it has done.
     """
 
@@ -187,20 +187,20 @@ class KeepConfig(Callback):
         self._step = step
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Writes the file of a new run, so that it stands whatever happens next."""
+        """Write the file of a new run before training starts."""
         if self._text and trainer.is_global_zero:
             _write(run_folder(trainer) / CONFIG, self._text)
         self._text = ""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Renews the file of a run that goes on."""
+        """Update the file of a resumed run."""
         self.renew(trainer)
 
     def renew(self, trainer: Trainer) -> None:
         """Replaces the file if a setting that can change has changed.
 
         Args:
-            trainer: The trainer; every process must ask.
+            trainer: The trainer; every process must call this.
         """
         path = run_folder(trainer) / CONFIG
         if not self._settings or not trainer.is_global_zero:

@@ -26,13 +26,13 @@ List the data sets, make or fetch one's files, or draw pictures of its images an
 
 
 def run(args: list[str]) -> int:
-    """Does what follows `dislab data` and returns the exit status.
+    """Run `dislab data` and return the exit status.
 
     Args:
         args: The action and its arguments.
 
     Raises:
-        InputError: An action, a data set or a setting does not exist, or the data cannot be had.
+        InputError: An action, a data set or a setting does not exist, or the data are missing.
     """
     action, *rest = args or ["--help"]
     if action in ("-h", "--help"):
@@ -94,7 +94,7 @@ def _show(name: str, settings: list[str]) -> int:
 
 
 def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[str, Any]]":
-    """A data set with its settings, and what else was given."""
+    """A data set with its settings, and the other options."""
     names = [plugin.name for plugin in available("datasets")]
     if name not in names:
         raise InputError(

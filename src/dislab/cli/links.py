@@ -1,4 +1,4 @@
-"""What an objective learns from the data: properties that its constructor asks for by name."""
+"""Properties of the data that the constructor of an objective requests by name."""
 
 import inspect
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def link(parser: LightningArgumentParser) -> None:
         target = f"model.init_args.{name}"
         if name in DataModule.offers:
             parser.link_arguments(f"data.{name}", target, apply_on="instantiate")
-        else:  # a property that other data modules have not
+        else:  # a property that other data modules lack
             parser.link_arguments("data", target, _taking(name), apply_on="instantiate")
 
 

@@ -1,4 +1,4 @@
-"""Parser errors in the words of the configuration: the place, what is wrong, what is allowed."""
+"""Messages for parser errors: the place in the configuration, the fault, the allowed values."""
 
 import inspect
 import os
@@ -40,7 +40,7 @@ _TYPE_NAMES: Final = {
 
 
 def explain(message: str, top_level: Sequence[str] = ()) -> str:
-    """One sentence or two out of an error message of jsonargparse.
+    """Short message for an error of jsonargparse.
 
     Args:
         message: The parser's message.
@@ -68,7 +68,7 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
 
 @contextmanager
 def warnings_in_one_line() -> Iterator[None]:
-    """Prints warnings on stderr as one line each, without the line of code that raised them."""
+    """Print each warning on stderr in one line, without the line of code that raised it."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         yield
@@ -76,7 +76,7 @@ def warnings_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def own_warnings_in_one_line() -> Iterator[None]:
-    """Prints dislab's warnings as one line each, by the first process alone; others as ever."""
+    """Print warnings of dislab in one line each, from the first process only; others unchanged."""
     with warnings.catch_warnings():
         show = warnings.showwarning
 
@@ -154,7 +154,7 @@ def _entry(message: str, key: str) -> str | None:
 
 
 def _refusing_class(message: str, found: re.Match[str]) -> str:
-    """The class stands behind what was refused when it is nested, before it otherwise."""
+    """The class that refused an option: named after the option if nested, else before it."""
     behind: list[str] = _CLASS.findall(message[found.start() :].partition("\n")[0])
     before: list[str] = _CLASS.findall(message[: found.start()])
     return (behind or before[::-1] or [""])[0]

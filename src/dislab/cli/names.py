@@ -1,4 +1,4 @@
-"""What a configuration file or a command line may name: parts, and nothing else."""
+"""Restrict the names in configuration files and command lines to parts."""
 
 import inspect
 from collections.abc import Mapping

@@ -7,14 +7,14 @@ from dislab.base import Objective
 from dislab.errors import InputError
 
 _OF_THE_TRAINER: Final = ("configure_model", "configure_optimizers")
-"""Hooks that may ask the trainer, so that a model with its own ones is not tried without it."""
+"""Hooks that may need the trainer: a model that overrides them is not checked without it."""
 
 
 def check_optimizer(model: Objective) -> None:
-    """Makes optimiser and schedule for nothing, and goes one step of the schedule.
+    """Build optimiser and schedule once as a check, and take one step of the schedule.
 
     Args:
-        model: What is to be trained; it stays as it is.
+        model: The model to train; it is not changed.
 
     Raises:
         InputError: The optimiser or the schedule refuses its settings.

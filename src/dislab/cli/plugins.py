@@ -12,12 +12,12 @@ from dislab.plugins import GROUPS, Plugin, available, faults, load
 
 
 def run(args: list[str]) -> int:
-    """Prints the table of plugins, or writes a new one; returns the exit status.
+    """Print the table of plugins, or write a new one, and return the exit status.
 
     Parts of other distributions are imported, so that the table names those that cannot be used.
 
     Args:
-        args: What follows `dislab plugins`.
+        args: The arguments after `dislab plugins`.
 
     Raises:
         InputError: An option or group does not exist, or two distributions declare one name.

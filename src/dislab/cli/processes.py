@@ -1,4 +1,4 @@
-"""What happens to a run of several processes when one of them ends."""
+"""Errors of a run of several processes after one of them ended."""
 
 from typing import Final
 
@@ -8,10 +8,10 @@ _SIGNS: Final = ("gloo", "Connection closed by peer", "Connection reset by peer"
 
 
 def lost_another(error: RuntimeError) -> bool:
-    """Whether a process failed because it waited for another one that is gone.
+    """Whether a process failed because it waited for another one that ended.
 
     Args:
-        error: What the process failed with.
+        error: The error that ended the process.
     """
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return False

@@ -21,7 +21,7 @@ def run(args: list[str]) -> int:
     """Writes a page and returns the exit status.
 
     Args:
-        args: What follows the command.
+        args: The arguments after the command.
 
     Raises:
         InputError: A folder is no run, or the page cannot be written.
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _reported(folder: Path) -> "ReportedRun":
-    """A run with its model and data; where one is missing, the page says why."""
+    """A run with its model and data; the page explains a missing one."""
     from dislab.cli.run_data import run_config, run_data
     from dislab.report import ReportedRun
     from dislab.runs import load_run

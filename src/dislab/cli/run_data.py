@@ -15,11 +15,11 @@ from dislab.yaml_files import read_mapping
 
 
 def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
-    """The configuration of a run, which says what data it was trained on.
+    """The configuration of a run, which names its training data.
 
     Args:
         folder: The run folder.
-        advice: What else the user may have meant, for the message.
+        advice: Another possible intention of the user, for the message.
 
     Raises:
         InputError: It is no run folder, or the file is damaged.

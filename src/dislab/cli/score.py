@@ -27,10 +27,10 @@ def run(args: list[str]) -> int:
     """Prints the scores of a file as a table and returns the exit status.
 
     Args:
-        args: What follows `dislab score`.
+        args: The arguments after `dislab score`.
 
     Raises:
-        InputError: An option makes no sense, or the file or what it holds cannot be scored.
+        InputError: An option is invalid, or the file or its content cannot be scored.
     """
     options = _parser().parse_args(args)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays

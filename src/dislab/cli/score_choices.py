@@ -16,14 +16,14 @@ _EXAMPLE: Final = "mig: {class_path: MIG, init_args: {bins: 30}}"
 
 
 def score_choices(words: Sequence[str]) -> dict[str, MetricBuilder]:
-    """What makes each of some scores, by name.
+    """Builders of the chosen scores, by name.
 
     Args:
         words: Class names such as `MIG`, settings such as `MIG.bins=30`, which name their class as
             well, and YAML files of the form of `evaluate.metrics`.
 
     Raises:
-        InputError: There is no such class, setting or file, or a file or a value is malformed, or
+        InputError: A class, setting or file does not exist, or a file or a value is malformed, or
             a file names a score that is named already.
     """
     found: dict[str, tuple[str, dict[str, Any]]] = {}

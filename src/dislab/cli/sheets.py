@@ -34,14 +34,14 @@ def check_images(images: int) -> None:
 
 
 def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
-    """Images of random states, the same at every call; all images where there are few.
+    """Images of random states, the same at every call; all images of a small set.
 
     Args:
         dataset: A prepared data set.
         images: How many.
 
     Raises:
-        InputError: No image is wanted, or too many, or they have neither one nor three channels.
+        InputError: The number of images is 0 or too large, or the channels are not 1 or 3.
     """
     check_images(images)
     count = len(dataset.factors)
@@ -54,7 +54,7 @@ def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
 
 
 def traversal_sheet(dataset: Dataset) -> Figure:
-    """One row a factor, in which it alone changes.
+    """One row for each factor, in which only this factor changes.
 
     A complete grid is shown around its middle. What turns is seen from where its angles begin, and
     several factors of one circle, such as hues, are spread over it, so that they differ. Of an

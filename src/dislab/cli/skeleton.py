@@ -1,4 +1,4 @@
-"""`dislab plugins new`: a package with one part in it, which works as it stands."""
+"""`dislab plugins new`: write a package with one working part."""
 
 import builtins
 import importlib.resources
@@ -163,10 +163,10 @@ def run(args: list[str]) -> int:
     """Writes a package and returns the exit status.
 
     Args:
-        args: What follows `dislab plugins new`.
+        args: The arguments after `dislab plugins new`.
 
     Raises:
-        InputError: A name cannot be one, the folder exists, or it cannot be written.
+        InputError: A name is invalid, or the folder exists or cannot be written.
     """
     parser = Parser(
         "dislab plugins new", description="Write a package with one part, its test and a README."
@@ -192,11 +192,11 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
     Args:
         name: Of the package.
         group: The plugin group of its one part.
-        cls: Name of the class; None makes one from the name.
+        cls: Name of the class; None derives it from the name of the package.
         folder: Where the package's folder goes.
 
     Raises:
-        InputError: A name cannot be one, the folder exists, or it cannot be written.
+        InputError: A name is invalid, or the folder exists or cannot be written.
     """
     words = _words(name)
     module = "_".join(words)

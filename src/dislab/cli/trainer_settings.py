@@ -20,7 +20,7 @@ from dislab.errors import InputError, suggestion
 from dislab.runs import last_checkpoint
 
 _LARGEST: Final = 2**31 - 1
-"""The largest count; larger ones are typing errors, and some end in an overflow."""
+"""The largest count; larger ones are typing errors, and some cause an overflow."""
 
 _MOST_DEVICES: Final = 4096
 """More processes than this are a typing error; merely counting them can fill the memory."""
@@ -55,7 +55,7 @@ _SHARES: Final = (
 _STAGES: Final = ("train/", "validation/")
 
 _COUNTERS: Final = ("epoch", "step")
-"""What checkpoints may go by besides, of which nothing has to be logged."""
+"""Values for `checkpoint.monitor` that need not be logged."""
 
 _INTERVALS: Final = (int, float, str, timedelta)
 """Kinds of `val_check_interval`: batches, a share of an epoch, a time."""
@@ -108,7 +108,7 @@ def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:
 
     Args:
         trainer: The settings of the trainer, by name.
-        data: Where the batches come from; one that does not know its `epoch_steps` passes.
+        data: The data module; one without `epoch_steps` is accepted.
 
     Raises:
         InputError: The interval is longer than an epoch, and counted within it.

@@ -44,20 +44,6 @@ _NOT_THE_USERS: Final = (
 """Warnings that a user of the command cannot act on."""
 
 
-def check_settings(config: Namespace) -> None:
-    """Refuses settings that no signature forbids.
-
-    Args:
-        config: The settings of a training command, as its parser returns them.
-
-    Raises:
-        InputError: One names no part, wants what the data do not offer, or makes no sense.
-    """
-    check_names(config)
-    check_offers(config)
-    check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
-
-
 def run(command: str, args: Sequence[str]) -> int:
     """Run a training command and return the exit status.
 

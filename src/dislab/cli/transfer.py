@@ -1,4 +1,4 @@
-"""`dislab transfer`: how predictors of codes carry over to shifted images."""
+"""`dislab transfer`: scores of predictors, trained on codes, on shifted images."""
 
 import argparse
 from pathlib import Path
@@ -24,14 +24,14 @@ conditions of scenarios refer to: numbers in its unit, or texts for a kind; with
 numbers 0, 1, 2, …."""
 
 _OF_RUNS: Final[dict[str, Any]] = {"batch_size": 256, "reconstructions": 8, "baselines": []}
-"""What the options that go with runs are unless given; codes in a file need no encoding."""
+"""Defaults of the options for runs; codes in a file need no encoding."""
 
 
 def run(args: list[str]) -> int:
     """Prints transfer scores and returns the exit status.
 
     Args:
-        args: What follows `dislab transfer`.
+        args: The arguments after `dislab transfer`.
 
     Raises:
         InputError: An option makes no sense, or a run, a file, a scenario or a predictor cannot

@@ -30,7 +30,7 @@ def score_runs(options: argparse.Namespace) -> None:
     """Scores each run, writes its scores.json, and prints all side by side.
 
     Args:
-        options: What the command line says.
+        options: Options of the command line.
 
     Raises:
         InputError: A run, a scenario or a predictor cannot be used.

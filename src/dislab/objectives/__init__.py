@@ -1,4 +1,4 @@
-"""Objectives: what is minimised, and how an image becomes a code."""
+"""Objectives: the losses of methods, and their codes of images."""
 
 from dislab.objectives.ada_gvae import AdaGVAE
 from dislab.objectives.ada_mlvae import AdaMLVAE

@@ -11,7 +11,7 @@ from dislab.errors import InputError
 from dislab.runs import from_settings, load_run, settings_of
 
 Source = str | dict[str, str]
-"""A run folder, or what `Frozen.stored` holds."""
+"""A run folder, or the value of `Frozen.stored`."""
 
 _KEY: Final = "settings"
 

@@ -25,7 +25,7 @@ class GameObjective(Objective, ABC):
         categorical: Number of values of each categorical code.
         continuous: Number of continuous codes.
         generator: From noise, one-hot codes and continuous codes to the logits of images.
-        critic: From images to what judges them, then the parameters of Q(c|x).
+        critic: Maps images to the score of the critic, then the parameters of Q(c|x).
     """
 
     image_shape: ImageShape

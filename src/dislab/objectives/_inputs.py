@@ -1,4 +1,4 @@
-"""Checks of the tensors that a trained method is given, with messages that say what is allowed.
+"""Checks of the input tensors of a trained method, with messages that name the allowed ones.
 
 Shapes and kinds of number are known without waiting for the device, so that a step of training may
 look at them. Values are looked at only where no step does.

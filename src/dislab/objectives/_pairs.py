@@ -27,7 +27,7 @@ def seen_pair(
 
 
 def halves(posterior: Posterior) -> tuple[Posterior, Posterior]:
-    """The posteriors of the first images and of the second ones."""
+    """The posteriors of the first and of the second images."""
     first, second = zip(posterior.mean.chunk(2), posterior.log_var.chunk(2), strict=True)
     return Posterior(*first), Posterior(*second)
 

@@ -37,7 +37,7 @@ class AdaGVAE(PairObjective):
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
     Raises:
-        InputError: There is no latent, no regulariser or one with a name that cannot be, or a
+        InputError: There are no latents, a regulariser is missing or has an invalid name, or a
             part refuses its settings.
     """
 

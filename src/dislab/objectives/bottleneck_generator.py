@@ -36,7 +36,7 @@ class BottleneckGenerator(Objective):
     Each factor, from 0 to 1 by value number, a continuous one by its rank among the numbers of the
     data set, is scaled and shifted and gets Gaussian noise; all three are learned.
     The KL of this Gaussian from the standard normal is what the factor costs. The sum over factors
-    is held at a capacity that grows linearly in the course of one run.
+    is held at a capacity that grows linearly during a run.
 
     Burgess et al. (2018), https://arxiv.org/abs/1804.03599, §4.2 and eq. 7. Departures: the shift,
     and noise given by its log variance. The absolute value is of the mean KL over the global batch.
@@ -119,7 +119,7 @@ class BottleneckGenerator(Objective):
         return Posterior(mean, self.log_var.expand_as(mean))
 
     def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
-        """There are none.
+        """Raises, because the method has no codes.
 
         Raises:
             InputError: Always.
@@ -132,11 +132,11 @@ class BottleneckGenerator(Objective):
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of what comes out of the bottleneck, pixels in [0, 1]."""
+        """Mean images of the bottleneck's output, pixels in [0, 1]."""
         return self.pixels.mean(self.decoder(checked_rows(self, "z", z, len(self.names), "factor")))
 
     def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of a bottleneck that tells nothing, pixels in [0, 1]."""
+        """Mean images of a bottleneck without information, pixels in [0, 1]."""
         check_count("count", count, 0)
         return self.decode(self.draw(count, stream)["noise"])
 

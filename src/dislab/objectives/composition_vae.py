@@ -1,4 +1,4 @@
-"""VAE that takes one factor of an image over into another image."""
+"""VAE that transfers a factor of one image to another image."""
 
 from typing import ClassVar, Literal, assert_never, final
 
@@ -70,7 +70,7 @@ class CompositionVAE(Objective):
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
     Raises:
-        InputError: There is no action or no latent, beta is negative, or a part refuses its
+        InputError: The actions or latents are missing, beta is negative, or a part refuses its
             settings.
     """
 

@@ -40,8 +40,8 @@ class DCIGN(VariationalObjective):
 
     Each group of factors has latents of its own. In a batch of a group, the samples of all other
     latents are replaced by their batch mean before decoding, so that the group's latents alone can
-    explain what varies. The clamped latents learn to stay put: their gradient is `strength` times
-    their distance from the mean. Regularisers apply to all latents.
+    explain the variation. The clamped latents learn to stay constant: their gradient is `strength`
+    times their distance from the mean. Regularisers apply to all latents.
 
     Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2. Departure: the
     gradient of the clamped latents is that of ½ · strength · mean_b ‖z − mean‖², a term of the

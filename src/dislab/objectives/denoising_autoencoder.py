@@ -1,4 +1,4 @@
-"""Autoencoder that fills in what is hidden."""
+"""Autoencoder that reconstructs hidden parts of images."""
 
 from typing import final
 
@@ -28,7 +28,7 @@ from dislab.objectives._variational import Pixels
 
 @final
 class DenoisingAutoencoder(Objective):
-    """Autoencoder that sees images with a random rectangle hidden and draws the whole ones.
+    """Autoencoder that reconstructs images from which a random rectangle is hidden.
 
     The sides of the rectangle are drawn uniformly over the image, two for each direction, anew for
     each image and step. Codes are the bottleneck's outputs; there is no posterior. Frozen, it gives
@@ -74,7 +74,7 @@ class DenoisingAutoencoder(Objective):
         return {"corners": stream.uniform("corners", count, 4)}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """Negative log likelihood of the whole images given the ones with a part hidden."""
+        """Negative log-likelihood of the complete images, given images with a hidden part."""
         output = self.decoder(self.encoder(occlude(batch.image, draws["corners"])))
         loss = self.pixels(output, batch.image)
         return Terms(loss, {"reconstruction": loss})

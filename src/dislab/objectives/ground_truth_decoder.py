@@ -26,7 +26,7 @@ from dislab.objectives._variational import Pixels
 
 @final
 class GroundTruthDecoder(Objective):
-    """Decoder of the true factors: what a perfectly disentangled code is good for.
+    """Decoder of the true factors, as a reference for perfectly disentangled codes.
 
     A factor enters as its value number divided by the last one, so from 0 to 1, or as a one-hot
     vector. A continuous factor enters by its rank among the numbers of the data set, so that only
@@ -85,7 +85,7 @@ class GroundTruthDecoder(Objective):
         return Terms(loss, {"reconstruction": loss})
 
     def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
-        """There are none.
+        """Raises, because the method has no codes.
 
         Raises:
             InputError: Always.

@@ -32,9 +32,9 @@ class InfoGAN(GameObjective):
 
     The critic's first output judges images, the others are the parameters of Q(c|x), so that Q
     shares all layers but the last; `ConvCritic` with `recognition_hidden` gives Q a layer of its
-    own before, as the paper has for MNIST. The representation of an image is what Q reads: one
-    column a code, the most probable value number of a categorical code and the mean of a
-    continuous one.
+    own before, as in the paper for MNIST. The representation of an image is the prediction of
+    Q: one column a code, the most probable value number of a categorical code and the mean of a
+    continuous code.
 
     Chen et al. (2016), https://arxiv.org/abs/1606.03657, eq. 6. Departures: generator and critic
     are updated at once, from the same generated images, instead of in turns, which keeps one

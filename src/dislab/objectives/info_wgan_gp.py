@@ -33,8 +33,8 @@ class InfoWGANGP(GameObjective):
     """InfoGAN's codes in a Wasserstein game with gradient penalty.
 
     The critic learns in every step, the generator in each `critic_steps`-th one; optimiser steps
-    are the critic's. The representation of an image is what Q reads, as in `InfoGAN`; Q shares all
-    of the critic's layers but the last.
+    are the critic's. The representation of an image is the prediction of Q, as in `InfoGAN`;
+    Q shares all of the critic's layers but the last.
 
     Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, appendix (the baseline InfoWGAN-GP);
     Gulrajani et al. (2017), https://arxiv.org/abs/1704.00028, algorithm 1.

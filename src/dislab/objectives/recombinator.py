@@ -38,12 +38,12 @@ Operator = Literal["and", "in_common", "ignore"]
 class Recombinator(Objective):
     """Recombination of the concepts of a frozen SCAN by AND, IN COMMON and IGNORE.
 
-    The result of AND says what either concept says, that of IN COMMON what both say, that of
-    IGNORE what the first says without what the second says. A factor on which the two concepts of
-    IN COMMON disagree is open in the result. A small network an operator goes over the latents one
-    by one and makes one Gaussian of two. It is drawn to the posteriors of images of the result: for
-    each image two concepts are made, such that the operator, drawn at random, turns them into the
-    image's description. The run holds a copy of SCAN and its vision model.
+    The result of AND has the attributes of either concept, that of IN COMMON the attributes of
+    both, that of IGNORE those of the first concept without those of the second. A factor
+    on which the two concepts of IN COMMON disagree is open in the result. Each operator has a small
+    network, which combines two Gaussians into one, latent by latent. It is trained towards the
+    posteriors of images of the result: for each image and a random operator, two concepts are made
+    whose combination is the description of the image. The run holds a copy of SCAN and its vision model.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, "Learning recombination operators".
     Departures: log variances go in and come out where the paper has standard deviations, and the
@@ -125,7 +125,7 @@ class Recombinator(Objective):
 
         Args:
             first: The first concepts, which attributes they name, 0 or 1.
-            second: The second ones.
+            second: The second concepts.
             operator: Numbers of the operators: 0 is AND, 1 IN COMMON, 2 IGNORE.
 
         Raises:
@@ -146,7 +146,7 @@ class Recombinator(Objective):
 
         Args:
             first: The first concepts.
-            second: The second ones.
+            second: The second concepts.
             operator: Numbers of the operators.
 
         Raises:
@@ -171,7 +171,7 @@ class Recombinator(Objective):
 
         Args:
             first: The first concepts, which attributes they name, 0 or 1.
-            second: The second ones.
+            second: The second concepts.
             operator: Name of the operator.
             draws: Result of `draw` for as many rows.
 

@@ -105,7 +105,7 @@ class SCAN(SymbolObjective):
 
 
 def _latents(vision: Objective, image_shape: ImageShape) -> int:
-    """Number of latents, once encoder and decoder are known to be there."""
+    """Number of latents, after a check for encoder and decoder."""
     try:
         with torch.no_grad():
             mean = vision.encode(torch.zeros(1, *image_shape)).mean

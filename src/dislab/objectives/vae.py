@@ -56,7 +56,7 @@ class VAE(VariationalObjective):
         scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
 
     Raises:
-        InputError: There is no latent, no regulariser or one with a name that cannot be, or a
+        InputError: There are no latents, a regulariser is missing or has an invalid name, or a
             part refuses its settings.
     """
 

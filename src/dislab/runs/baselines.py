@@ -1,4 +1,4 @@
-"""Models without training, whose codes trained ones are compared with."""
+"""Baselines without training, for comparison with trained models."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, NoReturn, final
@@ -63,7 +63,7 @@ class _Components(_Fixed):
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """Where the images lie along the components, in pixels of [0, 1]."""
+        """Coordinates of the images along the components, in pixels of [0, 1]."""
         rows = image.float().flatten(1)
         return (rows - self.get_buffer("centre")) @ self.get_buffer("axes")
 
@@ -76,13 +76,13 @@ def baselines(
     batch_size: int,
     precision: Precision,
 ) -> dict[str, Objective]:
-    """The chosen ones by name, on the device of the method.
+    """The chosen baselines by name, on the device of the method.
 
     Args:
         chosen: Names of baselines.
         data: Source of the images.
-        module: The method, whose number of latents the principal components take over.
-        states: States of which the first ones give the principal components.
+        module: The method; its number of latents is the number of principal components.
+        states: States; the principal components are computed from the first ones.
         batch_size: Images at a time.
         precision: Precision of the computation.
     """

@@ -1,4 +1,4 @@
-"""Checkpoint files: written whole, with a checksum, and read as tensors and plain data only."""
+"""Checkpoint files: written atomically with a checksum, read as tensors and plain data only."""
 
 import functools
 import hashlib
@@ -43,7 +43,7 @@ _OF_TRAINING: Final[dict[str, type | tuple[type, ...]]] = {
 
 
 class CheckpointFiles(TorchCheckpointIO):
-    """Writes a checkpoint beside the file that it replaces, and reads none that is damaged.
+    """Write a checkpoint beside the file that it replaces, and refuse to read a damaged one.
 
     The previous file stays until the new one is on the disk. The SHA-256 of the whole content
     is in the comment of the checkpoint's ZIP archive, which PyTorch ignores.
@@ -60,7 +60,7 @@ class CheckpointFiles(TorchCheckpointIO):
             storage_options: Not used.
 
         Raises:
-            InputError: The file cannot be written, for want of space or permission.
+            InputError: The file cannot be written, for lack of space or permission.
         """
         path = Path(path)
         remove_leftovers(path)
@@ -105,7 +105,7 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
 def check_resumable(
     path: str | Path, stored: Mapping[str, Any], counters: Mapping[str, Any] | None = None
 ) -> None:
-    """Looks whether a checkpoint holds all that training needs to go on.
+    """Check that a checkpoint holds the whole state of training.
 
     Args:
         path: The file, for the message.
@@ -114,7 +114,7 @@ def check_resumable(
             required keys; None without a trainer.
 
     Raises:
-        InputError: Something is missing or of a wrong kind; the message names it.
+        InputError: An entry is missing or of a wrong type; the message names it.
     """
     problems = _problems(stored, _OF_TRAINING)
     loops = stored.get("loops")
@@ -182,12 +182,12 @@ def _read(path: Path, mmap: bool) -> dict[str, Any]:
 
 
 def _problems(stored: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, ...]]) -> list[str]:
-    """Names of the parts that are missing or of a wrong kind."""
+    """Names of the entries that are missing or of a wrong type."""
     return sorted(name for name, kind in kinds.items() if not isinstance(stored.get(name), kind))
 
 
 def _unlike(value: object, example: object, name: str, whole: bool) -> list[str]:
-    """The outermost parts of a nested value that are of another kind than an example's.
+    """The outermost entries of a nested value whose types differ from those of an example.
 
     Unless it has to be whole, parts may be missing, as other releases of Lightning have others.
     """
@@ -205,7 +205,7 @@ def _unlike(value: object, example: object, name: str, whole: bool) -> list[str]
 
 
 def _is_state(state: object) -> bool:
-    """Whether something is the state of an optimiser."""
+    """Whether a value is the state of an optimiser."""
     return isinstance(state, Mapping) and {"state", "param_groups"} <= state.keys()
 
 
@@ -234,7 +234,7 @@ def _sign(file: BinaryIO) -> None:
 def _verify(path: Path, inode: int, size: int, changed: int) -> None:
     """Compares the content of a file with its checksum, if it has one.
 
-    A file that PyTorch wrote by itself has none, and ends in the last record of its archive.
+    A file written by PyTorch alone has none, and ends with the last record of its archive.
     """
     with path.open("rb") as file:
         file.seek(max(0, size - _END.size))

@@ -21,17 +21,17 @@ Row = dict[str, str]
 
 
 class Curves(Logger):
-    """Appends each row of logged values to `metrics.csv` at once, so that a kill loses no row.
+    """Append each row of logged values to `metrics.csv` at once, so that a kill loses no row.
 
     The file is never shortened in place: a new column, and a resumed run, write a new file
-    beside the old one and move it into its place. Nothing is written or removed before the first
+    beside the old one and replace the old one by it. Nothing is written or removed before the first
     row.
 
     Rows of the test split have no epoch: Lightning counts one more where training has just ended,
     and none where a finished run is resumed.
 
-    A step has one row of each set of columns. The first one stays, and a row with more columns
-    replaces the row that it extends: a value that is logged again adds nothing. So the rows of a
+    A step has one row of each set of columns. The first one is kept, and a row with more columns
+    replaces the row that it extends; repeated values add no row. So the rows of a
     step can be written before the checkpoint of that step, and again by Lightning after it.
 
     Args:
@@ -78,7 +78,7 @@ class Curves(Logger):
 
         Args:
             metrics: Scalars by name.
-            step: Optimiser steps done before the one that was measured.
+            step: Number of optimiser steps before the measured one.
         """
         if step is None:
             step = int(self._rows[-1]["step"]) + 1 if self._rows else self._first_step
@@ -102,13 +102,13 @@ class Curves(Logger):
 
     @rank_zero_only
     def sync(self) -> None:
-        """Waits until the rows are on the disk, as a checkpoint that follows them relies on it."""
+        """Wait until the rows are on the disk, before a checkpoint is written."""
         if self._columns is not None:
             with self._path.open("rb") as file:
                 os.fsync(file.fileno())
 
     def _open(self) -> None:
-        """Takes over the rows of an earlier process up to the checkpoint."""
+        """Copy the rows of an earlier process up to the checkpoint."""
         remove_leftovers(self._path)
         read = read_curves(self._path)
         kept = [row for row in read.rows if int(row["step"]) < self._first_step]
@@ -137,7 +137,7 @@ class Curves(Logger):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
     def _replace(self, old: list[Row], new: Row) -> None:
-        """Puts a row in the place of those that it extends."""
+        """Replace the rows that a new row extends."""
         self._write([*(row for row in self._read() if row not in old), new])
 
     def _write(self, rows: list[Row]) -> None:
@@ -166,7 +166,7 @@ class Table(NamedTuple):
 
 
 def read_curves(path: Path) -> Table:
-    """The rows of a `metrics.csv`; of a damaged one those that can be read.
+    """The rows of a `metrics.csv`; the readable rows of a damaged file.
 
     Args:
         path: The file; a missing one has no rows.
@@ -195,7 +195,7 @@ def read_curves(path: Path) -> Table:
 
 
 def _cells(columns: list[str], line: list[str]) -> Row | None:
-    """The cells of a line; None where they are not those of a row."""
+    """The cells of a line; None if they do not form a row."""
     if len(line) != len(columns):
         return None
     row = {name: cell for name, cell in zip(columns, line, strict=True) if cell}

@@ -1,4 +1,4 @@
-"""Run folders: made, locked while they are trained, and searched for checkpoints."""
+"""Run folders: create them, lock them during training, and find their checkpoints."""
 
 import re
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from dislab.storage import acquire
 CONFIG: Final = "config.yaml"
 
 _LOCK: Final = ".training"
-"""The file that a process holds the lock of while it trains."""
+"""The file that a training process locks."""
 
 LAST = Path("checkpoints", "last.ckpt")
-"""Where in a run folder the state lies that training goes on from."""
+"""Path in a run folder of the checkpoint for resuming."""
 
 
 def last_checkpoint(trainer: Trainer) -> Path | None:
-    """Where a trainer keeps the state to go on from; None when it keeps no checkpoints.
+    """Path of a trainer's checkpoint for resuming; None when it writes no checkpoints.
 
     Args:
         trainer: The trainer at work.
@@ -34,11 +34,11 @@ def last_checkpoint(trainer: Trainer) -> Path | None:
 def new_run(root: str | Path, name: str) -> Path:
     """A new empty run folder `<root>/<name>/version_<k>`, with k above all that exist.
 
-    Processes that ask at the same time get folders of their own.
+    Simultaneous calls from several processes return different folders.
 
     Args:
         root: The folder of all runs; made when missing.
-        name: What the run is called.
+        name: Name of the run.
 
     Raises:
         InputError: The name is no plain folder name, or the folder cannot be made.
@@ -67,10 +67,10 @@ def new_run(root: str | Path, name: str) -> Path:
 
 @contextmanager
 def trained_alone(run: Path) -> Iterator[None]:
-    """Keeps other processes from training a run; scoring and reading it stay possible.
+    """Prevent other processes from training a run; scoring and reading stay possible.
 
-    A process that is killed holds nothing any more. On a file system without locks nothing is
-    kept from anybody, and a line on standard error says so.
+    The lock of a killed process is released. On a file system without locks, a warning on standard
+    error replaces the lock.
 
     Args:
         run: The run folder.
@@ -99,7 +99,7 @@ def trained_alone(run: Path) -> Iterator[None]:
 
 
 def remove_unused(run: Path) -> None:
-    """Removes a run folder in which nothing was trained; one with anything else in it stays.
+    """Remove the folder of a run without training; keep a folder with other files.
 
     Args:
         run: The run folder.
@@ -120,15 +120,15 @@ def _is_of_the_start(file: Path) -> bool:
 
 
 def checkpoint_of(run: str | Path) -> Path:
-    """The checkpoint to go on from: the last one of a run folder, or the file itself.
+    """The checkpoint for resuming: the last one of a run folder, or the file itself.
 
-    In a run folder the newest `last.ckpt` wins; without one, the newest checkpoint of any name.
+    In a run folder this is the newest `last.ckpt`; without one, the newest checkpoint of any name.
 
     Args:
         run: A run folder, its folder of checkpoints, or a checkpoint file.
 
     Raises:
-        InputError: There is none; the message lists what is there instead.
+        InputError: No checkpoint exists; the message lists the files found instead.
     """
     run = Path(run)
     if run.is_file():

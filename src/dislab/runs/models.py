@@ -1,4 +1,4 @@
-"""Models that come back from run folders and stored settings."""
+"""Rebuild models from run folders and stored settings."""
 
 import inspect
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def load_run(
 
 
 def check_model_names(path: str | Path, stored: Mapping[str, Any]) -> None:
-    """Looks whether a checkpoint names only classes that it may name; no module is built.
+    """Check that a checkpoint names only allowed classes, without building a module.
 
     Args:
         path: The file, for the message.
@@ -136,7 +136,7 @@ def _objective_class(class_path: object, path: Path) -> type[Objective]:
 def _with_parts(
     cls: type[Objective], hparams: Mapping[str, Any], parts: Mapping[str, object], weights: Any
 ) -> tuple[dict[str, Any], dict[str, nn.Module]]:
-    """The settings with the parts that are handed over, and modules that are no settings."""
+    """The settings with the given parts, and the modules that are no settings."""
     settings = dict(hparams)
     attributes: dict[str, nn.Module] = {}
     arguments = inspect.signature(cls).parameters

@@ -27,14 +27,14 @@ SCORES = "scores.json"
 
 
 def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
-    """Writes a record of scores under its stage in `scores.json`, and returns that file's path.
+    """Write a record of scores under its stage in `scores.json`, and return the path of the file.
 
-    The records of other stages stay. The file is replaced in one move, so that it is never seen
-    half-written. Numbers that are not finite become null.
+    The records of other stages are kept. The file is replaced atomically, so that no reader sees
+    half a file. Numbers that are not finite become null.
 
     Args:
         run: The run folder; made when missing.
-        stage: The command that made the record; an older record of the same one is replaced.
+        stage: The command that made the record; an older record of the same stage is replaced.
         record: The record.
 
     Raises:
@@ -72,6 +72,6 @@ def read_scores(run: str | Path) -> dict[str, Record]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the distributions that a number may depend on; PyTorch's with its build."""
+    """Versions of the packages that affect results; that of PyTorch includes its build."""
     names = ("dislab", "torch", "lightning", "numpy", "scikit-learn")
     return {name: version_of(name) for name in names} | {"python": python_version()}

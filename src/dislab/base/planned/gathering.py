@@ -29,7 +29,7 @@ class Gathering:
         colour: Treatment of the channels.
 
     Raises:
-        InputError: There is no such residency or colour, the size is not positive, or the images
+        InputError: The residency or colour does not exist, the size is not positive, or the images
             are neither grey nor RGB.
     """
 

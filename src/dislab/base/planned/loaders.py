@@ -96,17 +96,17 @@ class Source(TorchDataset[Numbers]):
 
 
 class TrainLoader:
-    """An epoch of training batches each time it is iterated; the draws go on from epoch to epoch.
+    """One epoch of training batches per iteration; the draws continue from epoch to epoch.
 
     Its state is that of the run, so Lightning can resume it in the middle of an epoch: it hands
     out batches from the step that was reached, and Lightning counts how many the epoch still has.
 
     Args:
         source: Gathers a batch by its step.
-        progress: Seed of the run, and batches handed out; counted here.
+        progress: Seed of the run, and number of batches returned; counted here.
         steps: Batches in an epoch.
         num_workers: Processes that gather images ahead.
-        unfinished: Counts the batches that were handed out and not trained on.
+        unfinished: Counts the batches that were returned but not trained on.
     """
 
     def __init__(

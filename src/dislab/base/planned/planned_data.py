@@ -149,7 +149,7 @@ class PlannedData(DataModule):
             split: Which part of the selected states.
 
         Raises:
-            InputError: There is no such split.
+            InputError: The split does not exist.
         """
         if split not in self._splits:
             raise InputError(f"there is no split {split!r}; there are {', '.join(self._splits)}")
@@ -210,7 +210,7 @@ class PlannedData(DataModule):
         """Single images of the test split, in order; each process has a part of them.
 
         Raises:
-            InputError: There are fewer images than processes.
+            InputError: The data have fewer images than there are processes.
         """
         states = self.indices("test")
         rank, size = world()
@@ -244,12 +244,12 @@ class PlannedData(DataModule):
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
     ) -> Numbers:
-        """The batch on the device of the run, without Lightning's walk through what it holds.
+        """The batch on the device of the run, without Lightning's search through its content.
 
         Args:
             batch: A loader's batch.
             device: Target of the copy.
-            dataloader_idx: Which loader; there is one.
+            dataloader_idx: Number of the loader, always 0.
         """
         return cast("Numbers", batch).moved(device)
 
@@ -258,7 +258,7 @@ class PlannedData(DataModule):
 
         Args:
             batch: A loader's batch, on the device.
-            dataloader_idx: Which loader; there is one.
+            dataloader_idx: Number of the loader, always 0.
         """
         numbers = cast("Numbers", batch)
         if numbers.image is None:
@@ -339,14 +339,14 @@ class PlannedData(DataModule):
         return Source(self.dataset, plan, not self._gathering.late)
 
     def _unfinished(self) -> int:
-        """Batches that were handed out and not trained on, as after an exception in a step."""
+        """Batches that were returned but not trained on, as after an exception in a step."""
         if self.trainer is None:
             return 0
         progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.current
         return int(progress.ready - progress.processed)
 
     def _in_precision(self, numbers: Tensor) -> Tensor:
-        """Fractions in the trainer's precision; what counts stays as it is."""
+        """Fractions in the trainer's precision; integers unchanged."""
         if self.trainer is None or not numbers.is_floating_point():
             return numbers
         # one tensor at a time: the plugin's walk through a batch costs as much as its images

@@ -12,7 +12,7 @@ from dislab.functional.streams import Stream
 
 _TOGETHER: Final = 4096
 """Training examples that are drawn in one go, or one batch where that is more: small batches would
-otherwise take longer to draw than to gather. To change it changes what a seed draws."""
+otherwise take longer to draw than to gather. Changing it changes the draws of a seed."""
 
 
 class Drawn(NamedTuple):
@@ -52,7 +52,7 @@ class Progress:
 
     Args:
         seed: Seed of the run, the same in every process.
-        step: Batches handed out so far.
+        step: Number of batches returned so far.
     """
 
     seed: int = 0
@@ -72,7 +72,7 @@ class TrainPlan:
         batch_size: Examples of all processes in one step.
         rank: Number of this process.
         world: Number of processes.
-        progress: Seed of the run, and batches handed out.
+        progress: Seed of the run, and number of batches returned.
         space: The factors; value numbers come with the states if it is given.
     """
 

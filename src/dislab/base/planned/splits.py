@@ -20,7 +20,7 @@ def split_states(
 ) -> dict[Split, Indices]:
     """State numbers of each split, ascending; no image is in two of them.
 
-    A state's split does not depend on what else is included. States with equal images share one;
+    A state's split does not depend on the other states. States with equal images share one;
     where that cannot be, because only some of them are held out, the others are in no split.
 
     Args:

@@ -1,4 +1,4 @@
-"""From bytes to what a network receives, on the device that holds them."""
+"""Conversion of stored bytes to network inputs, on the device of the bytes."""
 
 from typing import Final, Literal, get_args
 

@@ -1,4 +1,4 @@
-"""Which latents a picture shows, in which order, and what it says of each."""
+"""Order and labels of the latents in a picture."""
 
 from typing import NamedTuple
 
@@ -15,11 +15,11 @@ from dislab.functional.gaussians import kl_per_latent
 
 
 class Order(NamedTuple):
-    """Latents from the most to the least telling one.
+    """Latents from the most to the least informative one.
 
     Attributes:
         latents: Their numbers.
-        labels: What each is and carries.
+        labels: Name and content of each latent.
         dead: Whether each carries nothing, in the order of `latents`.
         centre: Position 0 of every latent of the method, in the unit of its codes.
         scale: One standard deviation of every latent of the method, likewise.

@@ -19,7 +19,7 @@ class Picture(pl.Callback, ABC):
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
     (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
-    number of optimiser steps. A method that lacks a part is left alone, with one line in
+    number of optimiser steps. A method that lacks a part is skipped, with one line in
     the log.
     """
 

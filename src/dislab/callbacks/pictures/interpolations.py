@@ -1,4 +1,4 @@
-"""Pictures of the way from one image to another."""
+"""Pictures of interpolations between two images."""
 
 from typing import ClassVar, final
 

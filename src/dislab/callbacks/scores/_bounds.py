@@ -21,8 +21,8 @@ QUANTITIES: Final = (
     "reconstruction_mean",
     "kl",
 )
-"""In nats per image. `sample` and `mean` say what of the posterior is decoded; the ELBO of means is
-no bound."""
+"""In nats per image. `sample` and `mean` name the decoded latents: samples or means of the
+posterior. The ELBO of means is no bound."""
 
 
 def bounds(

@@ -51,7 +51,7 @@ class Evaluate(ScoreCallback):
 
     Args:
         metrics: The scores, each under a name of your choice; without any, nothing is scored.
-        points: How many states are drawn, without replacement; all of them if there are fewer.
+        points: Number of states, drawn without replacement; all states if they are fewer.
         split: Where they are drawn from: train, validation, test, or all.
         batch_size: Images encoded at a time.
         seed: Seed of the drawn states and of their order.

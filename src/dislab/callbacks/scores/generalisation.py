@@ -46,8 +46,8 @@ class Generalisation(ScoreCallback):
     decodes the mean; the sample gives the term of the evidence lower bound, which is larger.
 
     Args:
-        examples: How many examples of either split; fewer if there are fewer, and with 0 nothing is
-            compared.
+        examples: Number of examples of either split; all of them if they are
+            fewer; 0 makes no comparison.
         seed: Decides which, and the noise of the codes.
 
     Raises:

@@ -28,7 +28,7 @@ from dislab.transfer.table import Transfer, transfer_table
 @checks_settings
 @final
 class TransferScores(ScoreCallback):
-    """Scores how predictors of the codes carry over to shifted images, after `validate` and `test`.
+    """Scores predictors, trained on codes, on shifted images, after `validate` and `test`.
 
     Of each scenario some states are drawn; all images are encoded once. A predictor for each factor
     learns on labels of one distribution and is tested on held-back images of it and on the shifted
@@ -47,7 +47,7 @@ class TransferScores(ScoreCallback):
         scenarios: Names of scenarios that come with dislab, or paths of YAML files; without any,
             nothing is scored.
         predictors: The predictors by the name you give each; boosted trees and an MLP unless given.
-        labels: How many images predictors learn from; fewer where there are fewer.
+        labels: Number of training images of the predictors; all of them if they are fewer.
         tested: How many images of each distribution they are tested on, likewise.
         batch_size: Images encoded at a time.
         seed: Decides which states are drawn, and seeds predictors that have no seed of their own,
@@ -60,7 +60,7 @@ class TransferScores(ScoreCallback):
             there are latents. Each takes as long as the scores themselves, or longer.
 
     Raises:
-        InputError: A number is below what makes sense, or a scenario or predictor does not exist.
+        InputError: A number is too small, or a scenario or predictor does not exist.
     """
 
     stages: ClassVar[Stages] = {"validate": "validate_transfer", "test": "test_transfer"}
