@@ -43,7 +43,8 @@ class Recombinator(Objective):
     on which the two concepts of IN COMMON disagree is open in the result. Each operator has a small
     network, which combines two Gaussians into one, latent by latent. It is trained towards the
     posteriors of images of the result: for each image and a random operator, two concepts are made
-    whose combination is the description of the image. The run holds a copy of SCAN and its vision model.
+    whose combination is the description of the image. The run holds a copy of SCAN and its vision
+    model.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, "Learning recombination operators".
     Departures: log variances go in and come out where the paper has standard deviations, and the
