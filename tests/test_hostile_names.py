@@ -296,7 +296,7 @@ def test_a_callback_is_given_no_function_of_a_file(
     scene: Scene, capfd: pytest.CaptureFixture[str]
 ) -> None:
     files = ("--config=config.yaml", f"--config={configured('trainer.callbacks', CALLBACK)}")
-    refuses(scene, capfd, "names dislab.storage.sha256", "fit", *files)
+    refuses(scene, capfd, "names dislab.storage.downloads.sha256", "fit", *files)
     abort = {**CALLBACK, "init_args": {"on_train_start": "os.abort"}}
     files = ("--config=config.yaml", f"--config={configured('trainer.callbacks', abort)}")
     refuses(scene, capfd, "os.abort may not be named", "fit", *files)
