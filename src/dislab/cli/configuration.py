@@ -20,7 +20,6 @@ _WRITTEN_BY: Final = "# dislab=="
 
 CHANGEABLE: Final = (
     "trainer",
-    "then_test",
     "checkpoint",
     "evaluate",
     "transfer",
@@ -35,6 +34,7 @@ CHANGEABLE: Final = (
     "keep_freed_memory",
     "channels_last",
     "report",
+    "then_test",
 )
 """Sections of a configuration that a resumed run may change."""
 
