@@ -36,10 +36,10 @@ gpu: .venv/.dev
 timm: .venv-timm/.made
 	.venv-timm/bin/python -m pytest tests/timm
 
-# The distributions under plugins/ beside dislab's own environment, in a folder that only these runs
-# see: in it they would show up in the messages and tables that dislab's tests compare.
+# The distributions under plugins/, with the packages that they need, in an environment of their own
+# on top of dislab's: in that one they would show up in messages and tables that its tests compare.
 plugins: .venv/plugins/.made
-	for plugin in $(PLUGINS); do PYTHONPATH=$(CURDIR)/.venv/plugins $(BIN)/python -m pytest $$plugin || exit 1; done
+	for plugin in $(PLUGINS); do .venv/plugins/bin/python -m pytest $$plugin || exit 1; done
 
 # The suite on the oldest releases that pyproject.toml allows; their own warnings are no errors.
 # SELECT="test_metrics or test_training" runs a part of it.
@@ -107,5 +107,7 @@ clean:
 
 .venv/plugins/.made: .venv/.dev $(wildcard plugins/*/pyproject.toml plugins/*/src/*/*)
 	rm -rf .venv/plugins
-	$(BIN)/python -m pip install --quiet --no-deps --target .venv/plugins $(addprefix ./,$(PLUGINS))
+	$(BIN)/python -m venv .venv/plugins
+	$(BIN)/python tests/on_top.py .venv/plugins
+	.venv/plugins/bin/python -m pip install --quiet $(addprefix ./,$(PLUGINS))
 	@touch $@

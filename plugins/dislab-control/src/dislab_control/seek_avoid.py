@@ -1,0 +1,275 @@
+"""A room seen in the first person, with things to touch and things to avoid."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium.spaces import Discrete
+from jaxtyping import Float, UInt8
+from torch import Tensor
+
+from dislab.datasets.raycast import (
+    Box,
+    Camera,
+    Frame,
+    Part,
+    Shape,
+    Sphere,
+    cast,
+    normals,
+    take,
+)
+from dislab.errors import InputError
+from dislab.functional.checks import check_count
+from dislab_control.world import Frames, States, Step, Trait, World
+
+Domain = Literal["source", "target", "new-wall-hue", "new-object-hue", "wall-equals-object"]
+"""Which pairs of a hue of the walls and a hue of the objects occur."""
+
+VERSION: Final = 1
+"""Version of the pictures; frames that were drawn by another one are not used."""
+
+SIDE: Final = 64
+"""Height and width of an image in pixels."""
+
+HUES: Final = ("red", "green", "yellow", "blue", "purple", "cyan")
+"""Hues of walls and objects; the last two occur in no room of the source."""
+
+PAIRS: Final[dict[str, tuple[tuple[int, int], ...]]] = {
+    "source": ((0, 1), (1, 2), (2, 3), (3, 0)),
+    "target": ((0, 2), (1, 3), (2, 0), (3, 1), (0, 3), (1, 0), (2, 1), (3, 2)),
+    "new-wall-hue": ((4, 0), (4, 1), (5, 2), (5, 3)),
+    "new-object-hue": ((0, 4), (1, 4), (2, 5), (3, 5)),
+    "wall-equals-object": ((0, 0), (1, 1), (2, 2), (3, 3)),
+}
+"""Numbers of the hues of wall and objects in each domain."""
+
+_COLOURS: Final = (
+    (225, 50, 45),
+    (60, 190, 70),
+    (235, 210, 50),
+    (70, 100, 235),
+    (200, 80, 210),
+    (70, 200, 215),
+)
+_FLOOR: Final = (90, 80, 70)
+_CEILING: Final = (190, 210, 230)
+_HALF: Final = 3.0
+_FIELD: Final = 80.0
+_EYE: Final = 0.6
+_HEIGHT: Final = 1.8
+_RADIUS: Final = 0.35
+_EDGE: Final = 0.3
+_STRIDE: Final = 0.5
+_TURN: Final = math.radians(30)
+_TOUCH: Final = 0.6
+_CLEAR: Final = 1.2
+"""Least distance of an object that appears from the agent."""
+_APART: Final = 0.75
+"""Least distance of an object that appears from the other objects."""
+_TRIES: Final = 1000
+_FULL: Final = 2 * math.pi
+_CHUNK: Final = 32
+_FORWARD, _LEFT, _RIGHT, _BACK = range(4)
+
+
+@final
+class SeekAvoid(World):
+    """A square room seen by the agent, with balls that give +1 and cubes that give -1.
+
+    The actions are a step of 0.5 forward, turns by 30° to the left and to the right, and a step
+    back, in a room of 6 × 6. An object within 0.6 of the agent counts as touched and appears again
+    elsewhere. The first half of the objects are balls, the rest cubes; all of a room have one hue,
+    and the walls another. Value depends on the shape alone, and the hues of walls and objects come
+    from one palette, so that an agent that takes the hue for the value, or the wall for the object,
+    fails in another domain:
+
+    * `source`: four pairs of four hues,
+    * `target`: the other eight pairs of different ones among the same four hues,
+    * `new-wall-hue`, `new-object-hue`: a hue that the source does not have, on the walls or on the
+      objects,
+    * `wall-equals-object`: walls and objects of one of the four hues.
+
+    The seek-avoid task of Higgins et al. (2017), DARLA, https://arxiv.org/abs/1707.08475, section
+    4.2, drawn by dislab's ray-caster. Departures: the paper's arena is of DeepMind Lab, its objects
+    differ in shape and hue, and its actions have eight directions.
+
+    Args:
+        domain: Which pairs of hues occur.
+        objects: Number of objects, an even one up to 6.
+        length: Steps of an episode.
+        samples: Rays for a pixel in each of the two directions: 2 draws smooth edges and takes
+            several times as long.
+
+    Raises:
+        InputError: There is no such domain, or a number is out of range.
+    """
+
+    def __init__(
+        self, domain: Domain = "source", objects: int = 4, length: int = 60, samples: int = 1
+    ) -> None:
+        check_count("objects", objects, 2, 6)
+        if objects % 2:
+            raise InputError(f"objects is {objects}; it must be even: half of them are balls")
+        check_count("length", length, 1)
+        check_count("samples", samples, 1, 4)
+        self.domain: Domain = domain
+        self.objects = objects
+        self.length = length
+        self.samples = samples
+        self._camera = Camera((0.0, 0.0, _EYE), (1.0, 0.0, _EYE), _FIELD, SIDE, samples, tile=8)
+        self._rays = self._camera.rays()
+        self._value = np.where(np.arange(objects) < objects // 2, 1.0, -1.0)
+
+    @property
+    def traits(self) -> tuple[Trait, ...]:
+        """`x`, `y` and `heading` of the agent, hues of `wall` and `object`, places of objects."""
+        names = ["ball" if value > 0 else "cube" for value in self._value]
+        numbers = [number % (self.objects // 2) for number in range(self.objects)]
+        return (
+            Trait("x"),
+            Trait("y"),
+            Trait("heading", unit="rad", period=_FULL),
+            Trait("wall", "categorical", values=HUES),
+            Trait("object", "categorical", values=HUES),
+            *(
+                Trait(f"{name}{number}_{axis}")
+                for name, number in zip(names, numbers, strict=True)
+                for axis in ("x", "y")
+            ),
+        )
+
+    @property
+    def actions(self) -> Discrete:
+        """Forward, turn left, turn right, back."""
+        return Discrete(4)
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """64 rows, 64 columns, three channels."""
+        return SIDE, SIDE, 3
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Everything that decides an image or a step."""
+        return {
+            "world": "SeekAvoid",
+            "pictures": str(VERSION),
+            "domain": self.domain,
+            "objects": str(self.objects),
+            "length": str(self.length),
+            "samples": str(self.samples),
+        }
+
+    def start(self, draws: np.random.Generator) -> States:
+        """The agent near the middle with any heading, a pair of hues, and objects away from it.
+
+        Args:
+            draws: Random numbers of the copy.
+        """
+        state = np.full((1, 5 + 2 * self.objects), np.inf)
+        state[0, :2] = draws.uniform(-0.6 * _HALF, 0.6 * _HALF, 2)
+        state[0, 2] = draws.uniform(0, _FULL)
+        state[0, 3:5] = PAIRS[self.domain][draws.integers(len(PAIRS[self.domain]))]
+        for number in range(self.objects):
+            self._place(state[0], number, draws)
+        return state
+
+    def step(
+        self, states: States, actions: npt.NDArray[Any], draws: Sequence[np.random.Generator]
+    ) -> Step:
+        """Moves every agent; objects that it touches give their value and appear elsewhere.
+
+        Args:
+            states: Values of the factors.
+            actions: Numbers of actions.
+            draws: Random numbers for the places of objects.
+        """
+        after = states.copy()
+        turn = (actions == _LEFT).astype(float) - (actions == _RIGHT)
+        stride = _STRIDE * ((actions == _FORWARD).astype(float) - (actions == _BACK))
+        heading = np.mod(states[:, 2] + _TURN * turn, _FULL)
+        way = np.stack([np.cos(heading), np.sin(heading)], axis=1)
+        bound = _HALF - _EDGE
+        after[:, :2] = np.clip(states[:, :2] + stride[:, None] * way, -bound, bound)
+        after[:, 2] = heading
+        gap = after[:, 5:].reshape(len(after), -1, 2) - after[:, None, :2]
+        touched = np.hypot(gap[..., 0], gap[..., 1]) < _TOUCH
+        rewards = (touched * self._value).sum(axis=1)
+        for copy, number in np.argwhere(touched).tolist():
+            self._place(after[copy], number, draws[copy])
+        return Step(after, rewards, np.zeros(len(after), np.bool_))
+
+    @torch.no_grad()
+    def draw(self, states: States) -> Frames:
+        """Images of states.
+
+        Args:
+            states: Values of the factors.
+        """
+        images = [self._images(torch.from_numpy(some)) for some in _chunks(states)]
+        return torch.cat(images).permute(0, 2, 3, 1).contiguous().numpy()
+
+    def _place(
+        self, state: npt.NDArray[np.float64], number: int, draws: np.random.Generator
+    ) -> None:
+        """Moves an object to a place away from the agent and from the other objects."""
+        others = np.delete(state[5:].reshape(-1, 2), number, axis=0)
+        for _ in range(_TRIES):
+            place = draws.uniform(-0.85 * _HALF, 0.85 * _HALF, 2)
+            apart = np.hypot(*(others - place).T).min() >= _APART
+            if apart and math.dist(place, state[:2]) >= _CLEAR:
+                break
+        state[5 + 2 * number : 7 + 2 * number] = place
+
+    def _images(self, state: Float[Tensor, "copy factor"]) -> UInt8[Tensor, "copy 3 64 64"]:
+        parts = self._parts(state)
+        seen = cast(parts, self._rays, len(state))
+        direction = take(self._rays.direction, seen.tile)
+        point = self._rays.apex + direction * seen.distance
+        normal = normals(parts, seen, point)
+        palette = torch.tensor(_COLOURS, dtype=torch.float32) / 255
+        wall, thing = (palette[state[:, column].long()][seen.state] for column in (3, 4))
+        facing = (-normal.dot(direction)).clamp_min(0)
+        # walls along one axis are darker than those along the other, which shows the corners
+        along = take(parts[0], seen.state).frame.x.dot(normal).abs()
+        dim = (1.15 - 0.06 * seen.distance).clamp(0.5, 1)
+        inside, flat = seen.part == 0, normal.z.abs() > 0.5
+        channels = []
+        for channel in range(3):
+            walls = wall[:, channel, None] * (0.62 + 0.2 * along) * dim
+            floor = torch.where(normal.z > 0, _FLOOR[channel] / 255, _CEILING[channel] / 255)
+            solid = thing[:, channel, None] * (0.45 + 0.5 * facing + 0.15 * normal.z)
+            channels.append(torch.where(inside, torch.where(flat, floor, walls), solid))
+        pixels = self._camera.mean(torch.stack(channels))
+        tiles = (pixels.clamp(0, 1) * 255 + 0.5).to(torch.uint8)
+        tiles = tiles.view(3, len(state), -1, tiles.shape[-1])
+        return self._camera.picture(tiles).transpose(0, 1)
+
+    def _parts(self, state: Float[Tensor, "copy factor"]) -> list[Part]:
+        """The room and the objects in coordinates of the agent, who looks along the first axis."""
+        heading = state[:, 2, None]
+        cosine, sine = heading.cos(), heading.sin()
+
+        def there(x: Tensor, y: Tensor, z: float) -> Frame:
+            east, north = x - state[:, 0, None], y - state[:, 1, None]
+            ahead, left = east * cosine + north * sine, north * cosine - east * sine
+            return Frame.at(ahead.float(), left.float(), z).turned_z(-heading)
+
+        nowhere = torch.zeros_like(heading)
+        room = Box(_HALF, _HALF, _HEIGHT / 2, room=True)
+        parts = [Part(room, there(nowhere, nowhere, _HEIGHT / 2))]
+        for number, value in enumerate(self._value):
+            x, y = (state[:, column, None] for column in (5 + 2 * number, 6 + 2 * number))
+            cube = 0.8 * _RADIUS
+            shape: Shape = Sphere(_RADIUS) if value > 0 else Box(cube, cube, cube)
+            parts.append(Part(shape, there(x, y, _RADIUS if value > 0 else cube)))
+        return parts
+
+
+def _chunks(states: States) -> list[States]:
+    """So few states at a time that their rays stay in the processor's cache."""
+    return np.array_split(states, max(1, math.ceil(len(states) / _CHUNK)))

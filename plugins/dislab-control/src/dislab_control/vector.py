@@ -1,0 +1,155 @@
+"""Many copies of a world that are stepped and drawn at once."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.utils.seeding import np_random
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from dislab.errors import InputError
+from dislab.functional.checks import check_choice, check_count
+from dislab_control.env import RENDER_MODES, frame_space
+from dislab_control.world import Frames, States, World
+
+
+@final
+class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
+    """Copies of a world, each with random numbers of its own.
+
+    Copy k of a batch with seed s does the same as a single `WorldEnv` with seed s + k. An episode
+    that ends is followed by the next one within the same step: the image is then the first one of
+    the new episode, and `info` has the last image as `final_obs` and the last factors in
+    `final_info`, as with `gymnasium.vector.AutoresetMode.SAME_STEP`.
+
+    Args:
+        world: The world.
+        num_envs: Number of copies.
+        render_mode: `rgb_array`, or nothing.
+
+    Raises:
+        InputError: The number of copies is not from 1 to 65,536, or there is no such mode.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  gymnasium declares it like this
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 10,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(self, world: World, num_envs: int = 1, render_mode: str | None = None) -> None:
+        check_count("num_envs", num_envs, 1, 2**16)
+        if render_mode is not None:
+            check_choice("render_mode", render_mode, RENDER_MODES)
+        self.world = world
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.single_observation_space = frame_space(world)
+        self.single_action_space = world.actions
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(world.actions, num_envs)
+        self._draws = [np_random(None)[0] for _ in range(num_envs)]
+        self._steps = np.zeros(num_envs, np.int64)
+        self._states: States | None = None
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """Names of the factors, in the order of the columns of `info["factors"]`."""
+        return self.world.names
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Frames, dict[str, Any]]:
+        """Starts an episode of every copy; the images and the information.
+
+        Args:
+            seed: Of the first copy, the others count up from it, or one for each copy; the old
+                random numbers go on unless given.
+            options: Not used.
+
+        Raises:
+            InputError: The number of seeds is not the number of copies.
+        """
+        if isinstance(seed, int | np.integer):
+            seed = [int(seed) + copy for copy in range(self.num_envs)]
+        if seed is not None:
+            if len(seed) != self.num_envs:
+                raise InputError(
+                    f"there are {len(seed)} seeds for {self.num_envs} copies; give one number, or "
+                    "one for each copy"
+                )
+            for copy, one in enumerate(seed):
+                if one is not None:
+                    self._draws[copy] = np_random(one)[0]
+        self._states = np.concatenate([self.world.start(draws) for draws in self._draws])
+        self._steps = np.zeros(self.num_envs, np.int64)
+        return self.world.draw(self._states), self._info()
+
+    def step(
+        self, actions: npt.NDArray[Any]
+    ) -> tuple[
+        Frames, npt.NDArray[Any], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
+    ]:
+        """Images, rewards, which tasks are done, which copies ran out of time, the information.
+
+        Args:
+            actions: One action a copy.
+
+        Raises:
+            gymnasium.error.ResetNeeded: No episode has been started.
+        """
+        if self._states is None:
+            raise gym.error.ResetNeeded("call reset before step")
+        states, rewards, ended = self.world.step(self._states, np.asarray(actions), self._draws)
+        self._steps += 1
+        over = self._steps >= self.world.length
+        last = np.flatnonzero(ended | over)
+        self._states = states
+        info: dict[str, Any] = {}
+        if len(last):
+            info = self._final(last, states[last])
+            self._states = states.copy()
+            for copy in last:
+                self._states[copy] = self.world.start(self._draws[copy])[0]
+            self._steps[last] = 0
+        return self.world.draw(self._states), rewards, ended, over, {**self._info(), **info}
+
+    def render(self) -> Any:
+        """The images, one a copy, where the render mode is `rgb_array`.
+
+        Raises:
+            gymnasium.error.ResetNeeded: No episode has been started.
+        """
+        if self.render_mode is None:
+            return None
+        if self._states is None:
+            raise gym.error.ResetNeeded("call reset before render")
+        frames = self.world.draw(self._states)
+        return tuple(frames.repeat(3, axis=3) if frames.shape[3] == 1 else frames)
+
+    def _info(self) -> dict[str, Any]:
+        assert self._states is not None
+        return {"factors": self._states.copy(), "_factors": np.ones(self.num_envs, np.bool_)}
+
+    def _final(self, last: npt.NDArray[np.int64], states: States) -> dict[str, Any]:
+        """Last images and factors of the episodes that ended, in the layout of gymnasium."""
+        mask = np.zeros(self.num_envs, np.bool_)
+        mask[last] = True
+        images = np.full(self.num_envs, None, dtype=object)
+        for copy, image in zip(last, self.world.draw(states), strict=True):
+            images[copy] = image
+        factors = np.zeros((self.num_envs, states.shape[1]))
+        factors[last] = states
+        final = {"factors": factors, "_factors": mask.copy()}
+        return {
+            "final_obs": images,
+            "_final_obs": mask,
+            "final_info": final,
+            "_final_info": mask.copy(),
+        }
