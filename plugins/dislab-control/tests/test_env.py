@@ -47,7 +47,6 @@ def test_every_environment_is_among_those_tested() -> None:
 
 
 @pytest.mark.parametrize(("name", "settings"), ENVIRONMENTS)
-@pytest.mark.filterwarnings("ignore:.*is out of date")
 def test_gymnasium_accepts_the_environment(name: str, settings: dict[str, Any]) -> None:
     check_env(made(name, settings))
 
