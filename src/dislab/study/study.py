@@ -259,7 +259,7 @@ def lines(status: Status) -> Iterator[str]:
         yield f"  {stage}: {done} done{mean}"
     if counts.get("waiting") or counts.get("running"):
         known = status.left is not None
-        left = f"{duration(status.left or 0)} of one worker" if known else "unknown as yet"
+        left = f"{duration(status.left or 0.0)} of one worker" if known else "unknown as yet"
         yield f"work left: {left}"
     for one in status.runs:
         for stage, failed in one.failed.items():
@@ -272,7 +272,7 @@ def duration(seconds: float) -> str:
     Args:
         seconds: The time.
 
-    >>> duration(3725)
+    >>> duration(3725.0)
     '1 h 2 min'
     """
     whole = round(seconds)
