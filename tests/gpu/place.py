@@ -17,9 +17,13 @@ IS_SIMULATED = bool(os.environ.get("DISLAB_SIMULATED_DEVICE"))
 if IS_SIMULATED:
     from tests.simulated import device as simulated
     from tests.simulated.accelerator import Simulated
+    from tests.simulated.recording import SimulatedRecording
+
+    from dislab.training.captured_step import RECORDINGS
 
     simulated.install()
     DEVICE = simulated.DEVICE
+    RECORDINGS["sim"] = SimulatedRecording
 else:
     DEVICE = torch.device("cuda", 0)
 

@@ -41,9 +41,9 @@ def vae() -> VAE:
         partial(ConvDecoder64, preset="burgess"),
         {
             "kl": partial(KL, warmup_steps=30),
-            "tc": partial(TotalCorrelation, width=4, depth=1),
+            "tc": partial(TotalCorrelation, width=4, depth=1, lr=2.0**-13),
         },
-        optimizer=partial(torch.optim.Adam, lr=1e-3),
+        optimizer=partial(torch.optim.Adam, lr=2.0**-10),  # single precision holds both rates
         scheduler=partial(torch.optim.lr_scheduler.StepLR, step_size=7, gamma=0.5),
     )
 

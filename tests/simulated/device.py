@@ -14,7 +14,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import torch
 from torch import Tensor
@@ -63,6 +63,20 @@ _WAITS: Final = {
 waits: Final[list[str]] = []
 """Names of the functions in which the host waited, in order; emptied before each test."""
 _forbidden = [False]
+
+
+class Recorder(Protocol):
+    """Someone who follows all operations of the device."""
+
+    def keep(self, func: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        """Is called before an operation, with tensors of the host."""
+
+    def note(self, func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> None:
+        """Is called after it, with its result."""
+
+
+recordings: Final[list[Recorder]] = []
+"""Those that are at work."""
 
 
 class MixedDevicesError(RuntimeError):
@@ -125,6 +139,13 @@ class DeviceTensor(Tensor):
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec)
+
+    def data_ptr(self) -> int:
+        return self.host.data_ptr()
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        memo[id(self)] = copied = self.detach().clone().requires_grad_(self.requires_grad)
+        return copied
 
     def tolist(self) -> Any:
         _wait("tolist")
@@ -231,14 +252,24 @@ def _wait(what: str) -> None:
     waits.append(f"{frame.f_globals['__name__']}.{frame.f_code.co_name}")
 
 
+def _done(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """The result of an operation on the host's tensors; a recording notes the operation."""
+    for recording in recordings:
+        recording.keep(func, args, kwargs)
+    out = func(*args, **kwargs)
+    for recording in recordings:
+        recording.note(func, args, kwargs, out)
+    return out
+
+
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    given = list(_tensors((args, kwargs)))
+    given = list(tensors_in((args, kwargs)))
     if func in (_ATEN._to_copy.default, _ATEN.copy_.default):
         return _transfer(func, args, kwargs)
     _check_places(func, given, args, kwargs)
     if func in _WAITS or (func in _INDEXING and _indexing_waits(func, args)):
         _wait(str(func))
-    out = func(*_hosted(args), **_hosted(kwargs))
+    out = _done(func, _hosted(args), _hosted(kwargs))
     if torch.Tag.inplace_view in func.tags:
         with torch._C._DisableTorchDispatch():
             func(*args, **kwargs)  # the wrapper takes the new shape too
@@ -300,30 +331,34 @@ def _transfer(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     target = source.device if asked is None else asked
     if target.type != source.device.type:
         _cross(str(func), target.type == "cpu", kwargs.get("non_blocking", False))
-    copied = func(source.host, **{**kwargs, "device": _HOST})
+    if target.type != "cpu" and source.device.type != "cpu":
+        return DeviceTensor(_done(func, (source.host,), {**kwargs, "device": _HOST}))
+    copied = func(_hosted(source), **{**kwargs, "device": _HOST})
     return copied if target.type == "cpu" else DeviceTensor(copied)
 
 
 def _copy_from(source: Tensor, target: Tensor, non_blocking: bool = False) -> Tensor:
     if source.device.type != target.device.type:
         _cross("copy_", target.device.type == "cpu", non_blocking)
-    _hosted(target).copy_(_hosted(source))
+    _done(_ATEN.copy_.default, (_hosted(target), _hosted(source)), {})
     return target
 
 
 def _cross(func: str, to_host: bool, later: bool) -> None:
+    if recordings:
+        raise HostWaitsError(f"{func} reads or writes memory of the host in a recording")
     if to_host or not later:
         _wait(f"{func} from {'device to host' if to_host else 'host to device'}")
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def tensors_in(value: Any) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, list | tuple):
         for one in value:
-            yield from _tensors(one)
+            yield from tensors_in(one)
     elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
+        yield from tensors_in(list(value.values()))
 
 
 def _hosted(value: Any) -> Any:

@@ -296,6 +296,21 @@ def test_a_second_fit_goes_on_counting(tmp_path: Path) -> None:
     assert int(model.steps) == 20
 
 
+def test_a_processor_has_no_graphs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    plain, _, _ = fitted(tmp_path / "plain", 10, max_steps=15)
+    with caplog.at_level("INFO"):
+        callbacks = (InnerSteps(10, graph=True),)
+        asked, _, _ = fitted(tmp_path / "asked", None, callbacks=callbacks, max_steps=15)
+    assert_equal(plain, asked)
+    note = "inner_steps.graph: steps are not captured: a cpu device has no CUDA graphs"
+    assert caplog.text.count(note) == 1
+
+
+def test_a_graph_needs_steps_to_record() -> None:
+    with pytest.raises(InputError, match=r"set inner_steps\.steps, for example to 100"):
+        InnerSteps(1, graph=True)
+
+
 def test_no_steps_are_refused() -> None:
     with pytest.raises(InputError, match=r"inner_steps\.steps is 0"):
         InnerSteps(0)

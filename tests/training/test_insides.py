@@ -20,6 +20,8 @@ from lightning.pytorch.trainer.connectors.logger_connector.logger_connector impo
 
 LOOP = "dislab/training/inner_loop.py: InnerLoop"
 STEP = "dislab/training/plain_step.py: PlainStep"
+ARRIVAL = "dislab/training/plain_step.py: Arrival"
+CAPTURED = "dislab/training/captured_step.py: _RecordedStep._step"
 END = "dislab/training/step_end.py"
 
 INSIDES: dict[str, tuple[Any, str]] = {
@@ -38,13 +40,16 @@ INSIDES: dict[str, tuple[Any, str]] = {
     ),
     "_AutomaticOptimization._make_closure": (_AutomaticOptimization._make_closure, LOOP),
     "Closure.closure": (Closure.closure, f"{LOOP}._update, and {STEP}.update"),
-    "Strategy.training_step": (Strategy.training_step, f"{STEP}.update"),
-    "Strategy.backward": (Strategy.backward, f"{STEP}.update"),
-    "Strategy.batch_to_device": (Strategy.batch_to_device, f"{STEP}.receive"),
-    "LightningModule.optimizer_step": (pl.LightningModule.optimizer_step, f"{STEP}.update"),
+    "Strategy.training_step": (Strategy.training_step, f"{STEP}.update, and {CAPTURED}"),
+    "Strategy.backward": (Strategy.backward, f"{STEP}.update, and {CAPTURED}"),
+    "Strategy.batch_to_device": (Strategy.batch_to_device, f"{ARRIVAL}.moved"),
+    "LightningModule.optimizer_step": (
+        pl.LightningModule.optimizer_step,
+        f"{STEP}.update, and {CAPTURED}",
+    ),
     "LightningModule._on_before_batch_transfer": (
         pl.LightningModule._on_before_batch_transfer,
-        f"{LOOP}._receive, and {STEP}.receive",
+        f"{LOOP}._receive, and {ARRIVAL}",
     ),
     "_FitLoop._should_accumulate": (_FitLoop._should_accumulate, f"{END}: write_row"),
     "_LoggerConnector.should_update_logs": (

@@ -120,6 +120,27 @@ class Objective(pl.LightningModule, Representation):
         """The same as `codes`."""
         return self.codes(image)
 
+    def terms_of(self, batch: Any, stage: Stage, number: int | Int[Tensor, ""]) -> Terms:
+        """The loss of one batch with the random numbers of its own.
+
+        Args:
+            batch: A batch of the data module.
+            stage: Split that it belongs to.
+            number: Its number; a scalar tensor where the host must not know it.
+        """
+        stream = Stream(self._seed, number, self.device).of(stage)
+        drawn = self.draw(len(batch[0]) * world()[1], stream)
+        draws = {name: own_rows(rows) for name, rows in drawn.items()}
+        return self.losses(batch, draws, self.steps)
+
+    def watch(self, terms: dict[str, Tensor]) -> None:
+        """Keeps the terms of a step for `check_finite`, without waiting for the device.
+
+        Args:
+            terms: Scalars by name; they must not change afterwards.
+        """
+        self._watch.note(self.trainer.global_step, terms)
+
     def check_finite(self) -> None:
         """Checks that every term of the loss has been finite so far.
 
@@ -308,13 +329,9 @@ class Objective(pl.LightningModule, Representation):
             data = getattr(self.trainer, "datamodule", None)
             with first_batch(self, self.batch_types, data, batch):
                 return self._step(batch, stage, number, weight)
-        count = len(batch[0])
-        stream = Stream(self._seed, number, self.device).of(stage)
-        drawn = self.draw(count * world()[1], stream)
-        draws = {name: own_rows(rows) for name, rows in drawn.items()}
-        terms = self.losses(batch, draws, self.steps)
+        terms = self.terms_of(batch, stage, number)
         if stage == "train":
-            self._watch.note(self.trainer.global_step, {**terms.log, "loss": terms.loss})
+            self.watch({**terms.log, "loss": terms.loss})
         if stage != "train" or self._logs_now():
             if stage == "train":
                 self.check_finite()

@@ -8,9 +8,11 @@ from typing import Any, Final, cast
 from lightning.pytorch import Callback
 from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
+from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from dislab.base import Objective
+from dislab.training.captured_step import CapturedStep, obstacle_to_capture
 from dislab.training.plain_step import PlainStep, is_plain
 
 _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
@@ -30,12 +32,16 @@ class InnerLoop(_TrainingEpochLoop):
     Args:
         loop: The loop whose place it takes, with all that it holds by then.
         steps: Every how many optimiser steps Lightning takes part at least.
+        graph: Whether the device records such a step once and replays it.
     """
 
-    def __init__(self, loop: _TrainingEpochLoop, steps: int) -> None:
+    def __init__(self, loop: _TrainingEpochLoop, steps: int, graph: bool = False) -> None:
         super().__init__(loop.trainer, loop.min_steps, loop.max_steps)
         self.__dict__.update(loop.__dict__)  # the data of validation are attached to it already
         self.steps = steps
+        self.graph = graph
+        self.captured: CapturedStep | None = None
+        self._noted: set[str] = set()
         self._everyone: list[Callback] | None = None
         self._of_gradients: list[Callback] = []
         self._plain: PlainStep | None = None
@@ -47,13 +53,24 @@ class InnerLoop(_TrainingEpochLoop):
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
         """Train up to the next step after which something is due."""
-        if self.steps > 1 and self._can_count(data_fetcher):
-            if self.trainer.callbacks != self._everyone:
-                self._look_around()
-            count = int(min(self._uneventful(data_fetcher)))
-            with self._alone():
-                self._advance_alone(data_fetcher, count)
+        if self.steps > 1 and not self.restarting:
+            obstacle = self._obstacle(data_fetcher)
+            if obstacle is None:
+                self._advance_to_the_next_duty(data_fetcher)
+            else:
+                self._note(obstacle)
         super().advance(data_fetcher)
+
+    def _advance_to_the_next_duty(self, data_fetcher: _DataFetcher) -> None:
+        if self.trainer.callbacks != self._everyone:
+            self._look_around()
+        if self.captured is not None:
+            self.captured.look_around()
+        count = int(min(self._uneventful(data_fetcher)))
+        with self._alone():
+            self._advance_alone(data_fetcher, count)
+        if self.captured is not None:
+            self._note(self.captured.obstacle)
 
     def _look_around(self) -> None:
         """Finds out who has to be asked in a step; to ask everyone takes longer than small nets."""
@@ -61,18 +78,40 @@ class InnerLoop(_TrainingEpochLoop):
         self._of_gradients = [one for one in self._everyone if _follows_gradients(one)]
         short = is_plain(self.trainer) and not self._of_gradients
         self._plain = PlainStep(self.trainer) if short else None
+        self._look_for_a_capture()
 
-    def _can_count(self, data_fetcher: _DataFetcher) -> bool:
-        """Whether a batch is a step, and the last one of the epoch is known."""
+    def _look_for_a_capture(self) -> None:
+        """Keeps the captured step if it still serves, or begins one if nothing is against it."""
+        if not self.graph:
+            self.captured = None
+            return
+        obstacle = obstacle_to_capture(self.trainer)
+        for callback in self._of_gradients:
+            obstacle = obstacle or f"{type(callback).__name__} looks at every update"
+        self._note(obstacle)
+        if obstacle is not None:
+            self.captured = None
+        elif self.captured is None or not self.captured.serves(self.trainer):
+            eager = self._plain.update if self._plain else self._update
+            self.captured = CapturedStep(self.trainer, eager)
+
+    def _note(self, obstacle: str | None) -> None:
+        """Says once why steps are not captured, if they should be."""
+        if self.graph and obstacle is not None and obstacle not in self._noted:
+            self._noted.add(obstacle)
+            rank_zero_info(f"inner_steps.graph: steps are not captured: {obstacle}")
+
+    def _obstacle(self, data_fetcher: _DataFetcher) -> str | None:
+        """Why every step is Lightning's; None if a batch is a step, and the last one is known."""
         trainer, method = self.trainer, type(self.trainer.lightning_module)
-        return not (
-            self.restarting
-            or data_fetcher.length is None
-            or trainer.accumulate_grad_batches > 1
-            or trainer.strategy.handles_gradient_accumulation
-            or not trainer.lightning_module.automatic_optimization
-            or any(getattr(method, name) is not getattr(Objective, name) for name in _OF_A_BATCH)
-        )
+        if data_fetcher.length is None:
+            return "the number of batches is unknown"
+        if trainer.accumulate_grad_batches > 1 or trainer.strategy.handles_gradient_accumulation:
+            return "gradients are accumulated over batches"
+        if not trainer.lightning_module.automatic_optimization:
+            return f"{method.__name__} makes its updates itself"
+        own = [one for one in _OF_A_BATCH if getattr(method, one) is not getattr(Objective, one)]
+        return f"{method.__name__} has its own {own[0]}" if own else None
 
     def _uneventful(self, data_fetcher: _DataFetcher) -> Iterator[int | float]:
         """For each duty of Lightning, the steps before the one after which it is due."""
@@ -105,9 +144,9 @@ class InnerLoop(_TrainingEpochLoop):
         """Some steps, each with what it cannot go without of Lightning's `advance`."""
         progress, follows = self.batch_progress, self.trainer.lr_scheduler_configs
         counted = self.automatic_optimization.optim_progress.optimizer
-        plain = self._plain
-        receive: Callable[[Any], Any] = plain.receive if plain else self._receive
-        update: Callable[[Any, int], None] = plain.update if plain else self._update
+        short = self.captured or self._plain
+        receive: Callable[[Any], Any] = short.receive if short else self._receive
+        update: Callable[[Any, int], None] = short.update if short else self._update
         for _ in range(count):
             batch = receive(next(data_fetcher)[0])
             progress.increment_ready()

@@ -25,25 +25,30 @@ _ADDITIONS: Final = (
 
 def is_plain(trainer: pl.Trainer) -> bool:
     """Whether neither precision, strategy, optimiser nor objective adds to a step."""
-    method = type(trainer.lightning_module)
     return (
         type(trainer.precision_plugin) is Precision
         and type(trainer.strategy) is SingleDeviceStrategy
         and not _evaluates_by_itself(trainer.optimizers[0])
-        and all(getattr(method, name) is getattr(Objective, name) for name in _ADDITIONS)
+        and addition_of(trainer.lightning_module) is None
     )
 
 
-class PlainStep:
-    """The parts of a training step, where nothing adds to them.
+def addition_of(module: pl.LightningModule, others: tuple[str, ...] = ()) -> str | None:
+    """The first method by which an objective adds to a step, or of some others; None without."""
+    for name in (*_ADDITIONS, *others):
+        if getattr(type(module), name) is not getattr(Objective, name):
+            return name
+    return None
+
+
+class Arrival:
+    """The way of a batch from its loader to the objective.
 
     Args:
-        trainer: The trainer at work, of which `is_plain` holds.
+        trainer: The trainer at work, whose precision leaves batches as they are.
     """
 
     def __init__(self, trainer: pl.Trainer) -> None:
-        self._trainer = trainer
-        self._module = cast("Objective", trainer.lightning_module)
         self._device = trainer.strategy.root_device
         selector: Any = trainer._data_connector._datahook_selector
         # bound methods of the data module or of the objective, as Lightning chooses every time
@@ -56,18 +61,37 @@ class PlainStep:
             )
         )
 
+    def moved(self, batch: Any) -> Any:
+        """The batch on the device of the run, not yet gathered and converted."""
+        return self._transfer(self._before(batch, 0), self._device, 0)
+
+    def ready(self, batch: Any) -> Any:
+        """A batch on the device as the objective receives it."""
+        return self._after(batch, 0)
+
+
+class PlainStep:
+    """The parts of a training step, where nothing adds to them.
+
+    Args:
+        trainer: The trainer at work, of which `is_plain` holds.
+    """
+
+    def __init__(self, trainer: pl.Trainer) -> None:
+        self._trainer = trainer
+        self._module = cast("Objective", trainer.lightning_module)
+        self._arrival = Arrival(trainer)
+
     def receive(self, batch: Any) -> Any:
         """The batch as the objective receives it."""
-        batch = self._before(batch, 0)
-        batch = self._transfer(batch, self._device, 0)
-        return self._after(batch, 0)
+        return self._arrival.ready(self._arrival.moved(batch))
 
     def update(self, batch: Any, number: int) -> None:
         """Make one optimiser step."""
         trainer, module = self._trainer, self._module
         optimizer = trainer.optimizers[0]
         loss = module.training_step(batch, number)
-        _drop_gradients(optimizer)
+        drop_gradients(optimizer)
         torch.autograd.backward(loss)
         module.on_before_optimizer_step(optimizer)
         module.configure_gradient_clipping(
@@ -83,7 +107,7 @@ def _evaluates_by_itself(optimizer: Optimizer) -> bool:
     return closure is not None and closure.default is inspect.Parameter.empty
 
 
-def _drop_gradients(optimizer: Optimizer) -> None:
+def drop_gradients(optimizer: Optimizer) -> None:
     """Does what `zero_grad` does, without its profiling, which takes ten times as long."""
     if type(optimizer).zero_grad is not Optimizer.zero_grad:
         optimizer.zero_grad()

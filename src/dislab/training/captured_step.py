@@ -1,0 +1,274 @@
+"""A training step that a device records once and replays without the host."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final, Protocol, cast
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.plugins.precision import MixedPrecision, Precision
+from lightning.pytorch.strategies import SingleDeviceStrategy
+from torch import Tensor
+from torch.optim import SGD, Adam, AdamW, Optimizer
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from dislab.base import Objective
+from dislab.training.plain_step import Arrival, addition_of, drop_gradients
+
+_AFTER_BACKWARD: Final = ("on_before_optimizer_step", "configure_gradient_clipping")
+"""Methods of an objective that may decide something new on the host in every step."""
+
+_WARM_UP: Final = 3
+"""Steps before a recording, in which libraries and the optimiser make what they keep."""
+
+
+class Recording(Protocol):
+    """Work of a device, recorded once and replayed."""
+
+    def warm_up(self, work: Callable[[], None]) -> None:
+        """Do the work at once, under the conditions of a recording."""
+
+    def record(self, work: Callable[[], None]) -> None:
+        """Record the work without doing it; a RuntimeError says what cannot be recorded."""
+
+    def replay(self) -> None:
+        """Do the recorded work with the present content of its tensors."""
+
+
+class CudaRecording:
+    """A CUDA graph, https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs."""
+
+    def __init__(self) -> None:
+        self._graph = torch.cuda.CUDAGraph()
+        self._aside: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+
+    def warm_up(self, work: Callable[[], None]) -> None:
+        """Do the work on a stream aside, as the first steps before a recording have to be."""
+        self._aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self._aside):
+            work()
+        torch.cuda.current_stream().wait_stream(self._aside)
+
+    def record(self, work: Callable[[], None]) -> None:
+        """Record the kernels of the work without starting them."""
+        with torch.cuda.graph(self._graph):
+            work()
+
+    def replay(self) -> None:
+        """Start all recorded kernels by one call."""
+        self._graph.replay()
+
+
+RECORDINGS: Final[dict[str, Callable[[], Recording]]] = {"cuda": CudaRecording}
+"""Makes a recording, by the type of the device."""
+
+
+def obstacle_to_capture(trainer: pl.Trainer) -> str | None:
+    """Why no step of a trainer can be recorded; None when nothing is known against it."""
+    module, precision = trainer.lightning_module, trainer.precision_plugin
+    optimizer, kind = trainer.optimizers[0], trainer.strategy.root_device.type
+    addition = addition_of(module, _AFTER_BACKWARD)
+    if kind not in RECORDINGS:
+        return f"a {kind} device has no CUDA graphs"
+    if type(trainer.strategy) is not SingleDeviceStrategy:
+        return f"{type(trainer.strategy).__name__} takes part in every step"
+    casts = type(precision) is MixedPrecision and precision.scaler is None
+    if type(precision) is not Precision and not casts:
+        return f"precision {precision.precision} scales gradients by a factor that the host knows"
+    if addition is not None:
+        return f"{type(module).__name__} has its own {addition}"
+    if not _keeps_to_the_device(optimizer):
+        return f"{type(optimizer).__name__} is not SGD, or Adam or AdamW with fused: true"
+    return None
+
+
+class CapturedStep:
+    """Whole optimiser steps by replaying a recording: from gathering the images to the update.
+
+    The first steps are ordinary ones, under the conditions of a recording; so libraries and the
+    optimiser have made what they keep, and no warm-up has to be undone. For a batch of another
+    shape, and when tensors of the model or the optimiser have been replaced, this begins again.
+
+    Args:
+        trainer: The trainer at work, of which `obstacle_to_capture` is None.
+        eager: Makes an ordinary step with a batch as the objective receives it, and its number.
+    """
+
+    def __init__(self, trainer: pl.Trainer, eager: Callable[[Any, int], None]) -> None:
+        self.obstacle: str | None = None
+        """Why all steps are ordinary ones again."""
+        self.replays = 0
+        """Steps made by replaying."""
+        self._trainer = trainer
+        self._eager = eager
+        self._arrival = Arrival(trainer)
+        self._objective = trainer.lightning_module
+        self._optimizer = trainer.optimizers[0]
+        self._shape: Any = None
+        self._warm = 0
+        self._recorded: _RecordedStep | None = None
+
+    def serves(self, trainer: pl.Trainer) -> bool:
+        """Whether the trainer still trains the same objective by the same optimiser."""
+        same = self._objective is trainer.lightning_module
+        return same and self._optimizer is trainer.optimizers[0]
+
+    def look_around(self) -> None:
+        """Drop a recording that no longer fits; ask for this whenever others have been at work."""
+        if self._recorded is not None and self._recorded.is_outdated():
+            self._recorded, self._warm = None, 0
+
+    def receive(self, batch: Any) -> Any:
+        """The batch on the device, as `update` takes it."""
+        return self._arrival.moved(batch)
+
+    def update(self, batch: Any, number: int) -> None:
+        """Make one optimiser step.
+
+        Args:
+            batch: A batch from `receive`.
+            number: Its number in the epoch.
+        """
+        leaves, form = tree_flatten(batch)
+        shape = form, [(one.shape, one.dtype) if isinstance(one, Tensor) else one for one in leaves]
+        if shape != self._shape:
+            self._shape, self._recorded, self._warm = shape, None, 0
+        if self.obstacle is None and self._recorded is None and self._warm == _WARM_UP:
+            self._record(batch)
+        if self._recorded is not None and self._recorded.has_new_settings():
+            self._give_up("the optimiser's settings change from step to step")
+        if self._recorded is not None:
+            self._recorded.replay(leaves)
+            self.replays += 1
+        elif self.obstacle is None:
+            RECORDINGS[self._trainer.strategy.root_device.type]().warm_up(
+                partial(self._ordinary, batch, number)
+            )
+            self._warm += 1
+        else:
+            self._ordinary(batch, number)
+
+    def _ordinary(self, batch: Any, number: int) -> None:
+        self._eager(self._arrival.ready(batch), number)
+
+    def _record(self, batch: Any) -> None:
+        try:
+            self._recorded = _RecordedStep(self._trainer, self._arrival, batch)
+        except RuntimeError as error:
+            drop_gradients(self._optimizer)
+            self._give_up(str(error).splitlines()[0] if str(error) else type(error).__name__)
+
+    def _give_up(self, reason: str) -> None:
+        self._recorded, self.obstacle = None, reason
+
+
+class _RecordedStep:
+    """One recording of a step, with the tensors that it reads and writes.
+
+    Raises:
+        RuntimeError: The step cannot be recorded, or the recording does nothing.
+    """
+
+    def __init__(self, trainer: pl.Trainer, arrival: Arrival, batch: Any) -> None:
+        self._trainer = trainer
+        self._arrival = arrival
+        self._objective = cast("Objective", trainer.lightning_module)
+        self._groups = trainer.optimizers[0].param_groups
+        device = trainer.strategy.root_device
+        leaves, form = tree_flatten(batch)
+        self._inputs = [one.clone() if isinstance(one, Tensor) else one for one in leaves]
+        self._batch = tree_unflatten(self._inputs, form)
+        self._number = torch.zeros((), dtype=torch.int64, device=device)
+        self._next = -1
+        self._rates = [torch.zeros((), device=device) for _ in self._groups]
+        self._written = [0.0 for _ in self._groups]
+        self._settings = self._present_settings()
+        self._places = self._present_places()
+        self._names: tuple[str, ...] = ()
+        self._terms = torch.zeros(0)
+        self._checked = False
+        self._recording = RECORDINGS[device.type]()
+        self._recording.record(self._step)
+
+    def is_outdated(self) -> bool:
+        """Whether tensors of the model or the optimiser lie elsewhere than when it was made."""
+        return self._present_places() != self._places
+
+    def has_new_settings(self) -> bool:
+        """Whether a setting of the optimiser other than its rate has changed."""
+        return self._present_settings() != self._settings
+
+    def replay(self, leaves: list[Any]) -> None:
+        """Make one step.
+
+        Args:
+            leaves: Tensors of the batch, and its other parts, which are those of the recording.
+        """
+        for mine, given in zip(self._inputs, leaves, strict=True):
+            if isinstance(mine, Tensor):
+                mine.copy_(given)
+        for place, group in enumerate(self._groups):
+            if group["lr"] != self._written[place]:
+                self._rates[place].fill_(group["lr"])
+                self._written[place] = group["lr"]
+        progress: Any = self._trainer.fit_loop.epoch_loop.batch_progress.total
+        number = progress.processed
+        if number != self._next:
+            self._number.fill_(number)
+        self._next = number + 1
+        self._recording.replay()
+        terms = self._terms.clone().unbind()
+        self._objective.watch(dict(zip(self._names, terms, strict=True)))
+
+    def _step(self) -> None:
+        objective, optimizer, trainer = self._objective, self._trainer.optimizers[0], self._trainer
+        batch = self._arrival.ready(self._batch)
+        with trainer.precision_plugin.train_step_context():
+            terms = objective.terms_of(batch, "train", self._number)
+        drop_gradients(optimizer)
+        torch.autograd.backward(terms.loss)
+        objective.on_before_optimizer_step(optimizer)
+        objective.configure_gradient_clipping(
+            optimizer, trainer.gradient_clip_val, trainer.gradient_clip_algorithm
+        )
+        with self._rates_on_the_device():
+            optimizer.step()
+        objective.steps.add_(1)
+        self._number.add_(1)
+        watched = {**terms.log, "loss": terms.loss}
+        self._names = tuple(watched)
+        self._terms = torch.stack([one.detach().float() for one in watched.values()])
+
+    @contextmanager
+    def _rates_on_the_device(self) -> Iterator[None]:
+        """Lets the update read learning rates when it is replayed; checkpoints keep numbers."""
+        before = [dict(group) for group in self._groups]
+        for group, rate in zip(self._groups, self._rates, strict=True):
+            group["lr"] = rate
+            if "capturable" in group:
+                group["capturable"] = True
+        try:
+            yield
+        finally:
+            for group, kept in zip(self._groups, before, strict=True):
+                group.update(kept)
+
+    def _present_settings(self) -> list[dict[str, Any]]:
+        return [
+            {name: value for name, value in group.items() if name not in ("params", "lr")}
+            for group in self._groups
+        ]
+
+    def _present_places(self) -> list[int]:
+        state = self._trainer.optimizers[0].state.values()
+        kept = [one for of_one in state for one in of_one.values() if isinstance(one, Tensor)]
+        tensors = [*self._objective.parameters(), *self._objective.buffers(), *kept]
+        return [one.data_ptr() for one in tensors]
+
+
+def _keeps_to_the_device(optimizer: Optimizer) -> bool:
+    """Whether an update reads nothing that lies on the host, once rates are on the device."""
+    if type(optimizer) in (Adam, AdamW):
+        return all(group["fused"] for group in optimizer.param_groups)
+    return type(optimizer) is SGD
