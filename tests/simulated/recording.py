@@ -49,7 +49,7 @@ class SimulatedRecording:
             for tensor in tensors_in(given):
                 storage = tensor.untyped_storage()
                 if storage.data_ptr() not in self._before:
-                    content = torch.UntypedStorage(len(storage)).copy_(storage)
+                    content = torch.UntypedStorage(len(storage)).copy_(storage)  # type: ignore[no-untyped-call]
                     self._before[storage.data_ptr()] = storage, content
 
     def note(self, func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> None:
