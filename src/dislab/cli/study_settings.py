@@ -12,7 +12,8 @@ from dislab.callbacks import Evaluate, Generalisation, TransferScores
 from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.names import confine_names
-from dislab.cli.training import Parser, TrainingCLI, check_settings
+from dislab.cli.training_arguments import Parser
+from dislab.cli.training_cli import TrainingCLI, check_settings
 from dislab.errors import InputError
 from dislab.study.identity import settings_of, training_of
 from dislab.study.plan import Resolved, Resolver

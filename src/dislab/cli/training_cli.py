@@ -59,7 +59,7 @@ from dislab.runs import (
 from dislab.training.step_end import count_last_step
 from dislab.yaml_files import parse_yaml
 
-RUN_FOLDER: Final = "DISLABRUN_FOLDER"
+RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 """Environment variable that passes the folder of a new run from the first process to the others,
 and from a study to its runs."""
 

@@ -102,7 +102,7 @@ def _done(arguments: Sequence[str], run: Path, log: Path) -> Report:
     try:
         with interrupting():
             from dislab.cli import dispatch
-            from dislab.cli.training import RUN_FOLDER
+            from dislab.cli.training_cli import RUN_FOLDER
             from dislab.runs import versions
 
             os.environ[RUN_FOLDER] = str(run)
