@@ -13,7 +13,7 @@ import pytest
 from tests.study.conftest import SCORE, TINY, planned
 
 from dislab.cli import main
-from dislab.study.results import Done, StudyFolder
+from dislab.study.results import Done, Failed, StudyFolder
 
 Command = Callable[..., "subprocess.Popen[str]"]
 STUDY = f"base: [base.yaml]\nstages: {{train: {{}}, score: {SCORE}}}\n"
@@ -138,6 +138,23 @@ def test_a_study_ends_with_means_and_rank_correlations(
     assert "rank correlations (Spearman) over 4 runs" in said
     assert "| score.mig | 1.000 | -1.000 |" in said
     assert "score.same" not in said  # which is the same everywhere
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "is_kept"), [([], 1, True), (["--retry_failed"], 0, False)]
+)
+def test_failed_stages_are_tried_again_on_request(
+    folder: StudyFolder, tmp_path: Path, options: list[str], status: int, is_kept: bool
+) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\n")
+    plan.write(folder.path)
+    run = plan.runs[0]
+    digest = run.group.stages["train"].digest
+    folder.write_failed(run, "train", Failed(digest, "exception", "a bug"))
+    # slurm starts nothing: it prints a script for the work that is left
+    command = ["study", "run", str(folder.path), "--launcher", "slurm"]
+    assert main([*command, *options]) == status
+    assert (folder.failed(run, "train") is not None) == is_kept
 
 
 def test_runs_of_a_study_have_no_page_unless_its_file_asks_for_it(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def _run(parser: Parser, args: list[str]) -> int:
         "--workers", type=_count, metavar="N", help="how many; as many as fit unless given"
     )
     parser.add_argument(
-        "--retry-failed", action="store_true", help="try stages again that have failed"
+        "--retry_failed", action="store_true", help="try stages again that have failed"
     )
     options = parser.parse_args(args)
     from dislab.study.launchers import Workers, load_launcher

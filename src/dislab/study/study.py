@@ -115,7 +115,7 @@ class Study:
             )
             if waiting and left is not None:
                 left = left + waiting * statistics.median(seconds) if seconds else None
-        return Status(runs, {stage: sum(seconds) for stage, seconds in took.items()}, left)
+        return Status(runs, {stage: sum(seconds, 0.0) for stage, seconds in took.items()}, left)
 
     def table(self) -> "pd.DataFrame":
         """One row a run, whose name is the index.
