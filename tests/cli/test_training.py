@@ -21,7 +21,7 @@ from dislab.encoders import MLPEncoder
 from dislab.objectives import VAE
 from dislab.plugins import available
 from dislab.regularizers import KL
-from dislab.runs import load_run
+from dislab.runs import has_diverged, load_run, record_divergence
 
 SMALL = """
 name: small
@@ -421,7 +421,7 @@ def test_an_older_configuration_says_which_version_wrote_it(
 
 @pytest.mark.slow
 def test_a_divergence_that_a_checkpoint_finds_is_no_mistake_in_the_checkpoint(
-    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # one step makes the loss infinite, and the checkpoint after it looks
     args = ["--model.optimizer=Adam", "--model.optimizer.lr=1e30"]
@@ -430,6 +430,19 @@ def test_a_divergence_that_a_checkpoint_finds_is_no_mistake_in_the_checkpoint(
     said = capsys.readouterr().err
     assert "became NaN or infinite" in said
     assert "does not fit" not in said
+    run = tmp_path / "runs/small/version_0"
+    reason = (run / "diverged.txt").read_text().strip()
+    assert reason in said
+    assert dislab("compare", str(run)) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith(",diverged")
+
+
+def test_a_run_that_goes_on_has_not_diverged(dislab: Dislab, tmp_path: Path) -> None:
+    assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
+    run = tmp_path / "runs/small/version_0"
+    record_divergence(run, "kl became NaN")
+    assert dislab("fit", f"--resume={run}", "--then_test=false", "--trainer.max_steps=8") == 0
+    assert not has_diverged(run)
 
 
 def test_training_alone_scores_nothing(dislab: Dislab, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import lightning.pytorch as pl
 from dislab.base import DataModule, Objective
 from dislab.base.inference import evaluating as in_evaluation
 from dislab.errors import InputError
+from dislab.runs import forget_divergence
 
 
 class RunFolder(pl.Callback):
@@ -38,8 +39,10 @@ class RunFolder(pl.Callback):
         self._path = Path(str(path))
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Record that training has started."""
+        """Record that training has started, so that an earlier divergence is out of date."""
         self.has_trained = True
+        if trainer.is_global_zero:
+            forget_divergence(self.path)
 
 
 def run_folder(trainer: pl.Trainer) -> Path:

@@ -41,7 +41,7 @@ from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
 from dislab.cli.training_arguments import DEFAULTS, add_arguments
-from dislab.errors import InputError, TrainingError
+from dislab.errors import DivergenceError, InputError, TrainingError
 from dislab.functional.precision import check_precision
 from dislab.runs import (
     CONFIG,
@@ -53,6 +53,7 @@ from dislab.runs import (
     last_checkpoint,
     new_run,
     read_checkpoint,
+    record_divergence,
     remove_unused,
     trained_alone,
 )
@@ -224,6 +225,10 @@ class TrainingCLI(LightningCLI):
         try:
             self.trainer.fit(**arguments)
             self._finish()
+        except DivergenceError as error:
+            if not self._is_rehearsal():
+                record_divergence(self._run_folder.path, str(error))
+            raise
         except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
             path = last_checkpoint(self.trainer)
             kept = path is not None and path.is_file()

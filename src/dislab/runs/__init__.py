@@ -6,6 +6,7 @@ A run lies in `<root>/<name>/version_<k>/` with `config.yaml`, `checkpoints/`, `
 
 from dislab.runs.checkpoints import CheckpointFiles, check_resumable, read_checkpoint
 from dislab.runs.curves import Curves
+from dislab.runs.divergence import forget_divergence, has_diverged, record_divergence
 from dislab.runs.folders import (
     CONFIG,
     LAST,
@@ -29,13 +30,16 @@ __all__ = [
     "check_model_names",
     "check_resumable",
     "checkpoint_of",
+    "forget_divergence",
     "from_settings",
+    "has_diverged",
     "last_checkpoint",
     "load_run",
     "new_run",
     "read_checkpoint",
     "read_scores",
     "rebuild",
+    "record_divergence",
     "remove_unused",
     "settings_of",
     "trained_alone",

@@ -26,7 +26,8 @@ _RECORDS: Final = {
 def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     """One row a run: the settings in which the runs differ, `seed`, `state`, and scores.
 
-    It has the form of `Study.table`; the index is the run folder.
+    It has the form of `Study.table`; the index is the run folder. The state is `diverged` where
+    training stopped as a loss became NaN or infinite, `waiting` without scores, else `finished`.
 
     Args:
         runs: Run folders.
@@ -36,7 +37,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from dislab.runs import read_scores
+    from dislab.runs import has_diverged, read_scores
 
     folders = [Path(one) for one in runs]
     if not folders:
@@ -62,7 +63,10 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     for folder in folders:
         records = read_scores(folder) if (folder / _SCORES).is_file() else {}
         scores.append(_scores(records))
-    table["state"] = ["finished" if one else "waiting" for one in scores]
+    table["state"] = [
+        "diverged" if has_diverged(folder) else "finished" if one else "waiting"
+        for folder, one in zip(folders, scores, strict=True)
+    ]
     columns = dict.fromkeys(name for one in scores for name in one)
     numbers = {name: [one.get(name) for one in scores] for name in columns}
     return pd.concat([table, pd.DataFrame(numbers, index=table.index, dtype=float)], axis=1)

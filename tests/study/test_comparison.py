@@ -1,0 +1,28 @@
+"""Tables of loose run folders."""
+
+from pathlib import Path
+
+import pytest
+
+from dislab.runs import record_divergence, write_scores
+from dislab.study.comparison import compare
+
+
+@pytest.mark.parametrize(
+    ("is_scored", "diverged", "state"),
+    [
+        (False, False, "waiting"),
+        (True, False, "finished"),
+        (False, True, "diverged"),
+        (True, True, "diverged"),
+    ],
+)
+def test_the_state_of_a_run(tmp_path: Path, is_scored: bool, diverged: bool, state: str) -> None:
+    (tmp_path / "config.yaml").write_text("model: {class_path: VAE}\nseed_everything: 3\n")
+    if is_scored:
+        write_scores(tmp_path, "test", {"scores": {"mig": 0.5}})
+    if diverged:
+        record_divergence(tmp_path, "kl became NaN")
+    table = compare([tmp_path])
+    scores = {"score.mig": [0.5]} if is_scored else {}
+    assert table.to_dict("list") == {"seed": [3], "state": [state], **scores}
