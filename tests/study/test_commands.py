@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ import pytest
 from tests.study.conftest import SCORE, TINY, planned
 
 from dislab.cli import main
+from dislab.study.plan import Plan
 from dislab.study.results import Done, Failed, StudyFolder
 
 Command = Callable[..., "subprocess.Popen[str]"]
@@ -155,6 +157,38 @@ def test_failed_stages_are_tried_again_on_request(
     command = ["study", "run", str(folder.path), "--launcher", "slurm"]
     assert main([*command, *options]) == status
     assert (folder.failed(run, "train") is not None) == is_kept
+
+
+def test_a_worker_takes_the_plan_of_its_own_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two studies run in one folder at once; the second writes its plan after the first."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"):  # which workers set
+        monkeypatch.setenv(name, "")
+    (tmp_path / "base.yaml").write_text(TINY)
+    commands = []
+    for study, latent_dim in (("one", 2), ("two", 3)):
+        (tmp_path / f"{study}.yaml").write_text(
+            STUDY + f"axes: {{model.latent_dim: [{latent_dim}]}}"
+        )
+        run = ["study", "run", f"{study}.yaml", "--folder", "shared", "--launcher", "slurm"]
+        assert main(run) == 0
+        script = capsys.readouterr().out
+        commands.append(next(line for line in script.splitlines() if "study work" in line))
+    taken: list[str] = []
+
+    class Worker:
+        def __init__(self, folder: StudyFolder, plan: Plan, *more: object) -> None:
+            taken.append(plan.name)
+
+        def work(self) -> None: ...
+
+    monkeypatch.setattr("dislab.study.worker.Worker", Worker)
+    for line in commands:
+        _, _, args = line.removesuffix(" &").partition(" -m dislab ")
+        assert main(shlex.split(args)) == 0
+    assert taken == ["one", "two"]
 
 
 def test_runs_of_a_study_have_no_page_unless_its_file_asks_for_it(tmp_path: Path) -> None:

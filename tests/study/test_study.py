@@ -103,6 +103,9 @@ def test_results_of_other_settings_do_not_count(
 def test_a_plan_is_read_back(folder: StudyFolder, plan: Plan) -> None:
     plan.write(folder.path)
     assert read_plan(folder.path) == plan
+    assert read_plan(folder.path, plan.name) == plan
+    with pytest.raises(InputError, match=r"it has no plans/other\.json"):
+        read_plan(folder.path, "other")
 
 
 def test_a_plan_that_has_not_changed_is_not_read_again(

@@ -140,7 +140,8 @@ def _run(parser: Parser, args: list[str]) -> int:
     if left:
         cores = os.cpu_count() or 1
         progress = Progress(study, options.workers or max(1, cores // plan.resources.cpus))
-        command = (sys.executable, "-m", "dislab", "study", "work", str(folder.resolve()))
+        work = ("study", "work", str(folder.resolve()), "--study", plan.name)
+        command = (sys.executable, "-m", "dislab", *work)
         try:
             workers = Workers(folder, command, options.workers, plan.resources, left, progress.tick)
             if not launcher.launch(workers):
@@ -152,6 +153,11 @@ def _run(parser: Parser, args: list[str]) -> int:
 
 def _work(parser: Parser, args: list[str]) -> int:
     parser.add_argument("folder", type=Path, help="folder of the study, such as studies/quick")
+    parser.add_argument(
+        "--study",
+        metavar="NAME",
+        help="one of the studies that share the folder; the one that was last run unless given",
+    )
     parser.add_argument(
         "--leave",
         action="store_true",
@@ -169,7 +175,7 @@ def _work(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     if not options.stale >= 1:
         raise InputError(f"--stale is {options.stale:g}; it must be 1 second or longer")
-    plan = read_plan(options.folder)
+    plan = read_plan(options.folder, options.study)
     # read by the library when torch loads it
     os.environ.setdefault("OMP_NUM_THREADS", str(plan.resources.cpus))
     if not plan.resources.gpus:
@@ -273,10 +279,9 @@ def _keep(study: Path, folder: Path, plan: Plan) -> None:
         raise InputError(
             f"{folder} cannot be made: {error.strerror}; choose another --folder"
         ) from error
-    if study.is_dir():
-        return
-    with atomic(folder / STUDY) as temporary:
-        temporary.write_bytes(study.read_bytes())
+    if not study.is_dir():
+        with atomic(folder / STUDY) as temporary:
+            temporary.write_bytes(study.read_bytes())
     plan.write(folder)
 
 

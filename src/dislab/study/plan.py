@@ -15,6 +15,9 @@ from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
 from dislab.yaml_files import read_text
 
 PLAN: Final = "plan.json"
+"""In the folder of a study: the plan that was last run there."""
+_PLANS: Final = "plans"
+"""Folder of the plans of all studies that share the folder, each under the name of its study."""
 _FORMAT: Final = 1
 _UNLESS_SET: Final = ("--report=false",)
 """Settings of all runs unless the study file or its configurations set them: the page of a run has
@@ -112,7 +115,10 @@ class Plan:
     versions: dict[str, str]
 
     def write(self, folder: Path) -> None:
-        """Writes the plan into the folder of a study.
+        """Writes the plan into the folder of a study: as its last one, and under its own name.
+
+        The second file is what the workers of this study read, so that another study which is run
+        in the same folder meanwhile does not give them its own runs.
 
         Args:
             folder: The folder.
@@ -139,23 +145,31 @@ class Plan:
             "groups": kept,
             "runs": rows,
         }
-        with atomic(folder / PLAN) as temporary:
-            temporary.write_text(json.dumps(record), encoding="utf-8")
+        text = json.dumps(record)
+        for path in (_plan_of(folder, self.name), folder / PLAN):
+            with atomic(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
 
 
-def read_plan(folder: Path) -> Plan:
+def _plan_of(folder: Path, study: str) -> Path:
+    return folder / _PLANS / f"{study}.json"
+
+
+def read_plan(folder: Path, study: str | None = None) -> Plan:
     """The plan in the folder of a study.
 
     Args:
         folder: The folder.
+        study: Name of one of the studies that share the folder; None for the one that was last run.
 
     Raises:
         InputError: There is none, or it is damaged or of a later dislab.
     """
-    path = folder / PLAN
+    path = folder / PLAN if study is None else _plan_of(folder, study)
     if not path.is_file():
+        name = path.relative_to(folder)
         raise InputError(
-            f"{folder} is no folder of a study: it has no {PLAN}; `dislab study run FILE` makes one"
+            f"{folder} is no folder of a study: it has no {name}; `dislab study run FILE` makes one"
         )
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
