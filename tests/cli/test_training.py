@@ -445,6 +445,19 @@ def test_a_run_that_goes_on_has_not_diverged(dislab: Dislab, tmp_path: Path) -> 
     assert not has_diverged(run)
 
 
+def test_pictures_can_be_left_out(dislab: Dislab, tmp_path: Path) -> None:
+    assert dislab("fit", "--config=small.yaml", "--then_test=false", "--pictures=false") == 0
+    run = tmp_path / "runs/small/version_0"
+    assert not (run / "images").exists()
+    assert dislab("test", f"--run={run}", "--evaluate.sheet=false") == 0
+    assert not (run / "images").exists()  # the run keeps its setting
+    assert dislab("test", f"--run={run}", "--evaluate.sheet=false", "--pictures=true") == 0
+    drawn = {path.name for path in (run / "images").iterdir()}
+    assert drawn == {
+        f"{name}.png" for name in ("reconstructions", "traversals", "samples", "interpolations")
+    }
+
+
 def test_training_alone_scores_nothing(dislab: Dislab, tmp_path: Path) -> None:
     assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
     run = tmp_path / "runs/small/version_0"

@@ -242,11 +242,14 @@ def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
     assert table.count(",diverged,") == 2
     assert not list(tmp_path.glob("studies/mine/runs/*/report.html"))
     before = {path: path.stat() for path in tmp_path.glob("studies/mine/runs/*/stages/*/done.json")}
+    pictures = {path: path.stat() for path in tmp_path.glob("studies/mine/runs/*/images/*.png")}
     text = (tmp_path / "mine.yaml").read_text().replace("points: 200", "points: 150")
     (tmp_path / "mine.yaml").write_text(text)
     assert "2 finished, 2 diverged" in finished(command("study", "run", "mine.yaml"))
     again = {path.parent.name for path, status in before.items() if path.stat() != status}
     assert again == {"score"}
+    assert pictures
+    assert all(path.stat() == status for path, status in pictures.items())
     done = sorted(path.parents[2] for path in before if path.parent.name == "score")
     rows = finished(command("compare", *map(str, done))).splitlines()
     assert rows[0].startswith("run,seed,score.mig") or rows[0].startswith("run,seed,state")

@@ -28,6 +28,7 @@ CHANGEABLE: Final = (
     "traversals",
     "samples",
     "interpolations",
+    "pictures",
     "representations",
     "stop_on_signal",
     "inner_steps",

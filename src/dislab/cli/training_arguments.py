@@ -95,6 +95,12 @@ def add_arguments(parser: LightningArgumentParser) -> None:
         help="write the page of the run, report.html, when its scores have been taken",
     )
     parser.add_argument(
+        "--pictures",
+        type=bool,
+        default=True,
+        help="draw reconstructions, traversals, samples and interpolations",
+    )
+    parser.add_argument(
         "--then_test", type=bool, default=True, help="after training, do what test does"
     )
     parser.add_lightning_class_args(Checkpoints, "checkpoint")

@@ -28,6 +28,7 @@ from dislab.callbacks import (
     StopOnSignal,
 )
 from dislab.callbacks._trainer import RunFolder
+from dislab.callbacks.pictures import Picture
 from dislab.cli.allocator import keep_freed_memory
 from dislab.cli.configuration import (
     KeepConfig,
@@ -163,6 +164,9 @@ class TrainingCLI(LightningCLI):
         if settings.get("fast_dev_run"):
             return super().instantiate_trainer(**kwargs)
         trainer = super().instantiate_trainer(**kwargs | {"logger": False})
+        if not self.config[self.subcommand]["pictures"]:
+            callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
+            callbacks[:] = [one for one in callbacks if not isinstance(one, Picture)]
         if monitor := self.config[self.subcommand]["checkpoint"]["monitor"]:
             trainer.callbacks.insert(0, KnownMonitor(monitor))  # type: ignore[attr-defined]
         self._keep_run(trainer, config)

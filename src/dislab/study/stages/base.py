@@ -115,7 +115,9 @@ def option(name: str, value: object) -> str:
 
 
 def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) -> list[str]:
-    """A command line that does what one section of a configuration says, and nothing else.
+    """A command line that does what one section of a configuration says, and draws no pictures.
+
+    Training has drawn the pictures of the run already.
 
     Args:
         run: The run folder.
@@ -127,4 +129,4 @@ def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) 
     options = [
         option(f"{name}.{key}", value) for name, one in wanted.items() for key, value in one.items()
     ]
-    return [test, f"--run={run}", *options]
+    return [test, f"--run={run}", "--pictures=false", *options]
