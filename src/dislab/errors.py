@@ -87,6 +87,15 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return f" (did you mean {by_lower[matches[0]]}?)" if matches else ""
 
 
+def one_line(message: object) -> str:
+    """The text of an error or a warning in one line.
+
+    Args:
+        message: An error, a warning or a text.
+    """
+    return " ".join(str(message).split())
+
+
 def cannot_write(error: BaseException | None) -> bool:
     """Whether an error means that the disk is full or that writing is not allowed.
 

@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, one_line, suggestion
 from dislab.moved import MOVED
 
 PARTS: Final = (
@@ -320,7 +320,7 @@ def _where(plugin: Plugin) -> str:
 
 
 def _said(error: BaseException) -> str:
-    said = " ".join(str(error).split())
+    said = one_line(error)
     return said if isinstance(error, InputError) else f"{type(error).__name__}: {said}"
 
 

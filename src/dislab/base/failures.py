@@ -10,7 +10,7 @@ from typing import Final
 
 import torch
 
-from dislab.errors import InputError, TrainingError, cannot_write
+from dislab.errors import InputError, TrainingError, cannot_write, one_line
 
 _NOUNS: Final = {
     "Encoder": "encoder",
@@ -63,7 +63,7 @@ def said(error: BaseException) -> str:
     Args:
         error: The error.
     """
-    text = " ".join(str(error).split())
+    text = one_line(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

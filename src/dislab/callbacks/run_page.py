@@ -9,7 +9,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.base import DataModule, Objective
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.report import PAGE, ReportedRun, write_page
 from dislab.runs import load_run
 
@@ -52,7 +52,7 @@ class RunPage(pl.Callback):
         try:
             write_page([ReportedRun(folder, _stored(folder, module), data)], page)
         except Exception as error:  # the run is finished; `dislab report` raises it again
-            text = " ".join(str(error).split()) or type(error).__name__
+            text = one_line(error) or type(error).__name__
             print(
                 f"dislab: warning: the page of the run was not written: {text}; try again with: "
                 f"dislab report {folder}",

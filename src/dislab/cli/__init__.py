@@ -15,6 +15,7 @@ from dislab.errors import (
     cannot_write,
     explained,
     lacks_memory,
+    one_line,
     suggestion,
 )
 from dislab.plugins import commands, load_command
@@ -105,7 +106,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _memory(error: BaseException) -> str:
-    said = " ".join(str(error).split())[:200]
+    said = one_line(error)[:200]
     return (
         f"memory does not suffice{f' ({said})' if said else ''}; choose fewer images or latents, "
         "smaller networks or a smaller batch_size, or free some memory"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.factors import Factor, FactorSpace, are_measured
 
 _NAMES: Final = ("names", "factor_names")
@@ -123,7 +123,7 @@ def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
 
 
 def _said(error: Exception) -> str:
-    said = " ".join(str(error).split())
+    said = one_line(error)
     if "Object arrays" in said:
         return "it holds Python objects, which are not read; save arrays of numbers"
     if "pickle" in said:  # numpy treats every unknown format as a pickle

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final, cast
 
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import GROUPS, available, load
 
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
@@ -121,13 +121,8 @@ def foreign_base(group: str, cls: type) -> str | None:
     return f"{cls.__name__} derives from {others}, not from {home}.{base.__name__}"
 
 
-def one_line(error: Exception) -> str:
-    """The message of an error, in one line."""
-    return " ".join(str(error).split())
-
-
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"dislab: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"dislab: warning: {one_line(message)}", file=sys.stderr)
 
 
 def _place(message: str) -> str:

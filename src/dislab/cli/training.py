@@ -17,12 +17,12 @@ from dislab.base import DataModule, Objective
 from dislab.base.failures import parts_named
 from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.cli.configuration import of_run, written_elsewhere
-from dislab.cli.messages import one_line, own_warnings_in_one_line, warnings_in_one_line
+from dislab.cli.messages import own_warnings_in_one_line, warnings_in_one_line
 from dislab.cli.names import confine_names
 from dislab.cli.processes import lost_another
 from dislab.cli.training_arguments import Parser
 from dislab.cli.training_cli import RUN_FOLDER, TrainingCLI
-from dislab.errors import InputError, TrainingError, cannot_write
+from dislab.errors import InputError, TrainingError, cannot_write, one_line
 
 _RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 

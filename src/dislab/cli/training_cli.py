@@ -36,13 +36,13 @@ from dislab.cli.configuration import (
     flat,
 )
 from dislab.cli.links import check_offers
-from dislab.cli.messages import explain, one_line
+from dislab.cli.messages import explain
 from dislab.cli.names import check_names
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
 from dislab.cli.training_arguments import DEFAULTS, add_arguments
-from dislab.errors import DivergenceError, InputError, TrainingError
+from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.precision import check_precision
 from dislab.runs import (
     CONFIG,

@@ -19,6 +19,7 @@ from dislab.errors import (
     TrainingError,
     cannot_write,
     lacks_memory,
+    one_line,
 )
 from dislab.signals import interrupting
 from dislab.storage import atomic
@@ -112,7 +113,7 @@ def _done(arguments: Sequence[str], run: Path, log: Path) -> Report:
                 return Report("input", f"dislab {command} ended with status {status}")
             return Report("done", versions=versions())
     except BaseException as error:  # what is no end of a process becomes its report
-        said = " ".join(str(error).split())
+        said = one_line(error)
         if isinstance(error, SystemExit):  # the reason was printed before
             return Report(_kind(error), _last_line(log), versions=_versions())
         print(f"dislab: {type(error).__name__}: {said}", file=sys.stderr)

@@ -12,7 +12,7 @@ import lightning
 import torch
 from lightning.fabric.plugins import TorchCheckpointIO
 
-from dislab.errors import InputError, lacks_memory
+from dislab.errors import InputError, lacks_memory, one_line
 from dislab.storage import atomic, remove_leftovers
 
 _END: Final = struct.Struct("<4s4H2LH")
@@ -138,7 +138,7 @@ def short(error: BaseException) -> str:
     Args:
         error: The error.
     """
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    return one_line(error)[:300] or type(error).__name__
 
 
 def _save(checkpoint: dict[str, Any], file: BinaryIO) -> None:

@@ -12,7 +12,7 @@ from dislab.base import DataModule, Dataset
 from dislab.base.named_classes import find_class
 from dislab.base.rebuilding import arguments_of
 from dislab.datamodules import SingleData
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.factors import UNLABELLED, Indices
 from dislab.transfer.plan import Plan, Sizes, check_encoder, check_names, of_scenario, plan
 from dislab.transfer.scenario import Scenario
@@ -114,7 +114,7 @@ def _dataset(own: Dataset, scenario: Scenario) -> Dataset:
     except InputError:
         raise
     except (jsonargparse.ArgumentError, ValueError) as error:
-        said = " ".join(str(error).split())[:300]
+        said = one_line(error)[:300]
         raise InputError(f"{name} cannot be made with {dict(scenario.settings)}: {said}") from error
     return dataset
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_choice
 from dislab.storage import cache_folder, download
 
@@ -97,9 +97,9 @@ def reading(path: Path, page: str) -> Iterator[None]:
         yield
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
         # tarfile lists its attempts, one line each
-        reason = " ".join(str(error).split())
         raise InputError(
-            f"{path} cannot be read: {reason}; it may be cut or altered; fetch it again from {page}"
+            f"{path} cannot be read: {one_line(error)}; it may be cut or altered; fetch it again "
+            f"from {page}"
         ) from error
 
 
