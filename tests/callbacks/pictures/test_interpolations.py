@@ -1,33 +1,17 @@
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
 
-from dislab import plots
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Interpolations
 from dislab.errors import InputError
 from dislab.functional.random import host_generator
 
 MakeTrainer = Callable[..., pl.Trainer]
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
-    """The images of every grid that a callback asks for."""
-    grids: list[np.ndarray] = []
-    real = plots.image_grid
-
-    def grid(images: np.ndarray, **labels: Any) -> Any:
-        grids.append(images)
-        return real(images, **labels)
-
-    monkeypatch.setattr(plots, "image_grid", grid)
-    return grids
 
 
 @pytest.mark.parametrize("method", ["objective", "codes_and_decoder"])
