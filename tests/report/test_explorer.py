@@ -63,6 +63,7 @@ def test_starts_are_test_images_with_their_codes(data: SingleData) -> None:
         np.testing.assert_allclose(start["code"], code, atol=1e-4)
         np.testing.assert_array_equal(image_of(start["image"]), (image[0] * 255).round())
     reach = max(abs(value) for start in found["starts"] for value in start["code"])
+    assert len(found["sliders"]) == 3
     assert all(one["high"] >= 3 for one in found["sliders"])
     assert max(one["high"] for one in found["sliders"]) >= reach
 
@@ -133,6 +134,7 @@ def test_codes_without_posterior_move_in_their_deviations(data: SingleData) -> N
         bottleneck=2,
     ).eval()
     found = explorer_of(module, data)
+    assert len(found["sliders"]) == 2
     for slider in found["sliders"]:
         centre = found["starts"][0]["code"][slider["latent"]]
         assert slider["low"] < centre < slider["high"]

@@ -8,23 +8,25 @@ from dislab.errors import InputError
 from dislab.metrics import MIG
 from dislab.plugins import available
 from dislab.report.blind_spots import blind_spot
-from dislab.report.run_record import read_run
+from dislab.report.run_record import Table, read_run
+
+BLIND = "what it cannot see"
+FACTS = {
+    "method": "VAE",
+    "regularizers": "KL (beta 4.0)",
+    "decoder": "MLPDecoder",
+    "latents": "3",
+    "likelihood": "bernoulli",
+    "data set": "GaussianBlob",
+    "supervision": "SingleData",
+    "seed": "3",
+}
 
 
 def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     found = read_run(write_run(tmp_path / "version_2"))
     assert found.name == "small/version_2"
-    assert found.facts == {
-        "method": "VAE",
-        "regularizers": "KL (beta 4.0)",
-        "decoder": "MLPDecoder",
-        "latents": "3",
-        "likelihood": "bernoulli",
-        "data set": "GaussianBlob",
-        "supervision": "SingleData",
-        "steps": "4,000",
-        "seed": "3",
-    }
+    assert found.facts == {**FACTS, "steps": "4,000"}
     assert found.headline == {"mig": "0.250"}
     assert found.scores is not None
     assert found.scores.heads == [
@@ -66,22 +68,40 @@ def test_a_run_without_scores_curves_or_pictures_is_shown(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "record",
+    ("record", "scores"),
     [
-        {"test": {}},
-        {"test": {"scores": {"mig": 0.5}}},
-        {"test": {"scores": {"mig": 0.5}, "data": {"factors": 3}, "metrics": 1, "chance": 2}},
-        {
-            "test": {
-                "scores": {"mig": 0.5},
-                "parts": {"kl_per_latent": "x"},
-                "intervals": {"mig": 1},
-            }
-        },
+        ({"test": {}}, None),
+        (
+            {"test": {"scores": {"mig": 0.5}}},
+            Table(["score", "value", BLIND], [["mig", "0.500", blind_spot("mig")]]),
+        ),
+        (
+            {"test": {"scores": {"mig": 0.5}, "data": {"factors": 3}, "metrics": 1, "chance": 2}},
+            Table(["score", "value", BLIND], [["mig", "0.500", blind_spot("mig")]]),
+        ),
+        (
+            {
+                "test": {
+                    "scores": {"mig": 0.5},
+                    "parts": {"kl_per_latent": "x"},
+                    "intervals": {"mig": 1},
+                }
+            },
+            Table(
+                ["score", "value", "95 % interval", BLIND],
+                [["mig", "0.500", "", blind_spot("mig")]],
+            ),
+        ),
     ],
 )
-def test_a_record_by_hand_is_shown_as_far_as_it_goes(record: Any, tmp_path: Path) -> None:
-    read_run(write_run(tmp_path / "run", scores=record))
+def test_a_record_by_hand_is_shown_as_far_as_it_goes(
+    record: Any, scores: Table | None, tmp_path: Path
+) -> None:
+    found = read_run(write_run(tmp_path / "run", scores=record))
+    assert found.facts == FACTS
+    assert found.scores == scores
+    assert (found.headline, found.transfer, found.notes, found.versions) == ({}, None, [], {})
+    assert [one.name for one in found.curves] == ["curves"]  # no score sheet
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
@@ -92,5 +112,5 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 def test_what_a_score_cannot_see() -> None:
     assert "copy of a latent" in blind_spot("mig")
     assert blind_spot("sampled/mig") == blind_spot("mig")
-    assert blind_spot("score_of_a_plug_in") == ""
+    assert blind_spot("score_of_a_plugin") == ""
     assert MIG.__name__ in {plugin.name for plugin in available("metrics")}

@@ -190,6 +190,7 @@ def test_parts_of_a_concept_are_joined(
     record = json.loads((tmp_path / "run" / "scores.json").read_text())["validate_concepts"]
     assert set(record["concepts"]) == {"and"}
     assert record["scores"]["accuracy"] == record["scores"]["accuracy/and"] == 1.0
+    assert module.asked
     assert all(sum(first) == sum(second) == 1 for _, first, second in module.asked)
 
 
