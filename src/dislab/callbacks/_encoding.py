@@ -1,4 +1,4 @@
-"""Draw states from a data module, and apply a network to their images."""
+"""Draw states from a data module, and encode their images."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,11 +6,11 @@ from typing import NamedTuple
 import lightning.pytorch as pl
 import numpy as np
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from torch import Tensor
 
-from dislab.base import DataModule, Objective, Split, inference
-from dislab.base.inference import lacks
+from dislab.base import DataModule, Objective, Split
+from dislab.base.inference import lacks, over_images
 from dislab.base.state_draws import drawable
 from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
@@ -73,28 +73,6 @@ def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> I
     return found
 
 
-def images_of(trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices) -> Tensor:
-    """Images of states as the objective receives them, on its device and in its precision."""
-    return inference.images_of(data, module, states, trainer.precision_plugin)
-
-
-def over_images(
-    trainer: pl.Trainer,
-    data: DataModule,
-    module: Objective,
-    states: Indices,
-    batch_size: int,
-    function: Callable[[Tensor], Tensor],
-) -> Shaped[Tensor, "point *rest"]:
-    """Apply a function to the images of states, batch by batch, and return the results on the CPU.
-
-    The function receives pixels in [0, 1] on the objective's device, which is in evaluation mode. A
-    progress bar is shown on a terminal.
-    """
-    precision = trainer.precision_plugin
-    return inference.over_images(data, module, states, batch_size, function, precision)
-
-
 def standard_noise(points: int, seed: int) -> Callable[[Tensor], Tensor]:
     """Standard normal noise for `points` rows in order, the same for any size of batches."""
     numbers: Tensor | None = None
@@ -128,7 +106,7 @@ def sample_states(
         sums.append(kl_per_latent(*posterior).cpu().double().sum(0))
         return sample(*posterior, noise(posterior.mean)).float()
 
-    codes = over_images(trainer, data, module, states, batch_size, encode)
+    codes = over_images(data, module, states, batch_size, encode, trainer.precision_plugin)
     kl = torch.stack(sums).sum(0) / len(states)
     return Encoding(codes, torch.from_numpy(data.factors.positions(states)), kl)
 
@@ -163,6 +141,6 @@ def encode_states(
         same = torch.equal(codes, means) if same is None else same
         return codes
 
-    codes = over_images(trainer, data, module, states, batch_size, encode)
+    codes = over_images(data, module, states, batch_size, encode, trainer.precision_plugin)
     kl = torch.stack(sums).sum(0) / len(states) if sums else None
     return Encoding(codes, torch.from_numpy(data.factors.positions(states)), kl)

@@ -1,13 +1,10 @@
 """Checked access of callbacks to the trainer, its data and its objective."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import lightning.pytorch as pl
 
 from dislab.base import DataModule, Objective
-from dislab.base.inference import evaluating as in_evaluation
 from dislab.errors import InputError
 from dislab.runs import forget_divergence
 
@@ -79,10 +76,3 @@ def data_of(trainer: pl.Trainer, who: str) -> DataModule:
 def is_rehearsal(trainer: pl.Trainer) -> bool:
     """Whether the trainer only checks that the code runs, so that no file is written."""
     return bool(trainer.sanity_checking or getattr(trainer, "fast_dev_run", False))
-
-
-@contextmanager
-def evaluating(trainer: pl.Trainer, module: Objective) -> Iterator[None]:
-    """Evaluation mode, the trainer's precision and no gradients; restores the modes afterwards."""
-    with in_evaluation(module, trainer.precision_plugin):
-        yield

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from dislab.base import DataModule, Objective
-from dislab.base.inference import lacks
-from dislab.callbacks._encoding import over_images
+from dislab.base.inference import lacks, over_images
 from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
 from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent
@@ -39,10 +38,10 @@ def latent_order(
 
     Bounded codes stay in their own order.
     """
-    names = data.factors.names
+    names, precision = data.factors.names, trainer.precision_plugin
     positions = torch.from_numpy(data.factors.positions(states))
     if lacks(module, "encode"):
-        codes = over_images(trainer, data, module, states, batch_size, module.codes).double()
+        codes = over_images(data, module, states, batch_size, module.codes, precision).double()
         bounded = not lacks(module, "code_values")
         order = order_by_spread(codes, positions, bounded)
         labels = [f"z{latent}  std {one:.2g}" for latent, one in enumerate(order.amount.tolist())]
@@ -54,7 +53,7 @@ def latent_order(
         posterior = module.encode(image)
         return torch.stack((posterior.mean, kl_per_latent(*posterior)), dim=1)
 
-    encoded = over_images(trainer, data, module, states, batch_size, encode).double()
+    encoded = over_images(data, module, states, batch_size, encode, precision).double()
     order = order_by_kl(encoded[:, 0], encoded[:, 1].mean(0), positions)
     labels = [f"z{latent}  KL {one:.2f} nats" for latent, one in enumerate(order.amount.tolist())]
     return _labelled(order, labels, names, " in the mean")

@@ -9,10 +9,8 @@ from matplotlib.figure import Figure
 
 from dislab import plots
 from dislab.base import DataModule, Objective, Split
-from dislab.base.inference import lacks
+from dislab.base.inference import evaluating, images_of, lacks
 from dislab.base.state_draws import draw_states
-from dislab.callbacks._encoding import images_of
-from dislab.callbacks._trainer import evaluating
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
@@ -62,8 +60,8 @@ class Interpolations(Picture):
         """One row a pair, from the first image over its code to the second one."""
         states = draw_states(data, self.split, 2 * self.pairs, self.seed)
         half = (len(states) + 1) // 2
-        with evaluating(trainer, module):
-            image = images_of(trainer, data, module, states)
+        with evaluating(module, trainer.precision_plugin):
+            image = images_of(data, module, states, trainer.precision_plugin)
             code = module.codes(image)
             first, second = code[:half], code[-half:]
             fraction = self.fractions.to(code)[None, :, None]

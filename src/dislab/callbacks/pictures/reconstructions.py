@@ -8,10 +8,8 @@ from matplotlib.figure import Figure
 
 from dislab import plots
 from dislab.base import DataModule, Objective, Split
-from dislab.base.inference import lacks
+from dislab.base.inference import evaluating, images_of, lacks
 from dislab.base.state_draws import draw_states
-from dislab.callbacks._encoding import images_of
-from dislab.callbacks._trainer import evaluating
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
@@ -57,8 +55,8 @@ class Reconstructions(Picture):
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """Images in the first row, reconstructions in the second."""
         states = draw_states(data, self.split, self.count, self.seed)
-        with evaluating(trainer, module):
-            image = images_of(trainer, data, module, states)
+        with evaluating(module, trainer.precision_plugin):
+            image = images_of(data, module, states, trainer.precision_plugin)
             if lacks(module, "render"):
                 decoded = module.reconstruct(image)
             else:

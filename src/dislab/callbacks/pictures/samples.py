@@ -8,9 +8,7 @@ from matplotlib.figure import Figure
 
 from dislab import plots
 from dislab.base import DataModule, Objective
-from dislab.base.inference import lacks
-from dislab.callbacks._encoding import images_of
-from dislab.callbacks._trainer import evaluating
+from dislab.base.inference import evaluating, images_of, lacks
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
@@ -59,9 +57,9 @@ class Samples(Picture):
         """Rows and columns of images."""
         count = self.rows * self.columns
         stream = Stream(self.seed, device=module.device).of("samples")
-        with evaluating(trainer, module):
+        with evaluating(module, trainer.precision_plugin):
             if lacks(module, "generate"):
-                first = images_of(trainer, data, module, data.indices("all")[:1])
+                first = images_of(data, module, data.indices("all")[:1], trainer.precision_plugin)
                 latents = module.encode(first).mean.shape[1]
                 image = module.decode(stream.normal("latents", count, latents))
             else:

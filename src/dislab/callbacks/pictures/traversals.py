@@ -12,10 +12,8 @@ from torch import Tensor
 
 from dislab import plots
 from dislab.base import DataModule, Objective, Split
-from dislab.base.inference import lacks
+from dislab.base.inference import evaluating, images_of, lacks
 from dislab.base.state_draws import draw_states
-from dislab.callbacks._encoding import images_of
-from dislab.callbacks._trainer import evaluating
 from dislab.callbacks.pictures._latent_order import Order, latent_order
 from dislab.callbacks.pictures._picture import Picture
 from dislab.errors import InputError
@@ -127,8 +125,8 @@ class Traversals(Picture):
         order = latent_order(trainer, data, module, states[: self.points], self.batch_size)
         chosen = states[: self.images]
         shown = order.latents[: self.latents]
-        with evaluating(trainer, module):
-            image = images_of(trainer, data, module, chosen)
+        with evaluating(module, trainer.precision_plugin):
+            image = images_of(data, module, chosen, trainer.precision_plugin)
             code = module.codes(image) if lacks(module, "encode") else module.encode(image).mean
             places = self._places(module, code, order)
             rows = [_moved(module, code, latent, places[latent]) for latent in shown]
@@ -178,7 +176,7 @@ class Traversals(Picture):
             moved = np.repeat(positions, steps, axis=0)
             values = np.rint(fractions * (data.factors.sizes[factor] - 1)).astype(np.int64)
             moved[:, factor] = np.tile(values, len(states))
-            with evaluating(trainer, module):
+            with evaluating(module, trainer.precision_plugin):
                 drawn = module.render(torch.from_numpy(moved).to(module.device))
             rows.append(drawn.float().cpu())
         return plots.image_grid(

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
-from dislab.base.inference import lacks
+from dislab.base.inference import lacks, over_images
 from dislab.base.state_draws import draw_states
-from dislab.callbacks._encoding import over_images, standard_noise
+from dislab.callbacks._encoding import standard_noise
 from dislab.functional.gaussians import kl_per_latent, sample
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
@@ -79,6 +79,7 @@ def _terms(
         terms = torch.stack([*decoded, kl_per_latent(mean, log_var).sum(1).mean()]).double()
         return terms.expand(len(image), -1)
 
-    sampled, mean, kl = over_images(trainer, data, module, states, batch_size, measure).mean(0)
+    precision = trainer.precision_plugin
+    sampled, mean, kl = over_images(data, module, states, batch_size, measure, precision).mean(0)
     values = (-sampled - kl, -mean - kl, sampled, mean, kl)
     return dict(zip(QUANTITIES, map(float, values), strict=True))

@@ -10,10 +10,10 @@ import torch
 
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.base.failures import parts_named
+from dislab.base.inference import evaluating, images_of
 from dislab.base.metric import reason_against
 from dislab.base.state_draws import drawable
-from dislab.callbacks._encoding import Encoding, images_of
-from dislab.callbacks._trainer import evaluating
+from dislab.callbacks._encoding import Encoding
 from dislab.codes.bank import checked
 from dislab.codes.latent_order import ACTIVE
 from dislab.factors import UNLABELLED, FactorSpace, Indices
@@ -115,8 +115,9 @@ def _asks(metric: Metric) -> bool:
 def _latents(trainer: pl.Trainer, module: Objective, data: DataModule, states: Indices) -> int:
     """Number of latents, of the code of one image."""
     # a module may keep tensors of an inference, which could not be trained on
-    with evaluating(trainer, module), torch.inference_mode(False), torch.no_grad(), parts_named():
-        return module.codes(images_of(trainer, data, module, states[:1])).shape[1]
+    precision = trainer.precision_plugin
+    with evaluating(module, precision), torch.inference_mode(False), torch.no_grad(), parts_named():
+        return module.codes(images_of(data, module, states[:1], precision)).shape[1]
 
 
 def spread(copies: list[dict[str, float]]) -> dict[str, dict[str, Any]]:

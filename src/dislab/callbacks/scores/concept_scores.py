@@ -12,7 +12,8 @@ from tqdm import tqdm
 
 from dislab import runs
 from dislab.base import DataModule, Objective, Split, SymbolBatch
-from dislab.callbacks._trainer import evaluating, objective_of
+from dislab.base.inference import evaluating
+from dislab.callbacks._trainer import objective_of
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.callbacks.scores._trials import Trial, can_draw, trials
 from dislab.codes.concepts import concept_accuracy, concept_diversity, read_attributes
@@ -139,7 +140,7 @@ class ConceptScores(ScoreCallback):
     def _drawn(self, trainer: pl.Trainer, module: Objective, trial: Trial) -> Tensor:
         stream = Stream(self.seed, device=module.device).of("concepts")
         draws = module.draw(self.images, stream)
-        with evaluating(trainer, module):
+        with evaluating(module, trainer.precision_plugin):
             return trial.draw(self.images, draws).float().cpu()
 
 

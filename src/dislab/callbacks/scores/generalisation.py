@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dislab import runs
 from dislab.base import DataModule, Draws, Objective, Split
-from dislab.callbacks._trainer import evaluating
+from dislab.base.inference import evaluating
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.functional.checks import check_count
 from dislab.functional.distributed import alone
@@ -118,7 +118,7 @@ class Generalisation(ScoreCallback):
         sums: dict[str, dict[str, Tensor]] = {decoded: {} for decoded in _decoded(module)}
         count = 0
         loader = data.sample_loader(split, self.examples, self.seed)
-        with evaluating(trainer, module), alone():
+        with evaluating(module, trainer.precision_plugin), alone():
             for number, raw in enumerate(loader):
                 batch = data.on_after_batch_transfer(
                     data.transfer_batch_to_device(raw, module.device, 0), 0
