@@ -31,7 +31,7 @@ def chosen(name: str) -> list[str]:
     }
     found = [one for one, (_, module) in modules.items() if name in (one, module)]
     if not found:
-        raise InputError(f"there is no part {name!r}{suggestion(name, modules)}")
+        raise InputError(f"no part is named {name!r}{suggestion(name, modules)}")
     [cls] = found
     group, module = modules[cls]
     files = sorted((TESTS / group).rglob("test_*.py"))

@@ -22,7 +22,9 @@ def test_names_classes_and_partials_are_builders() -> None:
     assert name_of(object(), "part") == "part"
     with pytest.raises(InputError, match="3 is no part; give a class name such as 'Ridge', a cl"):
         builder("predictors", 3, "part", "Ridge")
-    with pytest.raises(InputError, match=r"no 'Rigde' among the predictors \(did you mean Ridge"):
+    with pytest.raises(
+        InputError, match=r"of the predictors is named 'Rigde' \(did you mean Ridge"
+    ):
         builder("predictors", "Rigde", "predictor", "Ridge")
 
 

@@ -308,7 +308,7 @@ def test_its_command_is_one_of_dislab(
     assert "usage: dislab count" in capsys.readouterr().out
     for args, message in (
         (["count", "-1"], "-1 is negative"),
-        (["cuont"], "there is no command 'cuont' (did you mean count?); there are fit, "),
+        (["cuont"], "no command is named 'cuont' (did you mean count?); the commands are fit, "),
         (["broken"], "dislab.commands: broken of mykit 1.2 cannot be used: ModuleNotFoundError: "),
     ):
         capsys.readouterr()
@@ -349,7 +349,10 @@ def test_data_that_do_not_offer_what_a_model_needs_are_refused(installed: Path) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("TinyPenalty}", "TinyPenaly}"), "there is no TinyPenaly (did you mean TinyPenalty?)"),
+        (
+            ("TinyPenalty}", "TinyPenaly}"),
+            "no part is named TinyPenaly (did you mean TinyPenalty?)",
+        ),
         (("scale: 0.5", "scal: 0.5"), "TinyEncoder has no setting 'scal' (did you mean scale?)"),
         (("scale: 0.5", "scale: big"), "model.encoder.scale: expected a number, got 'big'"),
     ],

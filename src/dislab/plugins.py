@@ -121,7 +121,7 @@ def available(group: str) -> list[Plugin]:
     if group not in GROUPS:
         hint = suggestion(group, GROUPS)
         raise InputError(
-            f"there is no plugin group {group!r}{hint}; the groups are {', '.join(GROUPS)}"
+            f"no plugin group is named {group!r}{hint}; the groups are {', '.join(GROUPS)}"
         )
     return _declared(group)
 
@@ -245,7 +245,7 @@ def load(group: str, name: str) -> type:
     if name not in found:
         hint = suggestion(name, found)
         listing = ", ".join(found) or "none"
-        raise InputError(f"there is no {name!r} among the {group}{hint}; available: {listing}")
+        raise InputError(f"none of the {group} is named {name!r}{hint}; available: {listing}")
     try:
         return _load(found[name])
     except _BROKEN as error:

@@ -155,7 +155,7 @@ def test_a_sheet_shows_the_images_themselves() -> None:
     [
         (["lst"], "dislab data has no action 'lst' (did you mean list?); it has list, prepare"),
         (["list", "--jsn"], "unrecognized arguments: --jsn; see dislab data list --help"),
-        (["prepare", "DSprits"], "there is no data set 'DSprits' (did you mean DSprites?); there"),
+        (["prepare", "DSprits"], "no data set is named 'DSprits' (did you mean DSprites?); the"),
         (["prepare", "--out"], "dislab data prepare takes the name of a data set before --out"),
         (
             ["prepare", "DSprites", "--sorce", "auto"],

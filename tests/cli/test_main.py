@@ -86,10 +86,10 @@ def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["fti"], "there is no command 'fti' (did you mean fit?); there are fit, validate"),
+        (["fti"], "no command is named 'fti' (did you mean fit?); the commands are fit, validate"),
         (
             ["plugins", "encodrs"],
-            "there is no plugin group 'encodrs' (did you mean encoders?); the groups are encoders",
+            "no plugin group is named 'encodrs' (did you mean encoders?); the groups are encoders",
         ),
         (["plugins", "--jsn"], "unrecognized arguments: --jsn; see dislab plugins --help"),
     ],

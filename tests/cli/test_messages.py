@@ -27,8 +27,8 @@ NESTED = """Parser key "model":
     [
         (
             NESTED.format(reason="Expected a dot import path string: KLL"),
-            "model.regularizers.kl: there is no KLL (did you mean KL?); available regularizers: "
-            + REGULARIZERS,
+            "model.regularizers.kl: no part is named KLL (did you mean KL?); "
+            "available regularizers: " + REGULARIZERS,
         ),
         (
             NESTED.format(
@@ -58,7 +58,10 @@ NESTED = """Parser key "model":
             "data and model must be given",
         ),
         ("unrecognized arguments: --trainer.max_stps 3", "trainer has no setting 'max_stps'"),
-        ("Subcommand 'fit' does not accept option 'nam'", "there is no 'nam' at the top level"),
+        (
+            "Subcommand 'fit' does not accept option 'nam'",
+            "no setting at the top level is named 'nam'",
+        ),
         ("something new\nwith two lines", "something new with two lines"),
     ],
 )

@@ -166,7 +166,7 @@ def test_an_interrupted_game_equals_an_uninterrupted_one_to_the_bit(tmp_path: Pa
     ("args", "message"),
     [
         (["fit", "--resume=empty"], "empty is no run: it has no config.yaml"),
-        (["fit", "--resume=halted"], "there is no checkpoint in halted"),
+        (["fit", "--resume=halted"], "halted holds no checkpoint"),
         (["fit", "--config=long.yaml", "--ckpt_path=last"], "go on with a run by --resume"),
         (["fit", "--config=long.yaml", "--run=nowhere"], "nowhere is no run"),
     ],

@@ -160,7 +160,7 @@ NAN[[4, 9], 0] = np.nan
         (with_arrays(factors=draw()["factors"] * 0), [], "none of factor_0, factor_1 takes more"),
         (with_arrays(names=np.array(["a"])), [], "1 names for 2 factors: a"),
         (with_arrays(names=np.array("a")), [], "1 names for 2 factors: a"),
-        (with_arrays(), ["--metrics", "MGI"], "there is no 'MGI' among the metrics (did you mean"),
+        (with_arrays(), ["--metrics", "MGI"], "none of the metrics is named 'MGI' (did you mean"),
         (
             with_arrays(),
             ["--metrics", "MIG.bims=3"],
@@ -292,7 +292,7 @@ def test_scores_come_from_a_file(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("mig: {class_path: MIGG}", "there is no 'MIGG' among the metrics (did you mean MIG"),
+        ("mig: {class_path: MIGG}", "none of the metrics is named 'MIGG' (did you mean MIG"),
         ("mig: {class_path: os.MIG}", "mig is os.MIG, which is no score; MIG alone is enough"),
         ("mig: 3", "mig has no class_path; write it as mig: {class_path: MIG"),
         ("mig: {class_path: MIG, bins: 3}", "mig has bins; an entry has class_path and init_ar"),

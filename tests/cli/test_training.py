@@ -263,8 +263,8 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
     [
         (
             ["--model.encoder=MLPEncodr"],
-            "model.encoder: there is no MLPEncodr (did you mean MLPEncoder?); available encoders: "
-            + ", ".join(plugin.name for plugin in available("encoders")),
+            "model.encoder: no part is named MLPEncodr (did you mean MLPEncoder?); "
+            "available encoders: " + ", ".join(plugin.name for plugin in available("encoders")),
         ),
         (
             ["--model.regularizers.tc.gama=7"],
@@ -278,13 +278,16 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["--model.regularizers.tc.gamma=-1"], "gamma is -1.0; it must be a finite number"),
         (["--model.latent_dim=0"], "latent_dim is 0; it must be a whole number of at least 1"),
         (["--model.latent_dim=1"], "one latent has no total correlation"),
-        (["--data.dataset=DSprite"], "data.dataset: there is no DSprite (did you mean DSprites?)"),
+        (
+            ["--data.dataset=DSprite"],
+            "data.dataset: no part is named DSprite (did you mean DSprites?)",
+        ),
         (["--data.batch_size=100000"], "batch_size"),
         (["--data.include.shape=hart"], "factor shape has no value 'hart' (did you mean heart?)"),
-        (["--data.include.shap=heart"], "there is no factor 'shap' (did you mean shape?)"),
+        (["--data.include.shap=heart"], "no factor is named 'shap' (did you mean shape?)"),
         (["--trainer.max_stps=3"], "trainer has no setting 'max_stps' (did you mean max_steps?)"),
         (["--trainer.max_steps=three"], "trainer.max_steps: expected a whole number, got 'three'"),
-        (["--nme=x"], "there is no 'nme' at the top level (did you mean name?)"),
+        (["--nme=x"], "no setting at the top level is named 'nme' (did you mean name?)"),
         (["--name=a/b"], "'a/b' cannot name a run"),
         (["--run=nowhere"], "nowhere is no run"),
         (["--config=run.yaml"], "resume is set in a configuration file; give --resume instead"),

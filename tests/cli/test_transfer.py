@@ -97,8 +97,8 @@ def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFi
     for args, message in (
         (["nowhere"], "nowhere is no run: it has no config.yaml"),
         ([run], "no scenario that comes with dislab was made for DSprites; name some by --sce"),
-        ([run, "--scenarios", "finger_ood1_a"], "scenario finger_ood1_a: there is no factor 'c"),
-        ([run, "--scenarios", "finger"], "there is no scenario 'finger'"),
+        ([run, "--scenarios", "finger_ood1_a"], "scenario finger_ood1_a: no factor is named 'c"),
+        ([run, "--scenarios", "finger"], "no scenario is named 'finger'"),
         ([run, "--scenarios", HEARTS, "--predictors", "Rigde"], "did you mean Ridge?"),
         ([run, "--scenarios", HEARTS, "--labels", "0"], "labels is 0"),
         ([run, "--scenarios", HEARTS, "--batch_size", "0"], "batch_size is 0"),

@@ -30,7 +30,7 @@ def test_sound_ones_pass() -> None:
         (CODES[:0], TARGETS, (3, 0), "codes of no run"),
         (CODES[:, :4], TARGETS, (3, 0), r"targets have shape \(5, 2\).*4 images.*\(4, 2\)"),
         (CODES, TARGETS, (3,), r"1 factors they have \(5, 1\)"),
-        (CODES, TARGETS[:, :0], (), "no factor to predict"),
+        (CODES, TARGETS[:, :0], (), "no factor is given to predict"),
         (changed(CODES, (1, 2, 0), torch.nan), TARGETS, (3, 0), "1 of 5 codes of run 1 hold NaN"),
         (changed(CODES, (0, 2, 0), torch.inf), TARGETS, (3, 0), "1 of 5 codes of run 0 hold NaN"),
         (CODES, changed(TARGETS, (1, 1), torch.nan), (3, 0), "targets of factor 1 hold NaN"),

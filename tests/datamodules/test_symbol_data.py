@@ -144,7 +144,10 @@ def test_parts(parts: int, first: str, tiny: Dataset) -> None:
         ({"specified": [4]}, "from 1 to 3"),
         ({"held_out": [["shape=dot"]]}, "no combination"),
         ({"held_out": [["shape=dot", "shape=bar"]]}, "no combination"),
-        ({"held_out": [["shape=dit", "place=low"]]}, r"no attribute 'shape=dit' \(did you mean"),
+        (
+            {"held_out": [["shape=dit", "place=low"]]},
+            r"no attribute is named 'shape=dit' \(did you mean",
+        ),
         ({"examples_per_concept": 0}, "examples_per_concept is 0; it must be a whole number"),
         (
             {

@@ -55,5 +55,5 @@ def test_counts_within_their_bounds_pass(value: int, most: int) -> None:
 
 
 def test_a_refusal_is_named_after_the_setting() -> None:
-    with pytest.raises(InputError, match="include: there is no factor 'y'"), naming("include"):
-        raise InputError("there is no factor 'y'")
+    with pytest.raises(InputError, match="include: no factor is named 'y'"), naming("include"):
+        raise InputError("no factor is named 'y'")

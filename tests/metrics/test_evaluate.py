@@ -231,7 +231,7 @@ def with_nan(codes: Any) -> Any:
     [
         (
             {"metrics": ["MGI"]},
-            r"no 'MGI' among the metrics \(did you mean MIG\?\); available: BetaVAEScore, BlockMCC",
+            r"the metrics is named 'MGI' \(did you mean MIG\?\); available: BetaVAEScore, BlockMCC",
         ),
         ({"metrics": []}, "no score was chosen"),
         ({"metrics": {"x": lambda space: torch.nn.Identity()}}, "x makes a Identity, which is no"),

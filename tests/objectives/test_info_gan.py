@@ -129,7 +129,7 @@ def test_it_has_no_posterior() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"categorical": (), "continuous": 0}, "there are no codes"),
+        ({"categorical": (), "continuous": 0}, "no code is given"),
         ({"categorical": (1,)}, "number of values in categorical is 1"),
         ({"continuous": -1}, "continuous is -1"),
         ({"noise_dim": -2}, "noise_dim is -2"),

@@ -121,7 +121,7 @@ def test_codes_are_one_column_a_code() -> None:
         ({"penalty": -1.0}, "penalty is -1"),
         ({"weight": -0.1}, "weight is -0.1"),
         ({"betas": (-0.1, 0.9)}, r"betas has -0\.1"),
-        ({"categorical": (), "continuous": 0}, "there are no codes"),
+        ({"categorical": (), "continuous": 0}, "no code is given"),
     ],
 )
 def test_settings_that_make_no_game_are_refused(settings: dict[str, Any], message: str) -> None:

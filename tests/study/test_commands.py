@@ -27,7 +27,10 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
     [
         ("axes: {model.regularizers.kl.bete: [1]}", r"no setting 'bete' \(did you mean beta\?\)"),
         ("axes: {model.latent_dims: [3]}", r"no setting 'latent_dims' \(did you mean latent_dim"),
-        ("axes: {modle.latent_dim: [3]}", r"no 'modle' at the top level \(did you mean model\?\)"),
+        (
+            "axes: {modle.latent_dim: [3]}",
+            r"no setting at the top level is named 'modle' \(did you mean model\?\)",
+        ),
         (
             "axes: {model.latent_dim: [3, many]}",
             r"model.latent_dim: many: .*expected a whole number, got 'many'",
@@ -42,7 +45,10 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
         ("axes: {trainer.fast_dev_run: [true]}", "fast_dev_run keeps no run"),
         ("axes: {ckpt_path: [a.ckpt]}", "the runs of a study start by themselves"),
         ("stages: {score: {point: 3}}", r"no setting 'point' \(did you mean points\?\)"),
-        ("stages: {score: {metrics: {mig: {class_path: MGI}}}}", r"no MGI \(did you mean MIG\?\)"),
+        (
+            "stages: {score: {metrics: {mig: {class_path: MGI}}}}",
+            r"no part is named MGI \(did you mean MIG\?\)",
+        ),
         ("stages: {transfer: {scenarios: 3}}", "transfer.scenarios"),
     ],
 )
@@ -321,7 +327,7 @@ def wait_for(folder: Path, pattern: str) -> None:
         if any(folder.glob(pattern)):
             return
         time.sleep(0.1)
-    raise AssertionError(f"there is no {pattern}")
+    raise AssertionError(f"no file appeared that fits {pattern}")
 
 
 def finished(process: "subprocess.Popen[str]") -> str:

@@ -34,7 +34,7 @@ def test_every_launcher_is_declared(word: str) -> None:
 
 
 def test_an_unknown_launcher() -> None:
-    with pytest.raises(InputError, match=r"no launcher 'slrum' \(did you mean slurm\?\)"):
+    with pytest.raises(InputError, match=r"no launcher is named 'slrum' \(did you mean slurm\?\)"):
         load_launcher("slrum")
 
 

@@ -136,7 +136,7 @@ exclude: [{strength: 4, latents: 5}]
         (BASE + "axes: {a: [1, 2]}\nexclude: [{a: 3}]", "no value of that axis; it has 1, 2"),
         (BASE + "axes: {a: [1, 2]}\nexclude: [{}]", "exclude is {}"),
         (BASE + "exclude: {a: 1}", "a list of combinations"),
-        (BASE + "stages: {scores: {}}", r"no stage 'scores' \(did you mean score\?\)"),
+        (BASE + "stages: {scores: {}}", r"no stage is named 'scores' \(did you mean score\?\)"),
         (BASE + "stages: {train: {max_steps: 3}}", "train has no settings, and got max_steps"),
         (BASE + "stages: {transfer: {}}", "transfer needs scenarios"),
         (BASE + "stages: {score: 3}", "stages.score is 3; it holds settings"),

@@ -93,7 +93,7 @@ def test_predictors_learn_under_inference_mode(data: SingleData, model: VAE) -> 
         ({"tested": 0}, "tested is 0"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"scenarios": []}, "no scenario was chosen"),
-        ({"scenarios": ["shapes3d_ood1_a"]}, "there is no factor 'object_hue'"),
+        ({"scenarios": ["shapes3d_ood1_a"]}, "no factor is named 'object_hue'"),
         ({"predictors": "Rigde"}, "did you mean Ridge"),
     ],
 )

@@ -193,11 +193,11 @@ OTHER = Scenario("o", {}, {}, dataset="Elsewhere")
         (Scenario("s", {"hue": [0, 90]}, {"hue": [90, 180]}), "overlap in 600 images, of 1,200"),
         (Scenario("s", {}, {}), "scenario s: train and test overlap in 2,400 images"),
         (Scenario("s", {"hue": 45}, {}), "scenario s: factor hue has no value 45; they are 0, 90"),
-        (Scenario("s", {"hew": 45}, {}), "there is no factor 'hew' (did you mean hue?)"),
-        (Scenario("s", {"hue": 0}, {"hue": 90}, shifted=("z",)), "there is no factor 'z'"),
+        (Scenario("s", {"hew": 45}, {}), "no factor is named 'hew' (did you mean hue?)"),
+        (Scenario("s", {"hue": 0}, {"hue": 90}, shifted=("z",)), "no factor is named 'z'"),
         (Scenario("s", {"x": 0}, {"x": 2}, shifted=("y", "hue")), "no factor is left for the"),
         (OTHER, "scenario o tests on Elsewhere; give codes and factors of its images as others"),
-        ("finger_ood1_d", "there is no scenario 'finger_ood1_d' (did you mean finger_ood1_"),
+        ("finger_ood1_d", "no scenario is named 'finger_ood1_d' (did you mean finger_ood1_"),
     ],
 )
 def test_a_scenario_that_cannot_be_scored_is_a_message(
@@ -226,7 +226,7 @@ def test_bad_arrays_and_settings_are_a_message(images: Any, means: Any) -> None:
         ((codes, factors[:, :1], flat), {}, "these images have none; give the data set a table"),
         (tuple(images), {"labels": 1}, "labels is 1; it must be a whole number of at least 2"),
         (tuple(images), {"tested": 0}, "tested is 0"),
-        (tuple(images), {"predictors": "Rigde"}, "there is no 'Rigde' among the predictors"),
+        (tuple(images), {"predictors": "Rigde"}, "none of the predictors is named 'Rigde'"),
         (tuple(images), {"predictors": []}, "no predictor was chosen"),
         (tuple(images), {"predictors": {"chance": "Ridge"}}, "no predictor can be called chance"),
         (tuple(images), {"predictors": {"t": lambda *_: 1}}, "t makes a int, which is no"),

@@ -189,7 +189,9 @@ def primary(result: Mapping[str, Tensor]) -> str:
     for name, value in result.items():
         if value.ndim == 0:
             return name
-    raise InputError(f"there is no scalar among {', '.join(result) or 'no results'}")
+    if not result:
+        raise InputError("the result is empty; a score returns at least one scalar")
+    raise InputError(f"none of the results is a scalar: {', '.join(result)}; return at least one")
 
 
 MetricBuilder = Callable[[FactorSpace], Metric]

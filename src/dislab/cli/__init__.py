@@ -185,6 +185,8 @@ def _foreign(command: str, args: list[str]) -> int:
     if command not in declared:
         names = [*COMMANDS, *(name for name in declared if name not in COMMANDS)]
         hint = suggestion(command, names)
-        raise InputError(f"there is no command {command!r}{hint}; there are {', '.join(names)}")
+        raise InputError(
+            f"no command is named {command!r}{hint}; the commands are {', '.join(names)}"
+        )
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     return load_command(declared[command])(args) or 0

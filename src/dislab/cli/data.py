@@ -98,7 +98,8 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[s
     names = [plugin.name for plugin in available("datasets")]
     if name not in names:
         raise InputError(
-            f"there is no data set {name!r}{suggestion(name, names)}; there are {', '.join(names)}"
+            f"no data set is named {name!r}{suggestion(name, names)}; the data sets are "
+            f"{', '.join(names)}"
         )
     import jsonargparse  # with the data sets torch is imported, which listing them must not do
 

@@ -162,7 +162,7 @@ def _unknown_class(name: str, place: str) -> str:
     if group and name in names:  # declared, and yet no choice
         return _unusable(group, name)
     listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
-    return f"there is no {name}{suggestion(name, names)}; {listing}"
+    return f"no part is named {name}{suggestion(name, names)}; {listing}"
 
 
 def _unusable(group: str, name: str) -> str:
@@ -189,7 +189,7 @@ def _unknown_option(name: str, class_path: str, place: str) -> str:
     try:
         parameters = _parameters(getattr(import_module(module), attribute))
     except (ImportError, AttributeError, ValueError):
-        return f"there is no setting {name!r}"
+        return f"no setting is named {name!r}"
     given = _GIVEN.get(_group_of(place) or "", 0)  # leading arguments that the owner fills in
     names = [one for one in parameters[given:] if one not in ("image_shape", "train_size")]
     return (
@@ -215,7 +215,8 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     known = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
     listing = ", ".join(known)
     return (
-        f"there is no {section!r} at the top level{suggestion(section, known)}; there are {listing}"
+        f"no setting at the top level is named {section!r}{suggestion(section, known)}; "
+        f"the settings are {listing}"
     )
 
 

@@ -33,7 +33,7 @@ def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence
             f"{len(classes)} factors they have {(codes.shape[1], len(classes))}"
         )
     if not classes:
-        raise InputError("there is no factor to predict; give the number of classes of each")
+        raise InputError("no factor is given to predict; give the number of classes of each")
     sound = targets.isfinite().all(0).tolist()
     if not all(sound):
         raise InputError(

@@ -69,7 +69,8 @@ class Attributes:
                 if name not in self.names:
                     hint = suggestion(name, self.names)
                     raise InputError(
-                        f"there is no attribute {name!r}{hint}; they are {', '.join(self.names)}"
+                        f"no attribute is named {name!r}{hint}; the attributes are "
+                        f"{', '.join(self.names)}"
                     )
                 number = self.names.index(name)
                 concept[owner[number]] = number

@@ -109,7 +109,7 @@ class FactorSpace:
         if name not in self.names:
             hint = suggestion(name, self.names)
             raise InputError(
-                f"there is no factor {name!r}{hint}; the factors are {', '.join(self.names)}"
+                f"no factor is named {name!r}{hint}; the factors are {', '.join(self.names)}"
             )
         return self.names.index(name)
 

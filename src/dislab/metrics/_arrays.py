@@ -102,7 +102,7 @@ def _numbered(
     if len(names) != count:
         raise InputError(f"{len(names)} names for {count} factors: {', '.join(names)}")
     if not len(table):
-        raise InputError("there is no image to score; factors has no rows")
+        raise InputError("factors has no rows; give the factors of at least one image")
     if table.is_complex() or table.dtype == torch.bool:
         raise InputError(f"factors are numbers, not {table.dtype}")
     for name in kinds:

@@ -26,7 +26,7 @@ def check_codes(
         check_count("each number of values in categorical", size, 2, MOST_LATENTS)
     if not len(categorical) + continuous:
         raise InputError(
-            "there are no codes: categorical is empty and continuous is 0; give at least one"
+            "no code is given: categorical is empty and continuous is 0; give at least one"
         )
     for name, value in at_least_zero.items():
         check_at_least(name, value, 0)

@@ -154,7 +154,7 @@ def _save(checkpoint: dict[str, Any], file: BinaryIO) -> None:
 
 def _read(path: Path, mmap: bool) -> dict[str, Any]:
     if not path.is_file():
-        raise InputError(f"there is no checkpoint {path}; give a .ckpt file of a run")
+        raise InputError(f"the checkpoint {path} does not exist; give a .ckpt file of a run")
     try:
         status = path.stat()
         _verify(path, status.st_ino, status.st_size, status.st_mtime_ns)

@@ -141,7 +141,7 @@ def checkpoint_of(run: str | Path) -> Path:
     if not found:
         there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
         raise InputError(
-            f"there is no checkpoint in {folder}, only: {there}; give the folder of one run, such "
+            f"{folder} holds no checkpoint, only: {there}; give the folder of one run, such "
             "as runs/name/version_0, or a .ckpt file"
         )
     return (last or found)[-1]

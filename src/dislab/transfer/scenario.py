@@ -152,7 +152,7 @@ def load_scenario(name: str) -> Scenario:
         return _parsed(path.stem, read_text(path), name)
     if name not in shipped():
         hint = suggestion(name, shipped())
-        raise InputError(f"there is no scenario {name!r}{hint}; {_listing()}")
+        raise InputError(f"no scenario is named {name!r}{hint}; {_listing()}")
     return _parsed(name, (_SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
 
 

@@ -281,9 +281,9 @@ def test_another_data_set_has_the_runs_side_and_its_exact_values(
     [
         ("train: {x: 0}\ntest: {x: [0, 1]}\nencoder: in", "near: train and test overlap in 8 im"),
         ("train: {x: 9}\ntest: {}", "scenario near: factor x has no value 9"),
-        ("train: {z: 9}\ntest: {}", "scenario near: there is no factor 'z'"),
+        ("train: {z: 9}\ntest: {}", "scenario near: no factor is named 'z'"),
         (INSIDE + "encoder: out", "is for an encoder that never saw the shifted values, and this"),
-        (ELSEWHERE.replace("Darker", "Drakness"), "there is no 'Drakness' among the datasets"),
+        (ELSEWHERE.replace("Darker", "Drakness"), "none of the datasets is named 'Drakness'"),
         (
             ELSEWHERE.replace("Darker", "{class_path: Darker, init_args: {side: 16}}"),
             "images of Darker are 1×16×16, and those of the run 1×8×8; give the run's side in",
@@ -292,7 +292,7 @@ def test_another_data_set_has_the_runs_side_and_its_exact_values(
             ELSEWHERE.replace("Darker", "{class_path: Darker, init_args: {sied: 8}}"),
             "scenario near: Darker cannot be made with {'sied': 8}: ",
         ),
-        (ELSEWHERE + "shifted: [z]", "there is no factor 'z'"),
+        (ELSEWHERE + "shifted: [z]", "no factor is named 'z'"),
     ],
 )
 def test_what_does_not_suit_ends_before_training(
@@ -352,7 +352,7 @@ def test_bad_settings_are_messages() -> None:
         ({"tested": 0}, "tested is 0"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"reconstructions": -1}, "reconstructions is -1"),
-        ({"scenarios": ["finger_ood1"]}, "there is no scenario 'finger_ood1'"),
+        ({"scenarios": ["finger_ood1"]}, "no scenario is named 'finger_ood1'"),
     ):
         with pytest.raises(InputError, match=message):
             scored(**({"scenarios": []} | settings))

@@ -119,7 +119,7 @@ def test_missing_official_file_is_explained(
     for part in (str(tmp_path / FILE_NAME), "github.com", "download", "source to rendered"):
         assert part in str(caught.value)
     missing = DSprites("official", path=str(tmp_path / "mine.npz"))
-    with pytest.raises(InputError, match=r"there is no file .*mine\.npz"):
+    with pytest.raises(InputError, match=r"the file .*mine\.npz does not exist"):
         missing.prepare()
 
 

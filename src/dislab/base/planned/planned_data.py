@@ -152,7 +152,9 @@ class PlannedData(DataModule):
             InputError: The split does not exist.
         """
         if split not in self._splits:
-            raise InputError(f"there is no split {split!r}; there are {', '.join(self._splits)}")
+            raise InputError(
+                f"no split is named {split!r}; choose one of {', '.join(self._splits)}"
+            )
         return self._splits[split]
 
     def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:

@@ -103,7 +103,7 @@ class SpriteBits:
         if self.path is not None:
             given = Path(self.path).expanduser()
             if not given.is_file():
-                raise InputError(f"there is no file {given}; give the path of {FILE_NAME}")
+                raise InputError(f"the file {given} does not exist; give the path of {FILE_NAME}")
             return given
         cached = cache_folder() / FILE_NAME
         return cached if cached.is_file() else None

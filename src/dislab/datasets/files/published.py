@@ -117,7 +117,7 @@ def _given(published: Published, given: Path) -> Path:
         return given
     wanted = "the folder of" if published.kind == "part" else "the path of"
     raise InputError(
-        f"there is no {published.called} at {given}; give {wanted} the published file (from "
+        f"{given} is no {published.called}; give {wanted} the published file (from "
         f"{published.page}), or leave path out to look in {cache_folder()}"
     )
 

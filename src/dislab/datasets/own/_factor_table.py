@@ -41,8 +41,8 @@ def read_table(path: Path) -> list[Row]:
     """
     if not path.is_file():
         raise InputError(
-            f"there is no table {path}; give the file of the factor values, its path relative to "
-            "the folder of the images"
+            f"the table {path} does not exist; give the file of the factor values, its path "
+            "relative to the folder of the images"
         )
     rows = _parquet(path) if path.suffix == ".parquet" else _csv(path)
     if not rows:

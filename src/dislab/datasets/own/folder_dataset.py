@@ -110,7 +110,7 @@ class FolderDataset(BankedDataset):
     def _layout(self) -> "_Layout":
         folder = Path(self.folder).expanduser()
         if not folder.is_dir():
-            raise InputError(f"there is no folder {folder}; give the folder of the images")
+            raise InputError(f"the folder {folder} does not exist; give the folder of the images")
         images, others = files_below(folder)
         if self.table is None:
             complaint = "is no image" if len(others) == 1 else "are no images"

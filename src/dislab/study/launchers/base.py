@@ -65,7 +65,8 @@ def load_launcher(word: str) -> Launcher:
     known = declared(LAUNCHERS)
     if word not in known:
         raise InputError(
-            f"there is no launcher {word!r}{suggestion(word, known)}; there are {', '.join(known)}"
+            f"no launcher is named {word!r}{suggestion(word, known)}; the launchers are "
+            f"{', '.join(known)}"
         )
     found = load_object(known[word])
     if not isinstance(found, type) or not issubclass(found, Launcher):

@@ -75,7 +75,8 @@ def load_stage(word: str) -> Stage:
     known = declared(STAGES)
     if word not in known:
         raise InputError(
-            f"there is no stage {word!r}{suggestion(word, known)}; there are {', '.join(known)}"
+            f"no stage is named {word!r}{suggestion(word, known)}; the stages are "
+            f"{', '.join(known)}"
         )
     found = load_object(known[word])
     if not isinstance(found, type) or not issubclass(found, Stage):
