@@ -91,45 +91,21 @@ def score_bank(
         space = space.without_nuisance()
         bank = bank.of_factors(kept)
     metrics = {key: built(key, build, space) for key, build in builders.items()}
-    results: dict[str, dict[str, Tensor]] = {}
-    skipped: dict[str, str] = {}
-    sample = Sample(len(bank), bank.codes.shape[1], int(bank.varied.sum()))
-    bar = tqdm(metrics.items(), desc="scores", unit=" scores", leave=False, disable=None)
-    for key, metric in bar:
-        bar.set_description(key)
-        try:
-            results[key] = _result(key, metric, bank, sample)
-        except InputError as error:
-            if not optional:
-                raise
-            skipped[key] = str(error)
+    results, skipped = _results(metrics, bank, optional)
     metrics = {key: metric for key, metric in metrics.items() if key in results}
-    uses = Counter(name for result in results.values() for name in result)
-    named = {
-        (key, name): name if uses[name] == 1 else f"{key}/{name}"
-        for key, result in results.items()
-        for name in result
-    }
-    continuous = [one.name for one in space.factors if one.kind == "continuous"]
-    tensors = {named[key, name]: one for key, own in results.items() for name, one in own.items()}
+    full = _full_names(results)
+    tensors = {full[key, name]: one for key, own in results.items() for name, one in own.items()}
     return Evaluation(
         {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},
-        intervals(metrics, results, named, bank, bootstrap),
+        intervals(metrics, results, full, bank, bootstrap),
         {name: tensor.tolist() for name, tensor in tensors.items() if tensor.ndim},
         {
-            key: _settings(builders[key], metric, named[key, primary(results[key])])
+            key: _settings(builders[key], metric, full[key, primary(results[key])])
             for key, metric in metrics.items()
         },
-        {
-            "images": len(bank),
-            "latents": bank.codes.shape[1],
-            "factors": dict(zip(space.names, space.sizes, strict=True)),
-            **({"continuous": continuous} if continuous else {}),
-            "bootstrap": bootstrap._asdict() if bootstrap.resamples else None,
-            "versions": versions(),
-        },
+        _provenance(space, bank, bootstrap),
         skipped,
-        chance_levels(metrics, named, bank, bootstrap.seed) if chance else {},
+        chance_levels(metrics, full, bank, bootstrap.seed) if chance else {},
     )
 
 
@@ -154,6 +130,48 @@ def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
     if not isinstance(metric, Metric):
         raise InputError(f"{key} makes a {type(metric).__name__}, which is no dislab.base.Metric")
     return metric
+
+
+def _results(
+    metrics: Mapping[str, Metric], bank: CodeBank, optional: bool
+) -> tuple[dict[str, dict[str, Tensor]], dict[str, str]]:
+    """Scalars and parts of each score, and the reasons against those that were skipped."""
+    results: dict[str, dict[str, Tensor]] = {}
+    skipped: dict[str, str] = {}
+    sample = Sample(len(bank), bank.codes.shape[1], int(bank.varied.sum()))
+    bar = tqdm(metrics.items(), desc="scores", unit=" scores", leave=False, disable=None)
+    for key, metric in bar:
+        bar.set_description(key)
+        try:
+            results[key] = _result(key, metric, bank, sample)
+        except InputError as error:
+            if not optional:
+                raise
+            skipped[key] = str(error)
+    return results, skipped
+
+
+def _full_names(results: Mapping[str, Mapping[str, Tensor]]) -> dict[tuple[str, str], str]:
+    """Names of the results; one that several scores use gets the user's name as its prefix."""
+    uses = Counter(name for result in results.values() for name in result)
+    return {
+        (key, name): name if uses[name] == 1 else f"{key}/{name}"
+        for key, result in results.items()
+        for name in result
+    }
+
+
+def _provenance(space: FactorSpace, bank: CodeBank, bootstrap: Bootstrap) -> dict[str, Any]:
+    """Sample sizes, factors, settings of the bootstrap, and versions."""
+    continuous = [one.name for one in space.factors if one.kind == "continuous"]
+    return {
+        "images": len(bank),
+        "latents": bank.codes.shape[1],
+        "factors": dict(zip(space.names, space.sizes, strict=True)),
+        **({"continuous": continuous} if continuous else {}),
+        "bootstrap": bootstrap._asdict() if bootstrap.resamples else None,
+        "versions": versions(),
+    }
 
 
 def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[str, Tensor]:

@@ -75,9 +75,7 @@ def comparisons(
     columns = chosen_results(table, scores)
     others = [name for name in setting_columns(table) if name != between]
     keys = others if within is None else chosen_settings(table, within, "within")
-    levels = keyed(table, [between])[between].drop_duplicates().tolist()
-    if len(levels) < 2:
-        raise InputError(f"between: every run has {between} = {levels[0]!r}; nothing to compare")
+    levels = _levels(table, between)
     generator = np.random.default_rng(seed)
     keys = [name for name in keys if name != between]
     rows = []
@@ -88,19 +86,10 @@ def comparisons(
             for first, second in combinations(levels, 2):
                 if first not in values or second not in values:
                     continue
-                differences = (values[first] - values[second]).dropna()
-                seeds = differences.groupby(level=SEED).mean().to_numpy()
-                runs = values[[first, second]].notna().to_numpy().sum()
-                rows.append(
-                    {
-                        **key,
-                        "score": name,
-                        "first": first,
-                        "second": second,
-                        **_test(seeds, detect, confidence, draws, generator),
-                        "unpaired": int(runs) - 2 * len(differences),
-                    }
-                )
+                differences, unpaired = _by_seed(values[first], values[second])
+                test = _test(differences, detect, confidence, draws, generator)
+                names = {"score": name, "first": first, "second": second}
+                rows.append({**key, **names, **test, "unpaired": unpaired})
     found = pd.DataFrame(rows)
     if found.empty:
         raise InputError(
@@ -112,12 +101,27 @@ def comparisons(
     return found
 
 
+def _levels(table: pd.DataFrame, between: str) -> list[Any]:
+    """The values that are compared; refuses a single one."""
+    levels: list[Any] = keyed(table, [between])[between].drop_duplicates().tolist()
+    if len(levels) < 2:
+        raise InputError(f"between: every run has {between} = {levels[0]!r}; nothing to compare")
+    return levels
+
+
 def _by_level(group: pd.DataFrame, between: str, rest: list[str], score: str) -> pd.DataFrame:
     """Mean score by level (columns) for each combination of the other settings and the seed."""
     keys = keyed(group, [*rest, SEED, between])
     keys["value of the score"] = numbers(group, [score])[score].to_numpy()
     means = keys.groupby([*rest, SEED, between], sort=False, dropna=False)["value of the score"]
     return means.mean().unstack(between)
+
+
+def _by_seed(first: pd.Series, second: pd.Series) -> tuple[npt.NDArray[np.float64], int]:
+    """The mean difference of each seed with a pair, and the number of runs without a partner."""
+    pairs = (first - second).dropna()
+    runs = int(first.notna().sum() + second.notna().sum())
+    return pairs.groupby(level=SEED).mean().to_numpy(), runs - 2 * len(pairs)
 
 
 def _test(
