@@ -125,7 +125,7 @@ def started(folder: Path, *command: str, **environment: str) -> subprocess.Popen
 
 IN_TURN = """
 import json, os, sys
-from dislab.callbacks import _picture
+from dislab.callbacks.pictures import _picture
 from dislab.cli import main
 
 _picture.Picture._publish = lambda *given, **settings: None
