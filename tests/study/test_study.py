@@ -1,9 +1,13 @@
 """What a folder of a study says: states, tables, versions, time that is left."""
 
+import itertools
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.study.conftest import made_up, planned
@@ -11,6 +15,7 @@ from tests.study.conftest import made_up, planned
 from dislab.errors import InputError
 from dislab.study.plan import PLAN, Plan, read_plan
 from dislab.study.results import Done, Failed, StudyFolder
+from dislab.study.statistics import udr
 from dislab.study.study import Study, StudyWarning, duration, lines
 from dislab.study.tables import table_bytes, write_table
 
@@ -173,3 +178,87 @@ def test_tables_in_every_format(tmp_path: Path) -> None:
     back = pd.read_parquet(tmp_path / "a.parquet")
     assert back["score.mig_x"].tolist()[0] == 0.123456789
     assert back["model.b"].tolist() == ["1", "a|b"]
+
+
+def keep_codes(folder: StudyFolder, plan: Plan, number: int, codes: np.ndarray[Any, Any]) -> None:
+    finish(folder, plan, number, "codes")
+    run = folder.run(plan.runs[number].id)
+    np.savez(run / "codes.npz", codes=codes, kl=[1.0, 0.5, 0.0], states=np.arange(len(codes)))
+
+
+def test_agreement_of_runs_of_one_setting(folder: StudyFolder, tmp_path: Path) -> None:
+    text = (
+        "base: [base.yaml]\naxes: {model.b: [1, 2]}\nseeds: 6\n"
+        "stages: {train: {}, codes: {images: 500}}\n"
+    )
+    plan = planned(tmp_path, text)
+    study = Study.of(folder.path, plan)
+    assert study.agreement().isna().all(axis=None)
+    rng = np.random.default_rng(0)
+    factors = rng.uniform(-1, 1, size=(500, 3))
+    for number in range(6):  # the same two latents in any order, and one that is not informative
+        keep_codes(folder, plan, number, factors[:, [number % 2, 1 - number % 2, 2]])
+    for number in range(6, 9):  # fewer than five
+        keep_codes(folder, plan, number, factors)
+    found = study.agreement()
+    assert list(found.index) == [run.id for run in plan.runs]
+    assert found["agreement.informative"].tolist()[:9] == [2] * 9
+    first = found.iloc[:6]
+    assert (first["agreement.alignment"] > 0.999).all()
+    for similarity, form in itertools.product(("lasso", "spearman"), ("pooled", "averaged")):
+        codes = [factors[:, [number % 2, 1 - number % 2, 2]] for number in range(6)]
+        kl = [np.array([1.0, 0.5, 0.0])] * 6
+        expected = udr(codes, kl, similarity, form).scores  # type: ignore[arg-type]
+        np.testing.assert_allclose(first[f"agreement.udr_{similarity}_{form}"], expected)
+        assert found[f"agreement.udr_{similarity}_{form}"].iloc[6:].isna().all()
+    assert found["agreement.alignment"].notna().tolist() == [True] * 9 + [False] * 3
+
+
+def test_agreement_leaves_out_runs_without_posteriors(folder: StudyFolder, tmp_path: Path) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\nseeds: 3\nstages: {train: {}, codes: {}}\n")
+    codes = np.random.default_rng(0).normal(size=(50, 3))
+    for number in range(2):
+        keep_codes(folder, plan, number, codes)
+    np.savez(
+        folder.run(plan.runs[1].id) / "codes.npz", codes=codes, kl=[np.nan] * 3, states=range(50)
+    )
+    finish(folder, plan, 2, "codes")  # of a method without codes
+    found = Study.of(folder.path, plan).agreement()
+    assert found["agreement.informative"].fillna(-1).tolist() == [2, -1, -1]
+    assert found["agreement.alignment"].isna().all()
+
+
+def test_agreement_needs_the_stage(folder: StudyFolder, plan: Plan) -> None:
+    with pytest.raises(InputError, match=r"mine keeps no codes.*`codes: \{images: 5000\}`"):
+        Study.of(folder.path, plan).agreement()
+
+
+def test_primary_scores_of_a_study(folder: StudyFolder, plan: Plan) -> None:
+    study = Study.of(folder.path, plan)
+    assert study.primary_scores() == {}
+    finish(folder, plan, 2, "score", mig=0.5)
+    metrics = {
+        "mig": {"primary": "mig", "higher_is_better": True},
+        "sampled/mig": {"primary": "sampled/mig", "higher_is_better": True},
+        "tc": {"primary": "gaussian_tc", "higher_is_better": False},
+    }
+    record = {"scores": {"mig": 0.5}, "metrics": metrics}
+    path = folder.run(plan.runs[2].id) / "scores.json"
+    path.write_text(json.dumps({"validate": record}))
+    assert study.primary_scores() == {"score.mig": "highest", "score.gaussian_tc": "lowest"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("{image: 3}", r"codes has no setting 'image' \(did you mean images\?\)"),
+        ("{images: 1}", "codes.images is 1; it must be a whole number, at least 2"),
+        ("{images: true}", "codes.images is True"),
+        ("{split: half}", "codes.split is 'half'; it is one of train, validation, test, all"),
+    ],
+)
+def test_settings_of_the_stage_that_keeps_codes(
+    folder: StudyFolder, tmp_path: Path, settings: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        planned(tmp_path, f"base: [base.yaml]\nstages: {{codes: {settings}}}\n")

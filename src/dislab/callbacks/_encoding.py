@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
-from dislab.base.inference import lacks, over_images
+from dislab.base.inference import over_images
 from dislab.base.state_draws import drawable
 from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
@@ -18,6 +18,7 @@ from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.random import host_generator
 from dislab.functional.streams import Stream
+from dislab.runs.codes import codes_of
 
 
 class Encoding(NamedTuple):
@@ -119,28 +120,7 @@ def encode_states(
     batch_size: int,
     with_kl: bool = True,
 ) -> Encoding:
-    """Codes, factors and, unless `with_kl` is false, the KL of the posteriors of states.
-
-    Every image is encoded once: where the codes of the first batch are its posterior means, the
-    later batches take their codes from the posteriors.
-    """
-    sums: list[Tensor] = []
-    wanted = with_kl and not lacks(module, "encode")
-    same: bool | None = None
-
-    def encode(image: Tensor) -> Float[Tensor, "batch latent"]:
-        nonlocal same
-        if not wanted:
-            return module.codes(image).float()
-        posterior = module.encode(image)
-        sums.append(kl_per_latent(*posterior).cpu().double().sum(0))
-        means = posterior.mean.float()
-        if same:
-            return means
-        codes = module.codes(image).float()
-        same = torch.equal(codes, means) if same is None else same
-        return codes
-
-    codes = over_images(data, module, states, batch_size, encode, trainer.precision_plugin)
-    kl = torch.stack(sums).sum(0) / len(states) if sums else None
+    """Codes, factors and, unless `with_kl` is false, the KL of the posteriors of states."""
+    precision = trainer.precision_plugin
+    codes, kl = codes_of(data, module, states, batch_size, precision, with_kl)
     return Encoding(codes, torch.from_numpy(data.factors.positions(states)), kl)

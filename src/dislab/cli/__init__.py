@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "validate": "compute losses on the validation split, and scores on all states",
     "test": "compute losses on the test split, and scores on all states",
     "predict": "write a model's codes of the test split to a file",
+    "encode": "write a model's codes of images that are the same for every run",
     "score": "score the codes in a file of any program",
     "transfer": "score predictors, trained on a model's codes, on shifted images",
     "report": "write an interactive page of finished runs",
@@ -148,6 +149,10 @@ def dispatch(command: str, args: list[str]) -> int:
     # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
     # training step several times as soon as another process wants a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if command == "encode":
+        from dislab.cli import encode
+
+        return encode.run(args)
     if command == "score":
         from dislab.cli import score
 

@@ -1,16 +1,21 @@
-"""Configuration and data of a finished run."""
+"""Configuration, data and device of a finished run."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonargparse
+import torch
+from lightning.fabric import Fabric
+from lightning.pytorch.plugins import Precision
 
-from dislab.base import DataModule
+from dislab.base import DataModule, Objective
+from dislab.base.inference import precision_of
 from dislab.base.named_classes import ForeignNameError
 from dislab.base.rebuilding import made
 from dislab.cli.messages import explain
 from dislab.errors import InputError
-from dislab.runs import CONFIG
+from dislab.runs import CONFIG, checkpoint_of, read_checkpoint
 from dislab.yaml_files import read_mapping
 
 
@@ -52,3 +57,21 @@ def run_data(folder: Path, config: dict[str, Any]) -> DataModule:
     except (jsonargparse.ArgumentError, ValueError) as error:
         raise InputError(f"{folder / CONFIG}: {explain(str(error), ['data'])}") from error
     return data
+
+
+def placed(
+    folder: Path, model: Objective, trainer: Mapping[str, Any]
+) -> tuple[Objective, Precision]:
+    """The model of a run on the device of the run's settings, and their precision.
+
+    Args:
+        folder: The run folder.
+        model: The model, on the CPU.
+        trainer: The section `trainer` of the configuration.
+    """
+    device = Fabric(accelerator=trainer.get("accelerator") or "auto", devices=1).device
+    precision = precision_of(trainer.get("precision"), device)
+    model = cast("Objective", precision.convert_module(model)).to(device)
+    if model.dtype == torch.float64:  # the weights were read in single precision
+        model.load_state_dict(read_checkpoint(checkpoint_of(folder))["state_dict"])
+    return model, precision

@@ -1,21 +1,15 @@
 """Transfer scores of finished runs."""
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, cast
-
-import torch
-from lightning.fabric import Fabric
-from lightning.pytorch.plugins import Precision
+from typing import Final
 
 from dislab import plugins
-from dislab.base import DataModule, Objective
-from dislab.base.inference import precision_of
-from dislab.cli.run_data import run_config, run_data
+from dislab.base import DataModule
+from dislab.cli.run_data import placed, run_config, run_data
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.runs import checkpoint_of, load_run, read_checkpoint
+from dislab.runs import checkpoint_of, load_run
 from dislab.storage import check_output
 from dislab.transfer import Transfer, load_scenarios, made_for, shipped
 from dislab.transfer.choices import builders
@@ -55,7 +49,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
     check_count("batch_size", options.batch_size, 1)
     check_count("reconstructions", options.reconstructions, 0, most=100)
     check_predictors(predictors)
-    model, precision = _placed(folder, model, config.get("trainer") or {})
+    model, precision = placed(folder, model, config.get("trainer") or {})
     data.prepare_data()
     found, path = score_run(
         folder,
@@ -73,18 +67,6 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
     )
     print(f"\n{transfer_table({str(folder): found})}\n{path}")
     return found
-
-
-def _placed(
-    folder: Path, model: Objective, trainer: Mapping[str, Any]
-) -> tuple[Objective, Precision]:
-    """The model on the device of the run's settings, and their precision."""
-    device = Fabric(accelerator=trainer.get("accelerator") or "auto", devices=1).device
-    precision = precision_of(trainer.get("precision"), device)
-    model = cast("Objective", precision.convert_module(model)).to(device)
-    if model.dtype == torch.float64:  # the weights were read in single precision
-        model.load_state_dict(read_checkpoint(checkpoint_of(folder))["state_dict"])
-    return model, precision
 
 
 def _suitable(data: DataModule) -> list[str]:

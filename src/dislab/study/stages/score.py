@@ -55,9 +55,21 @@ def recorded(run: Path, suffix: str) -> dict[str, float | None]:
         run: The run folder.
         suffix: What follows `test` or `validate` in the name of the record.
     """
+    return dict(_record(run, suffix).get("scores", {}))
+
+
+def metrics(run: Path) -> list[dict[str, Any]]:
+    """Each metric that was taken of a run: its `primary` score, `higher_is_better`, settings.
+
+    Args:
+        run: The run folder.
+    """
+    return list(_record(run, "").get("metrics", {}).values())
+
+
+def _record(run: Path, suffix: str) -> dict[str, Any]:
     from dislab.runs import read_scores  # with Lightning, which a table does without
 
     records = read_scores(run)
     names = [f"{command}{suffix}" for command in ("test", "validate")]
-    record = next((records[name] for name in names if name in records), {})
-    return dict(record.get("scores", {}))
+    return next((records[name] for name in names if name in records), {})

@@ -1,12 +1,13 @@
 """Statistics of a table of runs, and agreement of models about their latents.
 
 A table has one row a run: the settings, `seed` and `state`, then the results, whose names begin
-with `score.`, `transfer.` or `generalisation.`.
+with `score.`, `transfer.`, `generalisation.` or `agreement.`.
 """
 
 from dislab.study.statistics.agreement import (
     Agreement,
     alignment,
+    every_agreement,
     latent_similarity,
     pair_score,
     udr,
@@ -24,6 +25,7 @@ __all__ = [
     "alignment",
     "comparisons",
     "correlation_table",
+    "every_agreement",
     "holm",
     "latent_similarity",
     "latex",

@@ -15,7 +15,9 @@ from dislab.functional.checks import is_number
 Columns: TypeAlias = str | Sequence[str] | None
 """The name of a column, or several; `None` for those that a function chooses itself."""
 
-RESULTS: Final = ("score.", "transfer.", "generalisation.")
+AGREEMENT: Final = "agreement."
+"""How the names of the columns of `Study.agreement` begin."""
+RESULTS: Final = ("score.", "transfer.", "generalisation.", AGREEMENT)
 """How the names of results begin; every other column is a setting, but for `seed` and `state`."""
 
 ALL: Final = "all"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,8 @@ Form = Literal["pooled", "averaged"]
 
 LEAST_MODELS: Final = 5
 """Fewest models of one setting that UDR compares."""
+ALPHA: Final = 0.1
+"""Penalty of the Lasso."""
 
 
 class Agreement(NamedTuple):
@@ -41,7 +43,7 @@ def udr(
     kl: Sequence[Float[np.ndarray, " _"]],
     similarity: Similarity = "lasso",
     form: Form = "pooled",
-    alpha: float = 0.1,
+    alpha: float = ALPHA,
     threshold: float = 0.01,
 ) -> Agreement:
     """Unsupervised disentanglement ranking of models that differ in the seed alone.
@@ -84,12 +86,8 @@ def udr(
             f"UDR compares models of one setting that differ in the seed: {len(codes)} given, at "
             f"least {LEAST_MODELS} needed; train more seeds"
         )
-    units = [_units(one, similarity) for one in kept]
-    pairs = np.full((len(kept), len(kept)), np.nan)
-    for own, other in permutations(range(len(kept)), 2):
-        found = _similarity(units[own], units[other], similarity, alpha)
-        pairs[own, other] = pair_score(found, form)
-    return Agreement(np.nanmedian(pairs, axis=1), pairs, [one.shape[1] for one in kept])
+    found = _similarities(kept, similarity, alpha)
+    return _agreement(kept, {pair: pair_score(one, form) for pair, one in found.items()})
 
 
 def udr_by_setting(
@@ -159,19 +157,53 @@ def alignment(
     kept = _informative(codes, kl, threshold)
     if len(kept) < 2:
         raise InputError(f"alignment compares models: {len(kept)} given, at least 2 needed")
-    units = [_units(one, "spearman") for one in kept]
-    pairs = np.full((len(kept), len(kept)), np.nan)
-    for own, other in combinations(range(len(kept)), 2):
-        score = _matched(_similarity(units[own], units[other], "spearman", 0.0))
-        pairs[own, other] = pairs[other, own] = score
-    return Agreement(np.nanmedian(pairs, axis=1), pairs, [one.shape[1] for one in kept])
+    found = _similarities(kept, "spearman", 0.0)
+    return _agreement(kept, {pair: _matched(one) for pair, one in found.items()})
+
+
+def every_agreement(
+    codes: Mapping[Any, Float[np.ndarray, "image _"]],
+    kl: Mapping[Any, Float[np.ndarray, " _"]],
+    threshold: float = 0.01,
+) -> pd.DataFrame:
+    """UDR in every form, and the alignment, of models that differ in the seed alone.
+
+    One row a model, with the columns `udr_<similarity>_<form>`, see `udr`, `alignment`, see
+    `alignment`, and `informative`, the number of informative latents. UDR is NaN for fewer than
+    five models, the alignment for a single one. Each pair of models is compared once.
+
+    Args:
+        codes: Posterior means by model, for the same images.
+        kl: KL of each latent from the prior by model, in nats.
+        threshold: KL above which a latent is informative, in nats.
+
+    Raises:
+        InputError: Arrays do not fit together or hold numbers that are not finite, or the
+            threshold is negative.
+    """
+    names = list(codes)
+    kept = _informative([codes[name] for name in names], [kl[name] for name in names], threshold)
+    matrices = {one: _similarities(kept, one, ALPHA) for one in get_args(Similarity)}
+    found: dict[str, Any] = {
+        f"udr_{similarity}_{form}": _agreement(
+            kept, {pair: pair_score(one, form) for pair, one in matrices[similarity].items()}
+        ).scores
+        if len(kept) >= LEAST_MODELS
+        else np.nan
+        for similarity in get_args(Similarity)
+        for form in get_args(Form)
+    }
+    matched = {pair: _matched(one) for pair, one in matrices["spearman"].items()}
+    found["alignment"] = _agreement(kept, matched).scores if matched else np.nan
+    found["informative"] = [float(one.shape[1]) for one in kept]
+    return pd.DataFrame(found, index=names)
 
 
 def latent_similarity(
     first: Float[np.ndarray, "image own"],
     second: Float[np.ndarray, "image other"],
     similarity: Similarity,
-    alpha: float = 0.1,
+    alpha: float = ALPHA,
 ) -> Float[np.ndarray, "own other"]:
     """Similarity of each latent of one model to each of another, at least 0.
 
@@ -183,6 +215,33 @@ def latent_similarity(
     """
     first, second = _units(first, similarity), _units(second, similarity)
     return _similarity(first, second, similarity, alpha)
+
+
+def _similarities(
+    kept: Sequence[Float[np.ndarray, "image _"]], similarity: Similarity, alpha: float
+) -> dict[tuple[int, int], Float[np.ndarray, "_ _"]]:
+    """Similarity of the informative latents of every ordered pair of models."""
+    units = [_units(one, similarity) for one in kept]
+    if similarity == "lasso":
+        return {
+            (own, other): _similarity(units[own], units[other], similarity, alpha)
+            for own, other in permutations(range(len(kept)), 2)
+        }
+    found = {}
+    for own, other in combinations(range(len(kept)), 2):
+        found[own, other] = _similarity(units[own], units[other], similarity, alpha)
+        found[other, own] = found[own, other].T
+    return found
+
+
+def _agreement(
+    kept: Sequence[Float[np.ndarray, "image _"]], scores: Mapping[tuple[int, int], float]
+) -> Agreement:
+    """The scores of pairs as a matrix, and the median of each model."""
+    pairs = np.full((len(kept), len(kept)), np.nan)
+    for pair, score in scores.items():
+        pairs[pair] = score
+    return Agreement(np.nanmedian(pairs, axis=1), pairs, [one.shape[1] for one in kept])
 
 
 def _units(

@@ -1,0 +1,105 @@
+"""`dislab encode`: a model's codes of images that are drawn the same way for every run."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dislab.cli.arguments import Parser
+from dislab.functional.checks import check_count
+
+if TYPE_CHECKING:
+    from dislab.base import Split
+
+_SPLITS: Final = ("train", "validation", "test", "all")
+_DESCRIPTION: Final = """\
+Write a model's codes of some images, and the KL of each latent in nats, to a file.
+
+The images are drawn by --seed alone, so that runs on the same data encode the same images, and
+their latents can be compared. The file is what numpy.savez writes: codes, kl, states (numbers of
+the images in the data set), factors and names, which `dislab score FILE` reads. Nothing is written
+for a method without codes."""
+
+
+def run(args: list[str]) -> int:
+    """Writes codes and returns the exit status.
+
+    Args:
+        args: The arguments after the command.
+
+    Raises:
+        InputError: The folder is no run, an option makes no sense, or the file cannot be written.
+    """
+    options = _parser().parse_args(args)
+    check_count("images", options.images, 1)
+    check_count("batch_size", options.batch_size, 1)
+    check_count("seed", options.seed, 0)
+    encode(
+        Path(options.run),
+        options.images,
+        options.split,
+        options.seed,
+        options.batch_size,
+        Path(options.out) if options.out else None,
+    )
+    return 0
+
+
+def encode(
+    folder: Path, images: int, split: "Split", seed: int, batch_size: int, out: Path | None = None
+) -> None:
+    """Writes the codes of a run.
+
+    Args:
+        folder: The run folder.
+        images: Number of images; all of the split if they are fewer.
+        split: Where they are drawn from.
+        seed: Decides which.
+        batch_size: Images encoded at a time.
+        out: The file; `codes.npz` in the run folder unless given.
+
+    Raises:
+        InputError: The folder is no run, or the file cannot be written.
+    """
+    from dislab import plugins
+    from dislab.base.state_draws import draw_states
+    from dislab.cli.run_data import placed, run_config, run_data
+    from dislab.runs import CONFIG, SCORES, load_run
+    from dislab.runs.codes import CODES, codes_of, write_codes
+    from dislab.storage import check_output
+
+    config = run_config(folder)
+    path = out or folder / CODES
+    check_output("--out", path, [folder / CONFIG, folder / SCORES])
+    plugins.load_all(plugins.PARTS)
+    model = load_run(folder)
+    if not model.has_codes:
+        print(f"nothing to encode, as {type(model).__name__} has no codes")
+        return
+    data = run_data(folder, config)
+    model, precision = placed(folder, model, config.get("trainer") or {})
+    data.prepare_data()
+    data.setup("test")
+    states = draw_states(data, split, images, seed)
+    write_codes(path, data, states, *codes_of(data, model, states, batch_size, precision))
+    print(path)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "dislab encode",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", metavar="RUN", help="folder of a finished run")
+    parser.add_argument(
+        "--images", type=int, default=5_000, metavar="N", help="how many; all if they are fewer"
+    )
+    parser.add_argument("--split", choices=_SPLITS, default="all", help="where they are drawn from")
+    parser.add_argument("--seed", type=int, default=0, help="decides which images")
+    parser.add_argument(
+        "--batch_size", type=int, default=256, metavar="N", help="images encoded at a time"
+    )
+    parser.add_argument(
+        "--out", metavar="FILE.npz", help="the file; codes.npz in the run folder unless given"
+    )
+    return parser

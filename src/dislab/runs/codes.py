@@ -1,0 +1,131 @@
+"""Codes of images, and the file that keeps those of a run."""
+
+import zipfile
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from lightning.pytorch.plugins import Precision
+from torch import Tensor
+
+from dislab.base import DataModule, Objective
+from dislab.base.inference import lacks, over_images
+from dislab.errors import InputError
+from dislab.factors import Indices
+from dislab.functional.gaussians import kl_per_latent
+from dislab.storage import atomic
+
+CODES: Final = "codes.npz"
+"""Name of the file in a run folder."""
+
+
+class StoredCodes(NamedTuple):
+    """Codes of images of one run.
+
+    Attributes:
+        codes: In float32, shape (image, latent).
+        kl: KL of each latent's posterior from the prior in nats, mean over the images, shape
+            (latent,); NaN for a method without posteriors.
+        states: State numbers of the images, shape (image,).
+    """
+
+    codes: Float[np.ndarray, "image latent"]
+    kl: Float[np.ndarray, " latent"]
+    states: Indices
+
+
+def codes_of(
+    data: DataModule,
+    module: Objective,
+    states: Indices,
+    batch_size: int,
+    precision: Precision,
+    with_kl: bool = True,
+) -> tuple[Float[Tensor, "image latent"], Float[Tensor, " latent"] | None]:
+    """Codes of states on the CPU, and the KL of each latent in nats, averaged over the states.
+
+    Every image is encoded once: where the codes of the first batch are its posterior means, the
+    later batches take their codes from the posteriors. The KL is None for a method without
+    posteriors.
+
+    Args:
+        data: Source of the images.
+        module: The objective; it decides the device.
+        states: State numbers.
+        batch_size: Images at a time.
+        precision: Precision of the computation.
+        with_kl: Whether the KL is needed.
+    """
+    sums: list[Tensor] = []
+    wanted = with_kl and not lacks(module, "encode")
+    same: bool | None = None
+
+    def encode(image: Tensor) -> Float[Tensor, "batch latent"]:
+        nonlocal same
+        if not wanted:
+            return module.codes(image).float()
+        posterior = module.encode(image)
+        sums.append(kl_per_latent(*posterior).cpu().double().sum(0))
+        means = posterior.mean.float()
+        if same:
+            return means
+        codes = module.codes(image).float()
+        same = torch.equal(codes, means) if same is None else same
+        return codes
+
+    codes = over_images(data, module, states, batch_size, encode, precision)
+    return codes, torch.stack(sums).sum(0) / len(states) if sums else None
+
+
+def write_codes(
+    path: Path, data: DataModule, states: Indices, codes: Tensor, kl: Tensor | None
+) -> None:
+    """Write codes as an `npz` file, which is never seen half-written.
+
+    Its arrays are those of `StoredCodes`, and `factors` (int64, shape (image, factor)) with
+    `names`, as `dislab score` reads them; of a continuous factor also `values_NAME`.
+
+    Args:
+        path: The file.
+        data: Data that the states are of.
+        states: State numbers.
+        codes: One row a state.
+        kl: KL of each latent, in nats; None for a method without posteriors.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    space = data.factors
+    measured: dict[str, Any] = {
+        f"values_{one.name}": one.numbers for one in space.factors if one.kind == "continuous"
+    }
+    with atomic(path) as temporary, temporary.open("wb") as stream:
+        np.savez(
+            stream,
+            codes=codes.numpy(),
+            kl=np.full(codes.shape[1], np.nan) if kl is None else kl.numpy(),
+            states=states,
+            factors=space.positions(states),
+            names=np.array(space.names),
+            **measured,
+        )
+
+
+def read_codes(path: Path) -> StoredCodes:
+    """Codes that `write_codes` has written.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InputError: The file is missing or damaged.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return StoredCodes(stored["codes"], stored["kl"], stored["states"])
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}); write it again: dislab encode {path.parent}"
+        ) from error

@@ -1,0 +1,391 @@
+"""Every table of a study by name, as `dislab study summary` writes them and pages show them."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+
+from dislab.errors import InputError, suggestion
+from dislab.study.statistics import (
+    comparisons,
+    correlation_table,
+    model_selection,
+    rank_correlations,
+    summary,
+    summary_table,
+    variance_shares,
+)
+from dislab.study.statistics._frames import AGREEMENT, RESULTS
+from dislab.study.statistics.selection import RANDOM, Best
+
+INFORMATIVE: Final = f"{AGREEMENT}informative"
+
+_SPLITS: Final = ("test", "validation", "train")
+_BOUNDS: Final[Mapping[str, Best]] = {"elbo_sample": "highest", "reconstruction_sample": "lowest"}
+_RATIOS: Final = ("generalisation.mean_ratio", "generalisation.sample_ratio")
+_OF_OTHER_DRAWS: Final = re.compile(r"_(train|validation|test)$")
+_NOTHING: Final = "no finished run has a score that varies"
+_COLUMNS: Final = 4
+"""Scores beside each other in a table that people read."""
+_DETECT: Final = 0.05
+"""Difference that `seeds needed` is about."""
+_LEAST_DRAWS: Final = 2_000
+_MOST_DRAWS: Final = 20_000
+_DRAWS_PER_ROW: Final = 25
+"""Orders of a permutation test: the smallest p, times the number of rows, stays below 0.05."""
+
+
+class NamedTable(NamedTuple):
+    """One table of a study.
+
+    Attributes:
+        title: A heading.
+        note: How to read it, in a few sentences.
+        table: Every number, with the columns that the function of `dislab.study.statistics` has.
+        shown: The most important part of it for people to read, as one or several tables whose
+            numbers may be texts.
+    """
+
+    title: str
+    note: str
+    table: pd.DataFrame
+    shown: tuple[pd.DataFrame, ...]
+
+
+@dataclass(frozen=True)
+class StudySummary:
+    """The tables of a study.
+
+    Args:
+        name: Name of the study.
+        axes: Its axes; the first one counts as the method.
+        runs: One row a run, as `Study.table` has it, with the columns of `Study.agreement`.
+        measures: The scores that the tables are about, with their good end.
+        target: The measure that pictures, and the shown parts of tables, are about.
+        tables: By name: `means`, `comparisons_<axis>` of each axis, `rank_correlations`,
+            `variance_shares` and `model_selection`.
+        absent: Why a table is not there, by its name.
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    runs: pd.DataFrame
+    measures: dict[str, Best]
+    target: str
+    tables: dict[str, NamedTable]
+    absent: dict[str, str]
+
+
+def summarize(
+    runs: pd.DataFrame,
+    name: str,
+    axes: Sequence[str],
+    primary: Mapping[str, Best] | None = None,
+    target: str | None = None,
+) -> StudySummary:
+    """Every table of a study, from one row a run.
+
+    Args:
+        runs: As `Study.table` returns it, with or without the columns of `Study.agreement`.
+        name: Name of the study.
+        axes: Names of the columns that are axes; the first one counts as the method.
+        primary: Columns `score.…` that stand for a whole metric, with their good end, such as
+            `Study.primary_scores` returns; None for every score of the codes.
+        target: The measure that pictures and shown parts are about; None for a DCI disentanglement,
+            else the first measure.
+
+    Raises:
+        InputError: There is no run or no score that varies, or the target is no measure.
+
+    >>> from dislab.study import Study
+    >>> study = Study("studies/quick")  # doctest: +SKIP
+    >>> summarize(study.table(), study.name, study.axes)  # doctest: +SKIP
+    """
+    # statistics take every other column for a setting
+    known = (*axes, "seed", "state")
+    runs = runs[[one for one in map(str, runs) if one in known or one.startswith(RESULTS)]]
+    measures = measures_of(runs, primary)
+    if not measures:
+        raise InputError(f"{name}: {_NOTHING}; finish at least two runs of the study first")
+    if target is None:
+        target = next((one for one in measures if "disentanglement" in one), next(iter(measures)))
+    elif target not in measures:
+        raise InputError(
+            f"{target!r} is no measure of {name}{suggestion(target, measures)}; the measures are "
+            f"{', '.join(measures)}"
+        )
+    varying = [axis for axis in axes if runs[axis].map(repr).nunique() > 1]
+    makers: dict[str, Callable[[], NamedTable]] = {
+        "means": partial(_means, runs, varying, measures),
+        **{
+            f"comparisons_{slug(axis)}": partial(_compared, runs, axis, varying, measures, target)
+            for axis in varying
+        },
+        "rank_correlations": partial(_correlated, runs, varying, measures, target),
+        "variance_shares": partial(_shares, runs, varying, measures),
+        "model_selection": partial(_selected, runs, varying, measures, target),
+    }
+    tables: dict[str, NamedTable] = {}
+    absent: dict[str, str] = {}
+    for key, make in makers.items():
+        try:
+            tables[key] = make()
+        except InputError as error:  # too few runs, or none that can be compared
+            absent[key] = str(error)
+    return StudySummary(name, tuple(axes), runs, measures, target, tables, absent)
+
+
+def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -> dict[str, Best]:
+    """The columns that the tables of a study are about, with their good end.
+
+    These are the primary scores of the codes, evidence lower bound and reconstruction of the test
+    split (validation or training where it has none), the transfer errors, and the ratio of the
+    losses on held-out and on training states. Columns that are the same in all runs are left out.
+
+    Args:
+        runs: One row a run.
+        primary: See `summarize`.
+    """
+    columns = [str(one) for one in runs if pd.api.types.is_numeric_dtype(runs[one])]
+    columns = [one for one in columns if runs[one].nunique() > 1]
+    scores: dict[str, Best] = {one: "highest" for one in columns if _is_score_of_codes(one)}
+    if primary is not None:
+        scores = {one: primary[one] for one in columns if one in primary}
+    bounds = {
+        found: end
+        for name, end in _BOUNDS.items()
+        if (found := _first(columns, (f"score.{name}_{split}" for split in _SPLITS)))
+    }
+    transfer: dict[str, Best] = {one: "lowest" for one in columns if _is_transfer_error(one)}
+    ratio = _first(columns, _RATIOS)
+    return scores | bounds | transfer | ({ratio: "lowest"} if ratio else {})
+
+
+def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
+    """Whether two values of the outer axis have no value of the inner one in common.
+
+    The strengths of methods that weight different terms are such values: they mean something else
+    in each method, so that methods are compared over all strengths together, and strengths within
+    each method.
+
+    Args:
+        runs: One row a run.
+        inner: Name of the one axis.
+        outer: Name of the other axis.
+    """
+    keys = runs[[inner, outer]].map(repr)
+    values = [set(part[inner]) for _, part in keys.groupby(outer, sort=False)]
+    return any(not one & other for one in values for other in values)
+
+
+def slug(name: str) -> str:
+    """A name as a part of the name of a file: letters, digits, `-` and `_`.
+
+    Args:
+        name: Of an axis or a column.
+
+    >>> slug("transfer.finger_ood2_b/MLP")
+    'transfer_finger_ood2_b_MLP'
+    """
+    return re.sub(r"[^\w-]+", "_", name).strip("_")
+
+
+def label(column: str) -> str:
+    """The name of a score for people to read: without `score.` and `agreement.`.
+
+    Args:
+        column: Name of a column.
+    """
+    return column.removeprefix("score.").removeprefix(AGREEMENT)
+
+
+def _is_score_of_codes(column: str) -> bool:
+    """Whether a column is a score of mean codes, and none of a split or of a sample."""
+    if not column.startswith("score.") or column.startswith("score.sampled/"):
+        return False
+    return not _OF_OTHER_DRAWS.search(column)
+
+
+def _is_transfer_error(column: str) -> bool:
+    """Whether a column is `transfer.<scenario>/<predictor>`."""
+    parts = column.split("/")
+    return column.startswith("transfer.") and len(parts) == 2 and parts[1] != "chance"
+
+
+def _first(columns: Sequence[str], names: Iterable[str]) -> str | None:
+    return next((name for name in names if name in columns), None)
+
+
+def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
+    results = [str(one) for one in runs if str(one).startswith(RESULTS)]
+    found = summary(runs, results, by=axes)
+    names = [*measures, *_agreement_of(runs)]
+    shown = []
+    for start in range(0, len(names), _COLUMNS):
+        part = found[found["score"].isin(names[start : start + _COLUMNS])]
+        shown.append(summary_table(part).rename(columns=label))
+    return NamedTable(
+        "Means over seeds",
+        "Mean ± standard deviation over the runs of a setting, with the 95 % bootstrap interval of "
+        "the mean. With few seeds the interval is too narrow.",
+        found,
+        tuple(shown),
+    )
+
+
+def _compared(
+    runs: pd.DataFrame, axis: str, axes: list[str], measures: Mapping[str, Best], target: str
+) -> NamedTable:
+    place = axes.index(axis)
+    inner = [one for one in axes[place + 1 :] if nested(runs, one, axis)]
+    outer = [one for one in axes[:place] if nested(runs, axis, one)]
+    scores = [name for name in measures if not _is_bound(name)]
+    found = comparisons(runs.drop(columns=inner), axis, scores, within=outer, detect=_DETECT)
+    score = target if target in scores else scores[0]
+    part = found[found["score"] == score]
+    shown = part[outer].copy()
+    shown[f"difference of {label(score)}"] = [
+        f"{first} − {second}" for first, second in zip(part["first"], part["second"], strict=True)
+    ]
+    shown["mean [interval]"] = [_with_interval(row) for row in part.to_dict("records")]
+    for name, column in {
+        "seeds": "seeds",
+        "p": "p",
+        "p (Holm)": "p_holm",
+        "least possible p": "least_p",
+        "seeds needed": "seeds_needed",
+    }.items():
+        shown[name] = part[column]
+    averaged = f", averaged over {', '.join(inner)}" if inner else ""
+    return NamedTable(
+        f"Comparisons of {axis}",
+        f"Differences paired by seed{averaged}; p by permutation, corrected by Holm for all "
+        f"{len(found)} rows of the table, of {len(scores)} scores, which the CSV file has. "
+        "`seeds needed` is the number for which a paired t test would detect a difference of "
+        f"{_DETECT} in 80 % of all studies.",
+        found,
+        (shown.reset_index(drop=True),),
+    )
+
+
+def _correlated(
+    runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], target: str
+) -> NamedTable:
+    names = [*measures, *_agreement_of(runs)]
+    groups = 1 + (runs[axes[0]].map(repr).nunique() if axes else 0)
+    rows = groups * len(names) * (len(names) - 1) // 2
+    draws = min(max(_LEAST_DRAWS, _DRAWS_PER_ROW * rows), _MOST_DRAWS)
+    found = rank_correlations(runs, names, by=axes[:1], draws=draws)
+    matrix = correlation_table(found)
+    of_target = found[(found["left"] == target) | (found["right"] == target)]
+    other = of_target["left"].where(of_target["right"] == target, of_target["right"])
+    shown = pd.DataFrame(
+        {
+            "group": of_target["group"],
+            f"{label(target)} with": other.map(label),
+            "rho [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
+            "p (Holm)": of_target["p_holm"],
+            "runs": of_target["runs"],
+        }
+    )
+    overall = shown[shown["group"] == "all"].drop(columns="group")
+    matrix = matrix.rename(index=label, columns=label).rename_axis("rho")
+    matrix = matrix.map("{:.2f}".format, na_action="ignore")
+    within = f" and within each {axes[0]}" if axes else ""
+    return NamedTable(
+        "Rank correlations",
+        f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
+        f"corrected by Holm for all {len(found)} rows, which the CSV file has. Over all runs two "
+        "scores correlate already if methods differ in both.",
+        found,
+        (matrix, overall.reset_index(drop=True)),
+    )
+
+
+def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
+    if not axes:
+        raise InputError("no axis has two values, so that nothing but the seed can matter")
+    found = variance_shares(runs, axes[0], list(measures), settings=axes)
+    shown = found.assign(score=found["score"].map(label)).rename(
+        columns={
+            "method_by_chance": "method by chance",
+            "setting_by_chance": "setting by chance",
+        }
+    )
+    if not shown["note"].any():
+        shown = shown.drop(columns="note")
+    return NamedTable(
+        "What matters",
+        f"Shares of each score's variance: `method` is {axes[0]}, `setting` the other axes, and "
+        "`seed` the rest. Scores of pure noise would get the shares `by chance`.",
+        found,
+        (shown,),
+    )
+
+
+def _selected(
+    runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], target: str
+) -> NamedTable:
+    agreement: dict[str, Best] = {
+        name: "highest"
+        for name in _agreement_of(runs)
+        if runs[name].notna().any() and name != INFORMATIVE
+    }
+    parts = []
+    for goal, end in measures.items():
+        if _is_bound(goal):
+            continue
+        others = {**agreement, **{name: one for name, one in measures.items() if name != goal}}
+        if others:
+            found = model_selection(runs, goal, others, end, by=axes[:1])
+            parts.append(found.assign(target=goal)[["target", *found.columns]])
+    if not parts:
+        raise InputError("there is one score alone, so that no other one can select by it")
+    found = pd.concat(parts, ignore_index=True)
+    own = found[(found["target"] == target) & (found["group"] == "all")]
+    shown = pd.DataFrame(
+        {
+            "selector": own["selector"].map(label),
+            "rho [interval]": [_with_interval(row, "rho") for row in own.to_dict("records")],
+            "selected": own["selected"],
+            "best": own["best"],
+            "regret": own["regret"],
+            "runs": own["runs"],
+        }
+    )
+    overall = found[found["group"] == "all"].assign(
+        selector=lambda one: one["selector"].map(label), target=lambda one: one["target"].map(label)
+    )
+    order = [label(one) for one in (*agreement, *measures, RANDOM)]
+    regret = overall.pivot_table(index="selector", columns="target", values="regret", sort=False)
+    regret = regret.reindex([one for one in order if one in regret.index])
+    regret = regret[[one for one in order if one in regret.columns]].rename_axis(columns=None)
+    return NamedTable(
+        "Model selection",
+        f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
+        "where the selector prefers the better runs, and *regret*, the distance of the selected "
+        "run from the best one. Then the regret of every selector for every target, in the "
+        "target's unit. Regret hangs on one run.",
+        found,
+        (shown.reset_index(drop=True), regret),
+    )
+
+
+def _agreement_of(runs: pd.DataFrame) -> list[str]:
+    return [str(one) for one in runs if str(one).startswith(AGREEMENT)]
+
+
+def _is_bound(column: str) -> bool:
+    """Whether a column is in nats, which differ by more than 0.05 between any two runs."""
+    return any(column.startswith(f"score.{name}_") for name in _BOUNDS)
+
+
+def _with_interval(row: Mapping[Any, Any], name: str = "difference") -> str:
+    if pd.isna(row[name]):
+        return "–"
+    if pd.isna(row["low"]):
+        return f"{row[name]:.3f}"
+    return f"{row[name]:.3f} [{row['low']:.3f}, {row['high']:.3f}]"

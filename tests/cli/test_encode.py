@@ -1,0 +1,112 @@
+"""`dislab encode` as a user types it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dislab.cli import main
+from dislab.errors import InputError
+from dislab.runs import load_run
+from dislab.runs.codes import read_codes
+
+SMALL = """
+seed_everything: 3
+report: false
+model: {model}
+data:
+  class_path: SingleData
+  init_args: {{dataset: GaussianBlob, batch_size: 8, validation: 0.05, test: 0.1}}
+trainer: {{max_steps: 2, accelerator: cpu, devices: 1, limit_val_batches: 1}}
+then_test: false
+traversals: {{images: 1, steps: 3, points: 50}}
+"""
+DECODER = "{class_path: MLPDecoder, init_args: {hidden: [8]}}"
+VAE = f"""
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {{class_path: MLPEncoder, init_args: {{hidden: [8]}}}}
+    decoder: {DECODER}
+    regularizers: {{kl: {{class_path: KL}}}}
+"""
+WITHOUT_CODES = f"""
+  class_path: GroundTruthDecoder
+  init_args: {{decoder: {DECODER}}}
+"""
+
+
+def trained(model: str, name: str) -> Path:
+    Path(f"{name}.yaml").write_text(SMALL.format(model=model))
+    assert main(["fit", f"--config={name}.yaml", f"--name={name}"]) == 0
+    return Path("runs", name, "version_0")
+
+
+def test_codes_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = trained(VAE, "small")
+    capsys.readouterr()
+    assert main(["encode", str(run), "--images=90", "--batch_size=40"]) == 0
+    assert capsys.readouterr().out == f"{run}/codes.npz\n"
+    found = read_codes(run / "codes.npz")
+    model = load_run(run)
+    data = np.load(run / "codes.npz")
+    assert len(set(found.states)) == 90
+    assert data["factors"].shape == (90, len(data["names"]))
+
+    from dislab.cli.run_data import run_config, run_data
+
+    images = run_data(run, run_config(run)).images(torch.from_numpy(found.states))
+    with torch.no_grad():
+        mean, log_var = model.encode(images)
+    np.testing.assert_allclose(found.codes, mean, atol=1e-5)
+    kl = 0.5 * (mean**2 + log_var.exp() - log_var - 1).mean(0)
+    np.testing.assert_allclose(found.kl, kl, rtol=1e-4)
+
+    # a file that any command scores; the same images with another batch size, others by --seed
+    assert main(["score", str(run / "codes.npz"), "--metrics=MIG", "--json=out.json"]) == 0
+    assert "mig" in json.loads(Path("out.json").read_text())["scores"]
+    for seed, same in ((0, True), (1, False)):
+        out = f"{seed}.npz"
+        assert main(["encode", str(run), "--images=90", f"--seed={seed}", f"--out={out}"]) == 0
+        assert np.array_equal(read_codes(Path(out)).states, found.states) is same
+
+
+def test_a_method_without_codes_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = trained(WITHOUT_CODES, "truth")
+    capsys.readouterr()
+    assert main(["encode", str(run)]) == 0
+    assert capsys.readouterr().out == "nothing to encode, as GroundTruthDecoder has no codes\n"
+    assert not (run / "codes.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["nowhere"], "nowhere is no run: it has no config.yaml"),
+        (["nowhere", "--images=0"], "images is 0"),
+        (["nowhere", "--seed=-1"], "seed is -1"),
+        (["nowhere", "--split=half"], "invalid choice: 'half'"),
+    ],
+)
+def test_mistakes(args: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        status = main(["encode", *args])
+    except SystemExit as ended:
+        status = int(str(ended.code))
+    assert status == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_damaged_file(tmp_path: Path) -> None:
+    path = tmp_path / "codes.npz"
+    path.write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(InputError, match=r"cannot be read .*; write it again: dislab encode"):
+        read_codes(path)

@@ -1,0 +1,157 @@
+"""Tables of a study by name: which scores, which axes are compared, and what is left out."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dislab.errors import InputError
+from dislab.study.statistics.selection import Best
+from dislab.study.summary import label, measures_of, nested, slug, summarize
+
+SEEDS = 5
+STRENGTHS = {"betavae": (1, 8), "annealedvae": (5, 25), "factorvae": (1, 40)}
+PRIMARY: dict[str, Best] = {"score.mig": "highest", "score.tc": "lowest"}
+
+
+def table(**columns: Any) -> pd.DataFrame:
+    """Runs of three methods, whose strengths are their own, and of two noises."""
+    runs = [
+        (method, strength, noise, seed)
+        for method, strengths in STRENGTHS.items()
+        for strength, noise, seed in itertools.product(strengths, ("no", "yes"), range(SEEDS))
+    ]
+    found = pd.DataFrame(runs, columns=["method", "strength", "noise", "seed"])
+    found["state"] = "finished"
+    rng = np.random.default_rng(0)
+    found["score.mig"] = 0.01 * rng.normal(size=len(found)) + 0.3 * (found["method"] == "factorvae")
+    for name, value in columns.items():
+        found[name] = value
+    found.index = pd.Index([f"run{number}" for number in range(len(found))], name="run")
+    return found
+
+
+def rising(runs: int = 60) -> list[float]:
+    return [float(number) for number in range(runs)]
+
+
+def test_the_scores_that_tables_are_about() -> None:
+    runs = table(
+        **{
+            "score.mig_train": rising(),
+            "score.tc": rising(),
+            "score.num_active": 3.0,
+            "score.sampled/mig": rising(),
+            "score.elbo_sample_train": rising(),
+            "score.elbo_sample_validation": rising(),
+            "score.elbo_mean_validation": rising(),
+            "score.reconstruction_sample_validation": rising(),
+            "transfer.ood/MLP": rising(),
+            "transfer.ood/MLP/in_distribution": rising(),
+            "transfer.ood/chance": rising(),
+            "generalisation.mean_ratio": rising(),
+            "generalisation.sample_ratio": rising(),
+        }
+    )
+    others: dict[str, Best] = {
+        "score.elbo_sample_validation": "highest",
+        "score.reconstruction_sample_validation": "lowest",
+        "transfer.ood/MLP": "lowest",
+        "generalisation.mean_ratio": "lowest",
+    }
+    assert measures_of(runs, PRIMARY) == PRIMARY | others
+    # without primary scores all of mean codes that differ between the runs
+    assert measures_of(runs) == {**PRIMARY, "score.tc": "highest"} | others
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "expected"),
+    [("strength", "method", True), ("noise", "method", False), ("noise", "strength", False)],
+)
+def test_axes_that_mean_something_else_in_each_method(
+    inner: str, outer: str, expected: bool
+) -> None:
+    assert nested(table(), inner, outer) is expected
+
+
+def test_every_table_of_a_study() -> None:
+    udr = {"agreement.udr_lasso_pooled": rising(), "agreement.informative": 3.0}
+    runs = table(**{"score.tc": rising(), **udr})
+    found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY)
+    assert found.target == "score.mig"
+    assert found.absent == {}
+    assert list(found.tables) == [
+        "means",
+        "comparisons_method",
+        "comparisons_strength",
+        "comparisons_noise",
+        "rank_correlations",
+        "variance_shares",
+        "model_selection",
+    ]
+    means = found.tables["means"].table
+    assert len(means) == 3 * 2 * 2 * 4
+    assert set(means["runs"]) == {SEEDS}
+
+    methods = found.tables["comparisons_method"].table
+    assert "strength" not in methods
+    best = methods[(methods["score"] == "score.mig") & (methods["second"] == "factorvae")]
+    assert best["difference"].tolist() == pytest.approx([-0.3, -0.3], abs=0.02)
+    assert set(methods["seeds"]) == {SEEDS}
+    strengths = found.tables["comparisons_strength"].table
+    pairs = strengths[["method", "first", "second"]].drop_duplicates()
+    assert pairs.to_numpy().tolist() == [[name, *own] for name, own in STRENGTHS.items()]
+    noises = found.tables["comparisons_noise"].table
+    assert noises[["first", "second"]].drop_duplicates().to_numpy().tolist() == [["no", "yes"]]
+
+    shares = found.tables["variance_shares"].table.set_index("score")
+    assert float(shares["method"]["score.mig"]) > 0.95
+    selection = found.tables["model_selection"].table
+    chosen = selection[(selection["target"] == "score.tc") & (selection["group"] == "all")]
+    by_name = chosen.set_index("selector")[["rho", "regret"]].T.to_dict()
+    # a low total correlation is good, and the run with the highest UDR has the highest one
+    assert by_name["agreement.udr_lasso_pooled"]["rho"] == pytest.approx(-1)
+    assert by_name["agreement.udr_lasso_pooled"]["regret"] == 59
+    assert by_name["random"]["regret"] == pytest.approx(29.5)
+    assert "agreement.informative" not in by_name
+
+
+def test_many_rows_leave_a_small_p_visible() -> None:
+    rng = np.random.default_rng(1)
+    more = {f"score.s{number}": rng.normal(size=60) for number in range(6)}
+    runs = table(**more, **{"score.tc": rising(), "score.same": rising()})
+    runs = runs[runs["seed"] < 2]
+    found = summarize(runs, "mine", ("method",)).tables["rank_correlations"].table
+    same = found[(found["left"] == "score.tc") & (found["right"] == "score.same")]
+    assert (same[same["group"] == "all"]["p_holm"] < 0.05).all()
+
+
+def test_a_table_that_cannot_be_made_is_named_with_its_reason() -> None:
+    runs = table()[lambda one: (one["method"] == "betavae") & (one["strength"] == 1)]
+    found = summarize(runs[runs["noise"] == "no"], "mine", ("method", "strength", "noise"))
+    assert list(found.tables) == ["means"]
+    assert "two different scores" in found.absent["rank_correlations"]
+    assert "no axis has two values" in found.absent["variance_shares"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "target", "message"),
+    [
+        (table()[:0], None, "no finished run has a score that varies"),
+        (table(**{"score.mig": 0.1}), None, "no finished run has a score that varies"),
+        (table(), "score.mgi", r"no measure of mine \(did you mean score.mig\?\)"),
+    ],
+)
+def test_mistakes(runs: pd.DataFrame, target: str | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        summarize(runs, "mine", ("method",), target=target)
+
+
+def test_names_for_files_and_people() -> None:
+    assert slug("model.regularizers.kl.beta") == "model_regularizers_kl_beta"
+    assert slug("transfer.a/../b\n<") == "transfer_a_b"
+    assert label("score.mig") == "mig"
+    assert label("agreement.alignment") == "alignment"
+    assert label("transfer.a/MLP") == "transfer.a/MLP"
