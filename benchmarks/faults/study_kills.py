@@ -31,9 +31,18 @@ from pathlib import Path
 from typing import Any, Final
 
 BASE: Final = """
-trainer: {max_steps: 40, log_every_n_steps: 10, accelerator: cpu, enable_model_summary: false}
+trainer:
+  max_steps: 20
+  log_every_n_steps: 10
+  accelerator: cpu
+  enable_model_summary: false
+  limit_val_batches: 1
+  limit_test_batches: 1
 checkpoint: {every_n_train_steps: 10}
-traversals: {images: 1, steps: 3, points: 50}
+reconstructions: {count: 1}
+samples: {rows: 1, columns: 1}
+interpolations: {pairs: 1, steps: 2}
+traversals: {images: 1, steps: 2, points: 10}
 model:
   class_path: VAE
   init_args:
@@ -53,7 +62,7 @@ axes:
 seeds: {seeds}
 stages:
   train: {{}}
-  score: {{metrics: {{mig: {{class_path: MIG}}}}, points: 200, sheet: false, bound_points: 50}}
+  score: {{metrics: {{mig: {{class_path: MIG}}}}, points: 200, sheet: false, chance: false, bound_points: 20}}
 failure: {{retries: 1000, stop_after: 1000}}
 """
 MARK: Final = "DISLAB_CAMPAIGN"

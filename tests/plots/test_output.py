@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import matplotlib.image
@@ -17,6 +18,14 @@ def test_the_file_holds_what_pixels_returns(tmp_path: Path) -> None:
     read = np.rint(matplotlib.image.imread(path)[..., :3] * 255).astype(np.uint8)
     np.testing.assert_array_equal(read, drawn)
     assert len(np.unique(drawn.reshape(-1, 3), axis=0)) > 300
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_equal_figures_give_equal_files(tmp_path: Path, suffix: str) -> None:
+    for name in "ab":
+        save(image_grid(np.zeros((1, 1, 1, 8, 8)), title="t"), tmp_path / f"{name}.{suffix}")
+        time.sleep(1.1)  # dates in files count whole seconds
+    assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(

@@ -4,6 +4,7 @@ import argparse
 import math
 import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,9 +16,9 @@ from dislab.study.claims import STALE
 from dislab.study.estimate import estimate
 from dislab.study.plan import PLAN, Plan, Resolver, make_plan, read_plan
 from dislab.study.results import STUDY, StudyFolder
-from dislab.study.study import STUDIES, Study, duration, folder_of, lines
+from dislab.study.study import STUDIES, Study, duration, folder_of, lines, versions_of
 from dislab.study.study_file import read_study_file
-from dislab.study.tables import FORMATS, SUFFIXES, format_of, table_bytes, write_table
+from dislab.study.tables import FORMATS, PICTURES, SUFFIXES, format_of, table_bytes, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,7 @@ _VERBS: Final = {
     "work": "be one worker of a study's folder; any number may work at once",
     "status": "say what is done, what has failed, and how long the rest takes",
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
+    "summary": "write all tables and pictures of the results into a folder",
 }
 _HELP: Final = """usage: dislab study VERB [options]
 
@@ -62,9 +64,7 @@ def run(args: list[str]) -> int:
         )
     parser = Parser(f"dislab study {verb}", description=f"{_VERBS[verb].capitalize()}.")
     with own_warnings_in_one_line():
-        return {"plan": _plan, "run": _run, "work": _work, "status": _status, "table": _table}[
-            verb
-        ](parser, rest)
+        return _RUN[verb](parser, rest)
 
 
 def run_compare(args: list[str]) -> int:
@@ -207,10 +207,78 @@ def _status(parser: Parser, args: list[str]) -> int:
 def _table(parser: Parser, args: list[str]) -> int:
     _add_study(parser)
     _add_output(parser)
+    parser.add_argument(
+        "--agreement",
+        action="store_true",
+        help="add UDR and the alignment of latents with other seeds, of a study with stage codes",
+    )
     options = parser.parse_args(args)
     _check_output(options)
-    _put(Study(options.study, options.folder).table(), options)
+    study = Study(options.study, options.folder)
+    _put(_with_agreement(study) if options.agreement else study.table(), options)
     return 0
+
+
+def _summary(parser: Parser, args: list[str]) -> int:
+    _add_study(parser)
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="where the files go"
+    )
+    parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="the score that pictures and the tables of summary.md are about, such as score.mig",
+    )
+    parser.add_argument(
+        "--pictures", choices=PICTURES, default="svg", help="format of the pictures (svg)"
+    )
+    options = parser.parse_args(args)
+    if options.out.exists() and not options.out.is_dir():
+        raise InputError(f"--out is {options.out}, which is a file; name a folder")
+    study = Study(options.study, options.folder)
+    from dislab.study.summary import summarize
+    from dislab.study.summary_folder import PAGE, write_summary
+
+    keeps_codes = "codes" in study.plan.stages
+    table = _with_agreement(study) if keeps_codes else study.table()
+    found = summarize(
+        table, study.plan.name, study.plan.axes, study.primary_scores() or None, options.target
+    )
+    files = write_summary(found, options.out, options.pictures, list(_about(study)))
+    if not keeps_codes:
+        print(
+            "dislab: warning: without UDR and alignment, as the study keeps no codes; add "
+            "`codes: {images: 5000}` to its stages and run it again",
+            file=sys.stderr,
+        )
+    print(f"{options.out / PAGE} and {len(files) - 1} other files")
+    return 0
+
+
+def _with_agreement(study: Study) -> "pd.DataFrame":
+    """One row a run, with the agreement of each with other seeds."""
+    return study.table().join(study.agreement())
+
+
+def _about(study: Study) -> Iterator[str]:
+    """Where the numbers of a study come from."""
+    status = study.status()
+    took = ", ".join(
+        f"{stage} {duration(seconds)}" for stage, seconds in status.seconds.items() if seconds
+    )
+    yield f"Time of one worker: {took or 'nothing done yet'}."
+    if shown := ", ".join(versions_of(status.runs)):
+        yield f"Versions: {shown}."
+
+
+_RUN: Final[Mapping[str, Callable[[Parser, list[str]], int]]] = {
+    "plan": _plan,
+    "run": _run,
+    "work": _work,
+    "status": _status,
+    "table": _table,
+    "summary": _summary,
+}
 
 
 def _add_study(parser: Parser) -> None:

@@ -1,9 +1,11 @@
 """Figures as files and as arrays."""
 
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Final
 
+import matplotlib as mpl
 import numpy as np
 from jaxtyping import UInt8
 from matplotlib.figure import Figure
@@ -13,6 +15,13 @@ from dislab.storage import atomic
 
 SUFFIXES: Final = (".png", ".pdf", ".svg")
 """Formats of pictures, in the order of messages."""
+
+_REPEATABLE: Final = {"svg.hashsalt": "dislab"}
+"""Names inside of an SVG file come from its content, not from chance."""
+_NO_DATE: Final[Mapping[str, dict[str, None]]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 
 
 def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
@@ -47,6 +56,8 @@ def check_picture(option: str, path: Path) -> None:
 def save(figure: Figure, path: Path) -> None:
     """Writes a figure at its own resolution; the file is never seen half-written.
 
+    Equal figures give equal files.
+
     Args:
         figure: The figure.
         path: Where to, as PNG, PDF or SVG by its suffix; missing folders are made.
@@ -55,5 +66,6 @@ def save(figure: Figure, path: Path) -> None:
         InputError: The suffix is another one, or the file cannot be written.
     """
     check_picture("the picture", path)
-    with atomic(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:].lower(), dpi=figure.dpi)
+    form = path.suffix[1:].lower()
+    with atomic(path) as temporary, mpl.rc_context(_REPEATABLE):
+        figure.savefig(temporary, format=form, dpi=figure.dpi, metadata=_NO_DATE.get(form))

@@ -265,17 +265,27 @@ def mixed_versions(runs: list[RunStatus]) -> str:
     Args:
         runs: The runs.
     """
+    found = _versions(runs)
+    parts = [f"{name} {', '.join(one)}" for name, one in found.items() if len(one) > 1]
+    return f"these numbers come from several versions: {'; '.join(parts)}" if parts else ""
+
+
+def versions_of(runs: list[RunStatus]) -> list[str]:
+    """Every distribution with the versions that the numbers of the runs come from.
+
+    Args:
+        runs: The runs.
+    """
+    return [f"{name} {' and '.join(one)}" for name, one in _versions(runs).items()]
+
+
+def _versions(runs: list[RunStatus]) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     for one in runs:
         for done in one.done.values():
             for name, version in done.versions.items():
                 found.setdefault(name, set()).add(version)
-    parts = [
-        f"{name} {', '.join(sorted(versions))}"
-        for name, versions in sorted(found.items())
-        if len(versions) > 1
-    ]
-    return f"these numbers come from several versions: {'; '.join(parts)}" if parts else ""
+    return {name: sorted(versions) for name, versions in sorted(found.items())}
 
 
 def _state(

@@ -21,6 +21,8 @@ from dislab.study.statistics import (
 from dislab.study.statistics._frames import AGREEMENT, RESULTS
 from dislab.study.statistics.selection import RANDOM, Best
 
+UDR: Final = f"{AGREEMENT}udr_lasso_pooled"
+"""The form of the paper."""
 INFORMATIVE: Final = f"{AGREEMENT}informative"
 
 _SPLITS: Final = ("test", "validation", "train")

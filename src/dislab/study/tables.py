@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 TableFormat = Literal["csv", "markdown", "latex", "parquet"]
 FORMATS: Final[tuple[TableFormat, ...]] = ("csv", "markdown", "latex", "parquet")
+PictureFormat = Literal["svg", "png", "none"]
+PICTURES: Final[tuple[PictureFormat, ...]] = ("svg", "png", "none")
 SUFFIXES: Final[Mapping[str, TableFormat]] = {
     ".csv": "csv",
     ".md": "markdown",

@@ -1,0 +1,101 @@
+"""Pictures of the tables of a study."""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from dislab.plots import correlation_matrix, parallel_settings, scatter, violins
+from dislab.study.statistics import correlation_table
+from dislab.study.statistics._frames import groups, numbers
+from dislab.study.summary import UDR, StudySummary, label, slug
+
+_WIDE: Final = 40
+"""Scores that a matrix has at most; more could not be read."""
+
+
+class Picture(NamedTuple):
+    """One picture of a study.
+
+    Attributes:
+        name: For a file, without suffix.
+        caption: What it shows, in a sentence.
+        figure: The picture.
+    """
+
+    name: str
+    caption: str
+    figure: Figure
+
+
+def pictures(summary: StudySummary) -> Iterator[Picture]:
+    """The pictures of a study, one after another.
+
+    Violins of each measure by setting, the matrix of rank correlations, the target against the
+    measures that need no labels of factors, and the settings beside the target.
+
+    Args:
+        summary: What `summarize` returns.
+    """
+    runs, target = summary.runs, summary.target
+    varying = [axis for axis in summary.axes if runs[axis].map(repr).nunique() > 1]
+    values = numbers(runs, [*summary.measures, *(one for one in [UDR] if one in runs)])
+    by = varying[:1]
+    kinds = [str(one) for one in runs[by[0]]] if by else []
+    for measure in summary.measures:
+        yield Picture(
+            f"violins_{slug(label(measure))}",
+            f"{label(measure)} by setting; every point is a run.",
+            _violins(runs, values[measure], varying, label(measure)),
+        )
+    if "rank_correlations" in summary.tables:
+        rho = correlation_table(summary.tables["rank_correlations"].table)
+        if len(rho) <= _WIDE:
+            names = [label(str(one)) for one in rho.columns]
+            yield Picture(
+                "rank_correlations",
+                f"Spearman's rank correlations of the scores over {len(runs)} runs.",
+                correlation_matrix(rho.to_numpy(), [label(str(one)) for one in rho.index], names),
+            )
+    for other in values:
+        if other != target and (other == UDR or not _needs_labels(str(other))):
+            name = label(str(other))
+            yield Picture(
+                f"scatter_{slug(name)}",
+                f"{label(target)} against {name}, with Spearman's ρ over all runs"
+                f"{f' and by {by[0]}' if by else ''}.",
+                scatter(values[target], values[other], (label(target), name), kinds),
+            )
+    if varying:
+        yield Picture(
+            "settings",
+            f"The settings of every run beside its {label(target)}; one line is one run.",
+            parallel_settings(
+                {axis: [_shown(value) for value in runs[axis]] for axis in varying},
+                values[target],
+                label(target),
+            ),
+        )
+
+
+def _violins(runs: pd.DataFrame, values: "pd.Series[float]", axes: list[str], name: str) -> Figure:
+    shown = {}
+    kinds = []
+    for key, group in groups(runs, axes):
+        texts = [str(value) for value in key.values() if _shown(value) is value]
+        shown[", ".join(texts) or "all"] = values[group.index].tolist()
+        kinds.append(texts[0] if texts else "all")
+    return violins(shown, name, kinds=kinds if len(axes) > 1 else ())
+
+
+def _needs_labels(column: str) -> bool:
+    """Whether a score compares codes with factors."""
+    return column.startswith("score.") and not column.startswith(
+        ("score.elbo_", "score.reconstruction_")
+    )
+
+
+def _shown(value: Any) -> Any:
+    """The value; a dash for a run that has no such setting."""
+    return "–" if pd.api.types.is_scalar(value) and pd.isna(value) else value

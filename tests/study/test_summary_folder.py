@@ -1,0 +1,143 @@
+"""The folder with every table and picture of a study, as `dislab study summary` writes it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.study.conftest import planned
+
+from dislab.cli import main
+from dislab.study.plan import Plan
+from dislab.study.results import Done, StudyFolder
+
+TEXT = """
+name: mine
+base: [base.yaml]
+axes: {{method: {{good: {{}}, bad: {{model.a: 3}}}}, model.b: [1, 2]}}
+seeds: {seeds}
+stages: {{train: {{}}, score: {{}}{codes}}}
+"""
+CODES = ", codes: {images: 300}"
+PRIMARY = {"mig": {"primary": "mig", "higher_is_better": True}}
+
+
+def filled(folder: StudyFolder, text: str) -> Plan:
+    """A study in which all runs but the last have been done."""
+    plan = planned(folder.path.parents[1], text)
+    plan.write(folder.path)
+    rng = np.random.default_rng(0)
+    factors = rng.uniform(-1, 1, size=(300, 2))
+    for number, run in enumerate(plan.runs[:-1]):
+        good = run.group.axes["method"] == "good"
+        mig = 0.3 * good + 0.05 * rng.normal()
+        found = {"mig": mig, "elbo_sample_test": -50 + 9 * mig, "num_active": float(number)}
+        turn = np.eye(2) if good else np.linalg.qr(rng.normal(size=(2, 2)))[0]
+        for stage in plan.stages:
+            scores = found if stage == "score" else {}
+            done = Done(run.group.stages[stage].digest, "done", scores, 60.0, {"dislab": "1"})
+            folder.write_done(run, stage, done)
+        place = folder.run(run.id)
+        record = {"scores": found, "metrics": PRIMARY}
+        (place / "scores.json").write_text(json.dumps({"test": record}))
+        np.savez(place / "codes.npz", codes=factors @ turn, kl=[1.0, 1.0], states=range(300))
+    return plan
+
+
+def test_all_tables_and_pictures(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled(folder, TEXT.format(seeds=5, codes=CODES))
+    out = tmp_path / "found"
+    assert main(["study", "summary", str(folder.path), "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    names = {path.name for path in out.iterdir()}
+    assert said.out == f"{out}/summary.md and {len(names) - 1} other files\n"
+    assert names == {
+        "summary.md",
+        "runs.csv",
+        "means.csv",
+        "comparisons_method.csv",
+        "comparisons_model_b.csv",
+        "rank_correlations.csv",
+        "variance_shares.csv",
+        "model_selection.csv",
+        "violins_mig.svg",
+        "violins_elbo_sample_test.svg",
+        "rank_correlations.svg",
+        "scatter_elbo_sample_test.svg",
+        "scatter_udr_lasso_pooled.svg",
+        "settings.svg",
+    }
+    text = (out / "summary.md").read_text()
+    assert "20 runs (19 finished, 1 waiting)" in text
+    assert "train 19 min, score 19 min, codes 19 min" in text
+    assert "Versions: dislab 1." in text
+    for name in names - {"summary.md", "runs.csv"}:
+        assert f"]({name})" in text
+    assert "<!-- --8<-- [start:means] -->" in text
+    runs = pd.read_csv(out / "runs.csv", index_col="run")
+    udr = runs.groupby("method")["agreement.udr_lasso_pooled"].mean()
+    assert udr["good"] > 0.8 > 0.7 > udr["bad"]
+    selection = pd.read_csv(out / "model_selection.csv")
+    overall = selection[(selection["target"] == "score.mig") & (selection["group"] == "all")]
+    assert overall.set_index("selector")["rho"]["agreement.udr_lasso_pooled"] > 0.4
+
+    # the same runs give the same bytes
+    again = tmp_path / "again"
+    assert main(["study", "summary", str(folder.path), "--out", str(again)]) == 0
+    for path in out.iterdir():
+        assert (again / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_study_without_codes(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled(folder, TEXT.format(seeds=2, codes=""))
+    args = ["study", "summary", str(folder.path), "--out", str(tmp_path / "o"), "--pictures=none"]
+    assert main(args) == 0
+    said = capsys.readouterr()
+    assert "without UDR and alignment, as the study keeps no codes; add `codes:" in said.err
+    assert {path.suffix for path in (tmp_path / "o").iterdir()} == {".csv", ".md"}
+
+
+def test_a_table_with_agreement(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled(folder, TEXT.format(seeds=2, codes=CODES))
+    assert main(["study", "table", str(folder.path), "--agreement"]) == 0
+    header = capsys.readouterr().out.splitlines()[0].split(",")
+    assert header[-2:] == ["agreement.alignment", "agreement.informative"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ["--out", "there", "--target", "score.mgi"],
+            r"no measure of mine \(did you mean score.mig",
+        ),
+        (["--out", "base.yaml"], "--out is base.yaml, which is a file; name a folder"),
+        ([], "required: --out"),
+    ],
+)
+def test_mistakes_write_nothing(
+    folder: StudyFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    args: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    filled(folder, TEXT.format(seeds=2, codes=""))
+    try:
+        status = main(["study", "summary", str(folder.path), *args])
+    except SystemExit as ended:
+        status = int(str(ended.code))
+    assert status == 2
+    assert re.search(message, capsys.readouterr().err)
+    assert not Path("there").exists()
