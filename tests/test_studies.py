@@ -1,10 +1,13 @@
 """The studies that ship: each can be planned, and is as large as its first lines say."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
 from dislab.cli import main
+from dislab.cli.study_settings import resolver
+from dislab.study.plan import make_plan
 from dislab.study.study_file import read_study_file
 
 STUDIES = Path(__file__).parents[1] / "configs" / "studies"
@@ -17,6 +20,15 @@ RUNS = {
     "montero_laptop": 45,
     "correlated_laptop": 27,
 }
+IDS = {
+    "quick": "1a42741c3146",
+    "locatello_laptop": "d6da40d27f04",
+    "dittadi_laptop": "b378980f39a3",
+    "montero_laptop": "dc3efded8490",
+    "correlated_laptop": "eb6b2fb0362d",
+}
+"""Digests of the names of all runs. Results that lie in a folder belong to these names: stages,
+scores and new options of dislab must not change them."""
 LARGE = ("locatello_dsprites", "dittadi_1080")
 
 
@@ -40,3 +52,10 @@ def test_every_configuration_of_it_can_be_read(
     monkeypatch.chdir(tmp_path)
     assert main(["study", "plan", str(STUDIES / f"{name}.yaml")]) == 0
     assert f"{name}: {RUNS[name]} runs in studies/{name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_runs_keep_their_names(name: str) -> None:
+    plan = make_plan(read_study_file(STUDIES / f"{name}.yaml"), resolver, {})
+    names = " ".join(run.id for run in plan.runs)
+    assert hashlib.sha256(names.encode()).hexdigest()[:12] == IDS[name]

@@ -16,8 +16,6 @@ from dislab.storage import atomic
 SUFFIXES: Final = (".png", ".pdf", ".svg")
 """Formats of pictures, in the order of messages."""
 
-_REPEATABLE: Final = {"svg.hashsalt": "dislab"}
-"""Names inside of an SVG file come from its content, not from chance."""
 _NO_DATE: Final[Mapping[str, dict[str, None]]] = {
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
@@ -67,5 +65,6 @@ def save(figure: Figure, path: Path) -> None:
     """
     check_picture("the picture", path)
     form = path.suffix[1:].lower()
-    with atomic(path) as temporary, mpl.rc_context(_REPEATABLE):
+    # names inside of an SVG file then come from its content, not from chance
+    with atomic(path) as temporary, mpl.rc_context({"svg.hashsalt": "dislab"}):
         figure.savefig(temporary, format=form, dpi=figure.dpi, metadata=_NO_DATE.get(form))
