@@ -62,7 +62,12 @@ axes:
 seeds: {seeds}
 stages:
   train: {{}}
-  score: {{metrics: {{mig: {{class_path: MIG}}}}, points: 200, sheet: false, chance: false, bound_points: 20}}
+  score:
+    metrics: {{mig: {{class_path: MIG}}}}
+    points: 200
+    sheet: false
+    chance: false
+    bound_points: 20
 failure: {{retries: 1000, stop_after: 1000}}
 """
 MARK: Final = "DISLAB_CAMPAIGN"

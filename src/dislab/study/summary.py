@@ -34,9 +34,9 @@ _COLUMNS: Final = 4
 """Scores beside each other in a table that people read."""
 _DETECT: Final = 0.05
 """Difference that `seeds needed` is about."""
-_LEAST_DRAWS: Final = 2_000
-_MOST_DRAWS: Final = 20_000
-_DRAWS_PER_ROW: Final = 25
+_LEAST_ORDERS: Final = 2_000
+_MOST_ORDERS: Final = 50_000
+_ORDERS_PER_ROW: Final = 25
 """Orders of a permutation test: the smallest p, times the number of rows, stays below 0.05."""
 
 
@@ -279,8 +279,8 @@ def _correlated(
     names = [*measures, *_agreement_of(runs)]
     groups = 1 + (runs[axes[0]].map(repr).nunique() if axes else 0)
     rows = groups * len(names) * (len(names) - 1) // 2
-    draws = min(max(_LEAST_DRAWS, _DRAWS_PER_ROW * rows), _MOST_DRAWS)
-    found = rank_correlations(runs, names, by=axes[:1], draws=draws)
+    orders = min(max(_LEAST_ORDERS, _ORDERS_PER_ROW * rows), _MOST_ORDERS)
+    found = rank_correlations(runs, names, by=axes[:1], orders=orders)
     matrix = correlation_table(found)
     of_target = found[(found["left"] == target) | (found["right"] == target)]
     other = of_target["left"].where(of_target["right"] == target, of_target["right"])

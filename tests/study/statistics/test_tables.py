@@ -376,3 +376,14 @@ TABLE = study(2, 3, mig=noise(6), dci=noise(6, 1))
 def test_mistakes_are_explained(function: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         function()
+
+
+def test_orders_of_the_permutation_test_have_a_number_of_their_own() -> None:
+    table = study(2, 10, a=noise(20), b=[value + 0.01 for value in noise(20)])
+    few = rank_correlations(table, draws=99).iloc[0]
+    many = rank_correlations(table, draws=99, orders=999).iloc[0]
+    assert few["p"] == pytest.approx(1 / 100)
+    assert many["p"] == pytest.approx(1 / 1000)
+    assert few[["low", "high"]].tolist() == many[["low", "high"]].tolist()
+    with pytest.raises(InputError, match="orders is 3"):
+        rank_correlations(table, orders=3)

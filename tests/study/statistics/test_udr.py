@@ -1,6 +1,7 @@
 """UDR and alignment: by hand, in the words of the authors' code, and of good and bad models."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, get_args
 
 import numpy as np
@@ -15,7 +16,14 @@ from sklearn.linear_model import Lasso
 from dislab.datasets import GaussianBlob
 from dislab.encoders import ConvEncoder64
 from dislab.errors import InputError
-from dislab.study.statistics import alignment, latent_similarity, pair_score, udr, udr_by_setting
+from dislab.study.statistics import (
+    alignment,
+    every_agreement,
+    latent_similarity,
+    pair_score,
+    udr,
+    udr_by_setting,
+)
 from dislab.study.statistics.agreement import Form, Similarity
 
 Array = npt.NDArray[np.float64]
@@ -217,3 +225,24 @@ GOOD = models(5, 0, images=20)
 def test_mistakes_are_explained(function: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         function()
+
+
+@pytest.mark.parametrize("count", [5, 2, 1])
+def test_every_agreement_is_that_of_each_function(count: int) -> None:
+    codes = {f"run{number}": one for number, one in enumerate(models(count, 0.4))}
+    kl = dict.fromkeys(codes, KL)
+    found = every_agreement(codes, kl)
+    assert list(found.index) == list(codes)
+    assert found["informative"].tolist() == [3] * count
+    for similarity, form in product(get_args(Similarity), get_args(Form)):
+        column = found[f"udr_{similarity}_{form}"]
+        if count < 5:
+            assert column.isna().all()
+            continue
+        expected = udr(list(codes.values()), list(kl.values()), similarity, form).scores
+        np.testing.assert_allclose(column, expected)
+    if count == 1:
+        assert found["alignment"].isna().all()
+    else:
+        expected = alignment(list(codes.values()), list(kl.values())).scores
+        np.testing.assert_allclose(found["alignment"], expected)

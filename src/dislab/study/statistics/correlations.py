@@ -37,6 +37,7 @@ def rank_correlations(
     confidence: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
+    orders: int | None = None,
 ) -> pd.DataFrame:
     """Spearman's rank correlation of every two scores, over all runs and within groups.
 
@@ -46,7 +47,7 @@ def rank_correlations(
     * `left`, `right`: names of the two scores;
     * `rho`: correlation of the ranks, in [−1, 1]; equal scores share the mean of their ranks;
     * `low`, `high`: percentile bootstrap interval, of runs drawn with replacement;
-    * `p`: two-sided permutation p value; exact if all orders of the runs are at most `draws`;
+    * `p`: two-sided permutation p value; exact if all orders of the runs are at most `orders`;
     * `p_holm`: p as Holm corrects it for all rows of this table;
     * `runs`: number of runs that have both scores; the others are left out of this pair;
     * `note`: missing scores, and the reason why a correlation is NaN: fewer than three runs, or a
@@ -63,8 +64,10 @@ def rank_correlations(
         against: Names of the columns to correlate `scores` with; `None` for `scores` themselves.
         by: Names of the columns whose values make the groups; `None` for every setting.
         confidence: Share of the resampled correlations that the interval holds.
-        draws: Number of bootstrap resamples, and most orders of a permutation test.
-        seed: Decides both.
+        draws: Number of bootstrap resamples.
+        seed: Decides resamples and orders.
+        orders: Most orders of a permutation test; `None` for as many as `draws`. With many rows,
+            Holm's correction needs many: the smallest p is 1/(orders + 1).
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, there is no pair,
@@ -72,6 +75,8 @@ def rank_correlations(
     """
     check_share("confidence", confidence)
     check_count("draws", draws, 99)
+    orders = draws if orders is None else orders
+    check_count("orders", orders, 99)
     columns = chosen_results(table, scores)
     pairs = list(combinations(columns, 2))
     if against is not None:
@@ -83,7 +88,7 @@ def rank_correlations(
     rows = []
     for name, group in named_groups(table, chosen_settings(table, by, "by")):
         values = numbers(group, [column for pair in pairs for column in pair])
-        found = _pairs(values, pairs, confidence, draws, generator)
+        found = _pairs(values, pairs, confidence, (draws, orders), generator)
         for pair in pairs:
             rows.append({"group": name, "left": pair[0], "right": pair[1], **found[pair]})
     result = pd.DataFrame(rows)
@@ -123,10 +128,13 @@ def _pairs(
     values: pd.DataFrame,
     pairs: Sequence[tuple[str, str]],
     confidence: float,
-    draws: int,
+    draws: tuple[int, int],
     generator: np.random.Generator,
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """The results of every pair; pairs of scores that the same runs have share their draws."""
+    """The results of every pair; pairs of scores that the same runs have share their draws.
+
+    `draws` are the number of resamples and that of orders.
+    """
     known = values.notna().to_numpy()
     place = {name: number for number, name in enumerate(values.columns)}
     sharing: dict[bytes, list[tuple[str, str]]] = {}
@@ -161,21 +169,21 @@ def _pairs(
 def _matrices(
     columns: Float[np.ndarray, "run score"],
     confidence: float,
-    draws: int,
+    draws: tuple[int, int],
     generator: np.random.Generator,
 ) -> dict[str, Float[np.ndarray, "score score"]]:
     """Correlation, ends of its interval and p value of every two columns, none constant."""
     units = _unit_ranks(columns)
     rho = (units.T @ units).round(12) + 0.0  # 0 is neither 4e-17 nor negative
     tail = (1 - confidence) / 2
-    resamples = generator.integers(len(columns), size=(draws, len(columns)))
+    resamples = generator.integers(len(columns), size=(draws[0], len(columns)))
     resampled = []
     for rows in _chunks(resamples, columns.shape[1]):
         own = _unit_ranks(columns[rows])
         resampled.append(own.mT @ own)
     # a resample in which a score is constant has no correlation
     low, high = np.nanquantile(np.concatenate(resampled), (tail, 1 - tail), axis=0)
-    orders, beyond = _orders(len(columns), draws, generator), np.zeros(rho.shape)
+    orders, beyond = _orders(len(columns), draws[1], generator), np.zeros(rho.shape)
     for rows in _chunks(orders, columns.shape[1]):
         beyond += (np.abs(units[rows].mT @ units) >= np.abs(rho) - 1e-12).sum(0)
     return {"rho": rho, "low": low, "high": high, "p": beyond / len(orders)}
