@@ -78,6 +78,7 @@ def test_axes_that_mean_something_else_in_each_method(
 
 def test_every_table_of_a_study() -> None:
     udr = {"agreement.udr_lasso_pooled": rising(), "agreement.informative": 3.0}
+    udr["fairness.gap"] = rising()  # of a plugin's stage
     runs = table(**{"score.tc": rising(), **udr})
     found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY)
     assert found.target == "score.mig"
@@ -91,6 +92,7 @@ def test_every_table_of_a_study() -> None:
         "variance_shares",
         "model_selection",
     ]
+    assert "fairness.gap" in found.runs
     means = found.tables["means"].table
     assert len(means) == 3 * 2 * 2 * 4
     assert set(means["runs"]) == {SEEDS}

@@ -64,7 +64,7 @@ class StudySummary:
     Args:
         name: Name of the study.
         axes: Its axes; the first one counts as the method.
-        runs: One row a run, as `Study.table` has it, with the columns of `Study.agreement`.
+        runs: One row a run, as it was given.
         measures: The scores that the tables are about, with their good end.
         target: The measure that pictures, and the shown parts of tables, are about.
         tables: By name: `means`, `comparisons_<axis>` of each axis, `rank_correlations`,
@@ -104,10 +104,10 @@ def summarize(
 
     >>> from dislab.study import Study
     >>> study = Study("studies/quick")  # doctest: +SKIP
-    >>> summarize(study.table(), study.name, study.axes)  # doctest: +SKIP
+    >>> summarize(study.table(), study.plan.name, study.plan.axes)  # doctest: +SKIP
     """
     # statistics take every other column for a setting
-    known = (*axes, "seed", "state")
+    known, every = (*axes, "seed", "state"), runs
     runs = runs[[one for one in map(str, runs) if one in known or one.startswith(RESULTS)]]
     measures = measures_of(runs, primary)
     if not measures:
@@ -137,7 +137,7 @@ def summarize(
             tables[key] = make()
         except InputError as error:  # too few runs, or none that can be compared
             absent[key] = str(error)
-    return StudySummary(name, tuple(axes), runs, measures, target, tables, absent)
+    return StudySummary(name, tuple(axes), every, measures, target, tables, absent)
 
 
 def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -> dict[str, Best]:
