@@ -120,6 +120,7 @@ def summarize(
             f"{', '.join(measures)}"
         )
     varying = [axis for axis in axes if runs[axis].map(repr).nunique() > 1]
+    tables: dict[str, NamedTable] = {}
     makers: dict[str, Callable[[], NamedTable]] = {
         "means": partial(_means, runs, varying, measures),
         **{
@@ -128,9 +129,8 @@ def summarize(
         },
         "rank_correlations": partial(_correlated, runs, varying, measures, target),
         "variance_shares": partial(_shares, runs, varying, measures),
-        "model_selection": partial(_selected, runs, varying, measures, target),
+        "model_selection": partial(_selected, runs, varying, measures, target, tables),
     }
-    tables: dict[str, NamedTable] = {}
     absent: dict[str, str] = {}
     for key, make in makers.items():
         try:
@@ -265,7 +265,7 @@ def _compared(
     return NamedTable(
         f"Comparisons of {axis}",
         f"Differences paired by seed{averaged}; p by permutation, corrected by Holm for all "
-        f"{len(found)} rows of the table, of {len(scores)} scores, which the CSV file has. "
+        f"{len(found)} rows of the table, of {len(scores)} scores. "
         "`seeds needed` is the number for which a paired t test would detect a difference of "
         f"{_DETECT} in 80 % of all studies.",
         found,
@@ -300,7 +300,7 @@ def _correlated(
     return NamedTable(
         "Rank correlations",
         f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
-        f"corrected by Holm for all {len(found)} rows, which the CSV file has. Over all runs two "
+        f"corrected by Holm for all {len(found)} rows. Over all runs two "
         "scores correlate already if methods differ in both.",
         found,
         (matrix, overall.reset_index(drop=True)),
@@ -329,20 +329,26 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
 
 
 def _selected(
-    runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], target: str
+    runs: pd.DataFrame,
+    axes: list[str],
+    measures: Mapping[str, Best],
+    target: str,
+    tables: Mapping[str, NamedTable],
 ) -> NamedTable:
     agreement: dict[str, Best] = {
         name: "highest"
         for name in _agreement_of(runs)
         if runs[name].notna().any() and name != INFORMATIVE
     }
+    correlated = tables.get("rank_correlations")
+    known = None if correlated is None else correlated.table
     parts = []
     for goal, end in measures.items():
         if _is_bound(goal):
             continue
         others = {**agreement, **{name: one for name, one in measures.items() if name != goal}}
         if others:
-            found = model_selection(runs, goal, others, end, by=axes[:1])
+            found = model_selection(runs, goal, others, end, by=axes[:1], correlations=known)
             parts.append(found.assign(target=goal)[["target", *found.columns]])
     if not parts:
         raise InputError("there is one score alone, so that no other one can select by it")

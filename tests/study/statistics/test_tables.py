@@ -21,6 +21,7 @@ from dislab.study.statistics import (
     summary,
     variance_shares,
 )
+from dislab.study.statistics.selection import Best
 
 NAN = math.nan
 
@@ -135,6 +136,19 @@ def test_runs_without_a_partner_are_counted_and_left_out() -> None:
     assert (row["seeds"], row["unpaired"]) == (0, 3)
     assert math.isnan(row["p"])
     assert pd.isna(row["seeds_needed"])
+
+
+def test_a_single_seed_is_compared_without_a_claim() -> None:
+    (row,) = comparisons(study(2, 1, mig=[0.5, 0.25]), "model.beta").to_dict("records")
+    assert (row["seeds"], row["difference"], row["p"], row["least_p"]) == (1, 0.25, 1, 1)
+
+
+def test_values_that_are_true_or_false_are_compared() -> None:
+    table = study(2, 3, mig=[1, 2, 3, 0, 1, NAN])
+    table["model.beta"] = table["model.beta"] == 2
+    (row,) = comparisons(table, "model.beta").to_dict("records")
+    assert (row["first"], row["second"]) == (False, True)
+    assert (row["seeds"], row["unpaired"], row["difference"]) == (2, 1, 1.0)
 
 
 def test_seeds_stay_the_units_of_a_comparison_over_several_settings() -> None:
@@ -329,6 +343,17 @@ def test_a_target_whose_lowest_value_is_best_turns_rank_and_regret() -> None:
     row = model_selection(table, "score.error", {"score.dci": "highest"}, "lowest").iloc[0]
     assert (row["selected"], row["best"], row["regret"]) == (2, 1, 1)
     assert row["rho"] == pytest.approx(0.8)
+
+
+def test_selection_takes_correlations_that_are_known() -> None:
+    table = study(2, 6, mig=noise(12), error=noise(12, 1), dci=[NAN, *noise(11, 2)])
+    selectors: dict[str, Best] = {"score.error": "lowest", "score.dci": "highest"}
+    known = rank_correlations(table, by="model.beta")
+    for target, end in (("score.mig", "highest"), ("score.error", "lowest")):
+        others = {name: one for name, one in selectors.items() if name != target}
+        own = model_selection(table, target, others, end, by="model.beta")
+        given = model_selection(table, target, others, end, by="model.beta", correlations=known)
+        pd.testing.assert_frame_equal(own, given)
 
 
 def test_all_selectors_select_from_the_same_runs() -> None:

@@ -23,6 +23,11 @@ def test_markdown_escapes_names_and_keeps_small_numbers() -> None:
     assert markdown(TABLE.reset_index(drop=True)).startswith("| a\\|b_c | p | n |")
 
 
+def test_columns_of_one_name_are_both_shown() -> None:
+    table = pd.DataFrame([["vae", 0.5]], columns=["mig", "mig"])  # an axis and a score
+    assert markdown(table).splitlines()[-1] == "| vae | 0.500 |"
+
+
 def test_latex_escapes_names() -> None:
     text = latex(TABLE, 2)
     assert r"a|b\_c & p & n \\" in text

@@ -160,8 +160,8 @@ def sign_test(
     """
     from scipy.stats import permutation_test
 
-    if not len(differences):
-        return math.nan
+    if len(differences) < 2:  # of one difference, both signs are equally far from 0
+        return 1.0 if len(differences) else math.nan
     found = permutation_test(
         (differences,),
         np.mean,

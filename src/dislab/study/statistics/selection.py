@@ -34,6 +34,7 @@ def model_selection(
     confidence: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
+    correlations: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """How good the runs are that a score selects, over all runs and within groups.
 
@@ -64,6 +65,8 @@ def model_selection(
         confidence: Share of the resampled correlations that the interval holds.
         draws: Number of bootstrap resamples.
         seed: Decides the resamples.
+        correlations: What `rank_correlations` returned for this table, these scores and `by`,
+            which saves computing them again; those of a group in which a run lacks a score are.
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, there is no
@@ -81,14 +84,34 @@ def model_selection(
     rows = []
     for name, group in named_groups(table, chosen_settings(table, by, "by")):
         upwards = numbers(group, columns) * signs
-        for row in _group(upwards, target, confidence, draws, seed):
+        known = None if correlations is None else _known(correlations, name, target, signs)
+        for row in _group(upwards, target, confidence, draws, seed, known):
             reached = {end: row[end] * signs[target] for end in ("selected", "best")}
             rows.append({"group": name, **row, **reached})
     return pd.DataFrame(rows)
 
 
+def _known(
+    correlations: pd.DataFrame, group: str, target: str, signs: "pd.Series[float]"
+) -> pd.DataFrame:
+    """Correlations of a group with the target by the other score, with the good ends upwards."""
+    part = correlations[correlations["group"] == group]
+    part = part[(part["left"] == target) | (part["right"] == target)]
+    other = part["right"].where(part["left"] == target, part["left"])
+    found = part.set_axis(pd.Index(other), axis=0)[["rho", "low", "high", "runs"]]
+    found = found.loc[[name for name in found.index if name in signs]]
+    turned = signs[found.index] * signs[target] < 0
+    ends = found[["low", "high"]].where(~turned, -found[["high", "low"]].to_numpy())
+    return found.assign(rho=found["rho"].where(~turned, -found["rho"]), **ends)
+
+
 def _group(
-    upwards: pd.DataFrame, target: str, confidence: float, draws: int, seed: int
+    upwards: pd.DataFrame,
+    target: str,
+    confidence: float,
+    draws: int,
+    seed: int,
+    correlations: pd.DataFrame | None,
 ) -> list[dict[str, Any]]:
     """The rows of one group, of columns in which more is better."""
     selectors = [str(name) for name in upwards.columns if name != target]
@@ -98,7 +121,13 @@ def _group(
     note = f"{missing} of {len(upwards)} runs lack a score" if missing else ""
     goal = runs[target]
     rho: dict[Any, dict[Any, Any]] = {}
-    if len(runs) >= LEAST and known:
+    if (
+        correlations is not None
+        and set(known) <= set(correlations.index)
+        and (correlations.loc[known, "runs"] == len(runs)).all()
+    ):
+        rho = correlations[["rho", "low", "high"]].to_dict("index")
+    elif len(runs) >= LEAST and known:
         found = rank_correlations(
             runs, target, known, confidence=confidence, draws=draws, seed=seed
         )

@@ -57,8 +57,8 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
         InputError: The number of digits is negative or no whole number.
     """
     check_count("digits", digits, 0, 15)
-    texts = _texts(table, digits)
-    rows = [list(texts.columns), ["---"] * texts.shape[1], *texts.to_numpy().tolist()]
+    shown = texts(table, digits)
+    rows = [list(shown.columns), ["---"] * shown.shape[1], *shown.to_numpy().tolist()]
     lines = [" | ".join(_escaped(str(cell)) for cell in row) for row in rows]
     return "\n".join(f"| {line} |" for line in lines) + "\n"
 
@@ -76,16 +76,20 @@ def latex(table: pd.DataFrame, digits: int = 3) -> str:
         InputError: The number of digits is negative or no whole number.
     """
     check_count("digits", digits, 0, 15)
-    return _texts(table, digits).to_latex(index=False, escape=True).translate(_LATEX)
+    return texts(table, digits).to_latex(index=False, escape=True).translate(_LATEX)
 
 
-def _texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """Every cell as text, the index as a column unless it numbers the rows."""
+def texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
+    """Every cell as text, the index as a column unless it numbers the rows.
+
+    Args:
+        table: Any table.
+        digits: Digits after the point of numbers that are not whole.
+    """
     whole = table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
-    return pd.DataFrame(
-        {name: [_text(value, digits) for value in whole[name]] for name in whole.columns},
-        dtype=object,
-    )
+    columns = [[_text(value, digits) for value in column] for _, column in whole.items()]
+    shown = pd.DataFrame(dict(enumerate(columns)), dtype=object)
+    return shown.set_axis(whole.columns, axis=1)  # two columns may have one name
 
 
 def _text(value: Any, digits: int) -> str:
