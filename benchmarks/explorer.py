@@ -26,8 +26,8 @@ from dislab.decoders import ConvDecoder64, ConvGenerator, MLPDecoder, SpatialBro
 from dislab.encoders import MLPEncoder
 from dislab.objectives import VAE
 from dislab.regularizers import KL
+from dislab.report.document import asset
 from dislab.report.network import network_of, rounded_decoder
-from dislab.report.page import asset
 from hardware import processor
 
 SECONDS = 3.0

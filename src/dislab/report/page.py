@@ -1,17 +1,12 @@
-"""The page: a template filled with runs, behind a policy that lets nothing else in."""
+"""The page of runs."""
 
-import base64
-import hashlib
-import json
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import jinja2
-
 from dislab.base import DataModule, Objective
 from dislab.errors import InputError
+from dislab.report.document import EXPLORER_SCRIPTS, document
 from dislab.report.explorer import explorer_of
 from dislab.report.run_record import RunRecord, Table, read_run
 from dislab.storage import atomic
@@ -20,7 +15,6 @@ PAGE: Final = "report.html"
 """Name of the page in a run folder."""
 
 _UNREAD: Final = "the checkpoint or the data could not be read when the page was written"
-_ASSETS: Final = files("dislab.report") / "assets"
 
 
 class ReportedRun(NamedTuple):
@@ -77,20 +71,13 @@ def page_of(runs: Sequence[ReportedRun]) -> str:
         raise InputError("a page needs at least one run")
     shown = [_read(number, run) for number, run in enumerate(runs)]
     names = [one.record.name for one in shown]
-    script = "".join(asset(name) for name in ("decoder.js", "explorer.js"))
-    style = asset("page.css")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(asset("page.html")).render(
-        title=names[0] if len(names) == 1 else f"{len(names)} runs",
-        policy=_policy(script, style),
-        script=script,
-        style=style,
-        runs=shown,
-        comparison=_comparison(shown) if len(shown) > 1 else None,
-        explorers=_json([one.explorer for one in shown]),
-    )
+    content = {
+        "title": names[0] if len(names) == 1 else f"{len(names)} runs",
+        "runs": shown,
+        "comparison": _comparison(shown) if len(shown) > 1 else None,
+    }
+    data = {"explorers": [one.explorer for one in shown]}
+    return document("runs.html", EXPLORER_SCRIPTS, content, data)
 
 
 def _read(number: int, run: ReportedRun) -> _Shown:
@@ -117,30 +104,3 @@ def _comparison(shown: Sequence[_Shown]) -> Table:
         for one in shown
     ]
     return Table(["run", "method", *scores, *facts], rows)
-
-
-def asset(name: str) -> str:
-    """The text of a file of the page.
-
-    Args:
-        name: `page.html`, `page.css`, `decoder.js` or `explorer.js`.
-    """
-    return (_ASSETS / name).read_text(encoding="utf-8")
-
-
-def _policy(script: str, style: str) -> str:
-    """What a browser may do with the page: run one script, use one style, show its own images."""
-    return (
-        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; "
-        f"style-src 'sha256-{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-
-def _json(value: Any) -> str:
-    """JSON that no text inside can end the element with."""
-    text = json.dumps(value, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -91,7 +91,7 @@ def read_run(folder: Path) -> RunRecord:
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"{folder} is no run: it has no {CONFIG}; runs lie in runs/")
-    settings = _without_paths(read_mapping(path, "data: {class_path: SingleData}"))
+    settings = without_paths(read_mapping(path, "data: {class_path: SingleData}"))
     records = read_scores(folder) if (folder / SCORES).is_file() else {}
     scored = _first(records, _OF_CODES)
     transfer = _first(records, _OF_TRANSFER)
@@ -114,12 +114,16 @@ def read_run(folder: Path) -> RunRecord:
     )
 
 
-def _without_paths(value: Any) -> Any:
-    """The settings with `…/name` for each absolute path."""
+def without_paths(value: Any) -> Any:
+    """The settings with `…/name` for each absolute path.
+
+    Args:
+        value: A configuration, or a part of it.
+    """
     if isinstance(value, Mapping):
-        return {key: _without_paths(one) for key, one in value.items()}
+        return {key: without_paths(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [_without_paths(one) for one in value]
+        return [without_paths(one) for one in value]
     if isinstance(value, str):
         for kind in (PurePosixPath, PureWindowsPath):
             if kind(value).is_absolute() or value.startswith("~"):

@@ -1,19 +1,8 @@
-/* The latent explorer: sliders, a pad for two latents, images to start from, a traversal. Texts of
-   the run enter by textContent only. */
+/* The latent explorer: sliders, a pad for two latents, images to start from, a traversal. */
 
 (() => {
   const STRIP = 9;
   const FINE = 200;
-
-  function element(tag, properties = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(properties)) {
-      if (name.startsWith("aria-") || name === "role" || name === "for") made.setAttribute(name, value);
-      else made[name] = value;
-    }
-    made.append(...children);
-    return made;
-  }
 
   const shown = (value) => (Math.round(value * 100) / 100).toFixed(2).replace("-", "−");
 
@@ -250,7 +239,7 @@
     return { decode: decoder.decode, code: () => [...state.code], begin };
   }
 
-  const models = JSON.parse(document.getElementById("explorers").textContent);
+  const models = dataOf("explorers");
   globalThis.dislabExplorers = models.map((model, number) => {
     const root = document.querySelector(`[data-explorer="${number}"]`);
     return model && root ? explorer(root, model, number) : null;

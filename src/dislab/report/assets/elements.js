@@ -1,0 +1,18 @@
+"use strict";
+/* What the scripts of a page share. Texts of runs enter by textContent only. */
+
+/* An element with properties, attributes of accessibility, and children. */
+function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("aria-") || name === "role" || name === "for" || name === "scope") made.setAttribute(name, value);
+    else made[name] = value;
+  }
+  made.append(...children);
+  return made;
+}
+
+/* What a script element of this id holds as JSON. */
+function dataOf(id) {
+  return JSON.parse(document.getElementById(id).textContent);
+}

@@ -1,0 +1,192 @@
+/* The table of a study's runs: filters, sorting, a choice of columns, and a row that unfolds. */
+
+(() => {
+  const PART = 100;
+  const MOST_CHOICES = 60;
+  const MISSING = "–";
+  const study = dataOf("study");
+  const { columns, rows, runs } = study;
+  const root = document.getElementById("runs");
+  const collator = new Intl.Collator("en", { numeric: true });
+  const state = {
+    column: study.by, descending: study.descending, words: [], chosen: new Map(),
+    shown: new Set(columns.flatMap((column, number) => (column.shown ? [number] : []))),
+    limit: PART, open: new Set(), order: [],
+  };
+
+  function text(value, column) {
+    if (value === null) return MISSING;
+    if (typeof value !== "number" || column.kind !== "result") return String(value);
+    if (Number.isInteger(value)) return String(value).replace("-", "−");
+    const tiny = Math.abs(value) < 0.0005;
+    return (tiny ? value.toExponential(0) : value.toFixed(3)).replace(/-/g, "−");
+  }
+
+  const isNumeric = columns.map((_, number) => rows.some((row) => typeof row[number] === "number"));
+  const searched = rows.map((row) => columns
+    .flatMap((column, number) => (column.kind === "result" ? [] : [`${column.label}=${text(row[number], column)}`]))
+    .join("\n").toLowerCase());
+
+  /* Missing values come last in both directions; equal ones keep the order of the study file. */
+  function compare(first, second) {
+    const [a, b] = [rows[first][state.column], rows[second][state.column]];
+    if (a === null || b === null) return (a === null) - (b === null) || first - second;
+    const difference = typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
+    return (state.descending ? -difference : difference) || first - second;
+  }
+
+  function arrange() {
+    state.order = rows.map((_, number) => number).filter((number) =>
+      state.words.every((word) => searched[number].includes(word)) &&
+      [...state.chosen].every(([column, value]) => text(rows[number][column], columns[column]) === value));
+    if (state.column !== null) state.order.sort(compare);
+  }
+
+  /* ---- controls ---- */
+
+  const search = element("input", { type: "search", id: "runs-search", autocomplete: "off" });
+  search.addEventListener("input", () => {
+    state.words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    refresh();
+  });
+  const selects = columns.flatMap((column, number) => {
+    const values = [...new Set(rows.map((row) => text(row[number], column)))];
+    if (column.kind === "result" || column.kind === "run" || values.length < 2 || values.length > MOST_CHOICES) return [];
+    values.sort(collator.compare);
+    const select = element("select", { id: `runs-filter-${number}` },
+      element("option", { value: "", textContent: "all" }),
+      ...values.map((value, i) => element("option", { value: `${i}`, textContent: value })));
+    select.addEventListener("change", () => {
+      if (select.value) state.chosen.set(number, values[Number(select.value)]);
+      else state.chosen.delete(number);
+      refresh();
+    });
+    return [{ select, box: element("div", {}, element("label", { for: select.id, textContent: column.label }), select) }];
+  });
+  const clear = element("button", { type: "button", textContent: "Clear filters" });
+  clear.addEventListener("click", () => {
+    search.value = "";
+    selects.forEach(({ select }) => (select.value = ""));
+    state.words = [];
+    state.chosen.clear();
+    refresh();
+  });
+  const boxes = columns.map((column, number) => {
+    const box = element("input", { type: "checkbox", id: `runs-column-${number}`, checked: column.shown, disabled: number === 0 });
+    box.addEventListener("change", () => {
+      if (box.checked) state.shown.add(number);
+      else state.shown.delete(number);
+      draw();
+    });
+    return element("label", { for: box.id }, box, ` ${column.label}`);
+  });
+  const chooser = element("details", { className: "columns" },
+    element("summary", { textContent: `Columns (${columns.length})` }),
+    element("div", { role: "group", "aria-label": "Columns that are shown" }, ...boxes));
+  const count = element("p", { className: "count", role: "status" });
+  const controls = element("div", { className: "filters" },
+    element("div", { className: "search" }, element("label", { for: search.id, textContent: "Search settings" }), search),
+    ...selects.map((one) => one.box), clear);
+
+  /* ---- the table ---- */
+
+  const heads = columns.map((column, number) => {
+    const button = element("button", { type: "button" }, element("span", { textContent: column.label }), element("i", { "aria-hidden": "true" }));
+    button.addEventListener("click", () => {
+      const again = state.column === number;
+      state.descending = again ? !state.descending : column.kind === "result" && !column.lower;
+      state.column = number;
+      refresh();
+    });
+    return element("th", { scope: "col", className: isNumeric[number] ? "number" : "" }, button);
+  });
+  const headRow = element("tr");
+  const body = element("tbody");
+  const table = element("table", { className: "runs", "aria-label": "Runs" },
+    element("thead", {}, headRow), body);
+  const more = element("button", { type: "button" });
+  more.addEventListener("click", () => {
+    state.limit += PART;
+    draw();
+  });
+  const all = element("button", { type: "button" });
+  all.addEventListener("click", () => {
+    state.limit = rows.length;
+    draw();
+  });
+  const pager = element("div", { className: "pager" }, more, all);
+
+  function rowOf(number, shown) {
+    const run = rows[number];
+    const isOpen = state.open.has(number);
+    const button = element("button", { type: "button", className: "fold", "aria-expanded": `${isOpen}`, textContent: run[0] });
+    const made = element("tr", {}, element("th", { scope: "row" }, button));
+    for (const column of shown) {
+      const value = run[column];
+      const cell = document.createElement("td");
+      cell.textContent = text(value, columns[column]);
+      if (isNumeric[column]) cell.className = "number";
+      if (columns[column].kind === "state") cell.className = `state ${value}`;
+      made.append(cell);
+    }
+    button.addEventListener("click", () => {
+      if (state.open.delete(number)) made.nextSibling.remove();
+      else {
+        state.open.add(number);
+        made.after(unfolded(number, shown.length + 1));
+      }
+      button.setAttribute("aria-expanded", `${state.open.has(number)}`);
+    });
+    return isOpen ? [made, unfolded(number, shown.length + 1)] : [made];
+  }
+
+  function pairs(entries) {
+    return element("dl", { className: "facts" }, ...entries.map(([name, value]) =>
+      element("div", {}, element("dt", { textContent: name }), element("dd", { textContent: value }))));
+  }
+
+  function part(title, ...children) {
+    return element("div", {}, element("h4", { textContent: title }), ...children);
+  }
+
+  function unfolded(number, width) {
+    const run = runs[number];
+    const values = (kind) => columns.flatMap((column, i) =>
+      column.kind === kind && rows[number][i] !== null ? [[column.label, text(rows[number][i], column)]] : []);
+    const results = values("result");
+    const settings = Object.entries(study.settings[run.settings]);
+    const links = run.links.map(([name, address]) => element("a", { href: address, textContent: name }));
+    const parts = [
+      part("Settings", pairs([...values("setting"), ...values("seed"), ...settings])),
+      part("Scores", results.length ? pairs(results) : element("p", { textContent: "The run has no scores." })),
+      part("Run", pairs(run.facts), ...links.map((link) => element("p", {}, link))),
+    ];
+    return element("tr", { className: "unfolded" },
+      element("td", { colSpan: width }, element("div", { className: "parts" }, ...parts)));
+  }
+
+  function draw() {
+    const shown = [...state.shown].filter((column) => column > 0).sort((a, b) => a - b);
+    headRow.replaceChildren(heads[0], ...shown.map((column) => heads[column]));
+    heads.forEach((head, number) => {
+      if (number === state.column) head.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    });
+    body.replaceChildren(...state.order.slice(0, state.limit).flatMap((number) => rowOf(number, shown)));
+    const left = state.order.length - state.limit;
+    const [found, whole] = [state.order.length, rows.length].map((one) => one.toLocaleString("en"));
+    count.textContent = `${found === whole ? whole : `${found} of ${whole}`} runs`;
+    pager.hidden = left <= 0;
+    more.textContent = `Show ${Math.min(PART, Math.max(left, 0))} more`;
+    all.textContent = `Show all ${found}`;
+  }
+
+  function refresh() {
+    arrange();
+    draw();
+  }
+
+  root.append(controls, chooser, count,
+    element("div", { className: "wide", tabIndex: 0, role: "region", "aria-label": "Runs" }, table), pager);
+  refresh();
+})();
