@@ -82,11 +82,33 @@ def test_a_page_is_written_when_wanted_and_loses_no_run(
     assert Path(RUN, "scores.json").is_file()
 
 
+def test_the_page_of_a_study_lies_in_its_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = {"base": ["small.yaml"], "axes": {"model.latent_dim": [2, 3]}}
+    Path("mine.yaml").write_text(yaml.safe_dump(study))
+    assert main(["study", "run", "mine.yaml", "--workers", "1"]) == 0
+    capsys.readouterr()
+    assert main(["report", "mine.yaml"]) == 0
+    assert capsys.readouterr().out == "studies/mine/report.html\n"
+    page = Path("studies/mine/report.html").read_bytes()
+    assert page.count(b'class="explorer"') == 2
+    assert main(["report", "studies/mine", "--by", "score.migs"]) == 2
+    assert "did you mean score.mig" in capsys.readouterr().err
+    assert Path("studies/mine/report.html").read_bytes() == page
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "the following arguments are required: RUN; see dislab report --help"),
+        ([], "the following arguments are required: RUN|STUDY; see dislab report --help"),
         (["nowhere"], "nowhere is no run: it has no config.yaml; runs lie in runs/"),
+        (
+            ["small.yaml", "run"],
+            "small.yaml is a study, which has a page of its own; give it alone",
+        ),
+        (["run", "--by", "score.mig"], "--by belongs to the page of a study, not to that of runs"),
+        (["run", "--folder", "x"], "--folder belongs to the page of a study, not to that of runs"),
         (["a", "b"], "2 runs make one page; name its file by --out"),
         (["run", "--out", "run"], "--out is run, which is a folder; name a file"),
         (["run", "--out", "run/config.yaml"], "--out is run/config.yaml, which is an input"),

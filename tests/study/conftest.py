@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dislab.study.plan import Plan, Resolved, make_plan
-from dislab.study.results import StudyFolder
+from dislab.study.results import Done, StudyFolder
 from dislab.study.study_file import read_study_file
 from dislab.study.units import Outcome, Report
 
@@ -52,6 +52,27 @@ def planned(folder: Path, text: str, name: str = "mine") -> Plan:
     path = folder / f"{name}.yaml"
     path.write_text(text)
     return make_plan(read_study_file(path), lambda: made_up, {"dislab": "1"})
+
+
+def scored(folder: StudyFolder, plan: Plan, scores: Mapping[str, Sequence[float | None]]) -> None:
+    """Writes the plan, and records of runs with a score; a run without any is left waiting.
+
+    Args:
+        folder: The folder of the study.
+        plan: Its plan.
+        scores: Primary scores by name, in the order of the runs.
+    """
+    plan.write(folder.path)
+    metrics = {name: {"primary": name, "higher_is_better": True} for name in scores}
+    for number, run in enumerate(plan.runs):
+        found = {name: values[number] for name, values in scores.items()}
+        if all(value is None for value in found.values()):
+            continue
+        for stage, values in {"train": {}, "score": found}.items():
+            digest = run.group.stages[stage].digest
+            folder.write_done(run, stage, Done(digest, "done", values, 90.0, {"torch": "2"}))
+        record = {"test": {"scores": found, "metrics": metrics}}
+        (folder.run(run.id) / "scores.json").write_text(json.dumps(record))
 
 
 class Units:

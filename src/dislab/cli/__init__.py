@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "encode": "write a model's codes of images that are the same for every run",
     "score": "score the codes in a file of any program",
     "transfer": "score predictors, trained on a model's codes, on shifted images",
-    "report": "write an interactive page of finished runs",
+    "report": "write an interactive page of finished runs, or of a study",
     "study": "make many runs from one file, resumable anywhere, and see them together",
     "compare": "show runs side by side, one row a run",
     "data": "list, prepare and show data sets",

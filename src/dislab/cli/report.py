@@ -1,4 +1,4 @@
-"""`dislab report`: the page of one or several runs."""
+"""`dislab report`: the page of one or several runs, or of a study."""
 
 import argparse
 import sys
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Write one HTML file that shows finished runs: scores and what each cannot see, curves, pictures,
-settings, and a latent explorer in which the decoder itself runs. The file opens from disk, makes no
-request, and has the same bytes whenever it is written from the same folders."""
+settings, and a latent explorer in which the decoder itself runs. Of a study it shows every run, its
+tables and pictures, and the best, the median and the worst model. The file opens from disk, makes
+no request, and has the same bytes whenever it is written from the same folders."""
 
 
 def run(args: list[str]) -> int:
@@ -27,16 +28,36 @@ def run(args: list[str]) -> int:
         InputError: A folder is no run, or the page cannot be written.
     """
     options = _parser().parse_args(args)
-    folders = [Path(one) for one in dict.fromkeys(options.runs)]
+    folders = [Path(one) for one in dict.fromkeys(options.paths)]
+    studies = [one for one in folders if _is_study(one)]
+    if studies and len(folders) > 1:
+        raise InputError(f"{studies[0]} is a study, which has a page of its own; give it alone")
+    out = None if options.out is None else Path(options.out)
+    if studies:
+        return _study(studies[0], options.folder, out, options.by)
+    for option in ("by", "folder"):
+        if getattr(options, option) is not None:
+            raise InputError(f"--{option} belongs to the page of a study, not to that of runs")
+    return _runs(folders, out)
+
+
+def _is_study(path: Path) -> bool:
+    """Whether a path is that of a study file or of the folder of a study."""
+    from dislab.study.plan import PLAN
+
+    return (path / PLAN).is_file() or (path.is_file() and path.suffix in (".yaml", ".yml"))
+
+
+def _runs(folders: list[Path], out: Path | None) -> int:
     from dislab import plugins
     from dislab.cli.run_data import run_config
     from dislab.report import PAGE, write_page
     from dislab.runs import CONFIG, SCORES
     from dislab.storage import check_output
 
-    if options.out is None and len(folders) > 1:
+    if out is None and len(folders) > 1:
         raise InputError(f"{len(folders)} runs make one page; name its file by --out")
-    page = folders[0] / PAGE if options.out is None else Path(options.out)
+    page = folders[0] / PAGE if out is None else out
     for folder in folders:
         run_config(folder)
     check_output("--out", page, [folder / one for folder in folders for one in (CONFIG, SCORES)])
@@ -46,12 +67,43 @@ def run(args: list[str]) -> int:
     return 0
 
 
+def _study(path: Path, folder: str | None, out: Path | None, by: str | None) -> int:
+    from dislab import plugins
+    from dislab.report import PAGE
+    from dislab.storage import check_output
+    from dislab.study import Study
+    from dislab.study.page import write_study_page
+    from dislab.study.plan import PLAN
+    from dislab.study.results import STUDY
+
+    study = Study(path, folder)
+    page = study.path / PAGE if out is None else out
+    check_output("--out", page, [path, *(study.path / one for one in (PLAN, STUDY))])
+    plugins.load_all(plugins.PARTS)
+    write_study_page(study, page, by, _reported)
+    print(page)
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = Parser("dislab report", description=_DESCRIPTION)
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of finished runs")
     parser.add_argument(
-        "--out", metavar="FILE.html", help="the page; report.html in the folder of a single run"
+        "paths",
+        nargs="+",
+        metavar="RUN|STUDY",
+        help="folders of finished runs; or one study: its file or its folder",
     )
+    parser.add_argument(
+        "--out",
+        metavar="FILE.html",
+        help="the page; report.html in the folder of a single run or of the study",
+    )
+    parser.add_argument(
+        "--by",
+        metavar="SCORE",
+        help="what best, median and worst run of a study go by, such as score.mig",
+    )
+    parser.add_argument("--folder", help="of the study; studies/NAME unless given")
     return parser
 
 

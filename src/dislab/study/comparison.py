@@ -49,7 +49,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
             raise InputError(f"{folder} and {seen[real]} are the same run; leave one out")
         seen[real] = folder
     configs = [_config(folder) for folder in folders]
-    settings = [_flat({name: one.get(name) for name in _COUNTED}) for one in configs]
+    settings = [flat_settings({name: one.get(name) for name in _COUNTED}) for one in configs]
     names = dict.fromkeys(name for one in settings for name in one)
     axes = [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
     table = pd.DataFrame(
@@ -87,8 +87,13 @@ def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
     return found
 
 
-def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    """Settings by their names as on the command line."""
+def flat_settings(value: Any, name: str = "") -> dict[str, Any]:
+    """Settings by their names as on the command line; a class stands under the name of its part.
+
+    Args:
+        value: A configuration, or a part of it.
+        name: The name of the part.
+    """
     if not isinstance(value, Mapping):
         return {name: value}
     found: dict[str, Any] = {}
@@ -96,7 +101,7 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
         if key == "class_path":
             found[name] = str(one).rpartition(".")[2]
         else:
-            found |= _flat(one, name if key == "init_args" else f"{name}.{key}".lstrip("."))
+            found |= flat_settings(one, name if key == "init_args" else f"{name}.{key}".lstrip("."))
     return found
 
 

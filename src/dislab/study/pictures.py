@@ -13,6 +13,8 @@ from dislab.study.summary import UDR, StudySummary, label, slug
 
 _WIDE: Final = 40
 """Scores that a matrix has at most; more could not be read."""
+_TALL: Final = 40
+"""Violins that a picture has at most, by the first axes alone where all axes make more."""
 
 
 class Picture(NamedTuple):
@@ -29,7 +31,7 @@ class Picture(NamedTuple):
     figure: Figure
 
 
-def pictures(summary: StudySummary) -> Iterator[Picture]:
+def pictures(summary: StudySummary, most: int | None = None) -> Iterator[Picture]:
     """The pictures of a study, one after another.
 
     Violins of each measure by setting, the matrix of rank correlations, the target against the
@@ -37,13 +39,14 @@ def pictures(summary: StudySummary) -> Iterator[Picture]:
 
     Args:
         summary: What `summarize` returns.
+        most: Most violins and most scatter plots, those of the target first; None for all.
     """
     runs, target = summary.runs, summary.target
     varying = [axis for axis in summary.axes if runs[axis].map(repr).nunique() > 1]
     values = numbers(runs, [*summary.measures, *(one for one in [UDR] if one in runs)])
     by = varying[:1]
     kinds = [str(one) for one in runs[by[0]]] if by else []
-    for measure in summary.measures:
+    for measure in [summary.target, *(one for one in summary.measures if one != target)][:most]:
         yield Picture(
             f"violins_{slug(label(measure))}",
             f"{label(measure)} by setting; every point is a run.",
@@ -58,15 +61,15 @@ def pictures(summary: StudySummary) -> Iterator[Picture]:
                 f"Spearman's rank correlations of the scores over {len(runs)} runs.",
                 correlation_matrix(rho.to_numpy(), [label(str(one)) for one in rho.index], names),
             )
-    for other in values:
-        if other != target and (other == UDR or not _needs_labels(str(other))):
-            name = label(str(other))
-            yield Picture(
-                f"scatter_{slug(name)}",
-                f"{label(target)} against {name}, with Spearman's ρ over all runs"
-                f"{f' and by {by[0]}' if by else ''}.",
-                scatter(values[target], values[other], (label(target), name), kinds),
-            )
+    others = [str(one) for one in values if one != target]
+    for other in [one for one in others if one == UDR or not _needs_labels(one)][:most]:
+        name = label(other)
+        yield Picture(
+            f"scatter_{slug(name)}",
+            f"{label(target)} against {name}, with Spearman's ρ over all runs"
+            f"{f' and by {by[0]}' if by else ''}.",
+            scatter(values[target], values[other], (label(target), name), kinds),
+        )
     if varying:
         yield Picture(
             "settings",
@@ -80,6 +83,7 @@ def pictures(summary: StudySummary) -> Iterator[Picture]:
 
 
 def _violins(runs: pd.DataFrame, values: "pd.Series[float]", axes: list[str], name: str) -> Figure:
+    axes = _few(runs, axes)
     shown = {}
     kinds = []
     for key, group in groups(runs, axes):
@@ -87,6 +91,14 @@ def _violins(runs: pd.DataFrame, values: "pd.Series[float]", axes: list[str], na
         shown[", ".join(texts) or "all"] = values[group.index].tolist()
         kinds.append(texts[0] if texts else "all")
     return violins(shown, name, kinds=kinds if len(axes) > 1 else ())
+
+
+def _few(runs: pd.DataFrame, axes: list[str]) -> list[str]:
+    """The axes from the first one on that make few enough violins for one picture."""
+    for count in range(len(axes), 1, -1):
+        if len(list(groups(runs, axes[:count]))) <= _TALL:
+            return axes[:count]
+    return axes[:1]
 
 
 def _needs_labels(column: str) -> bool:

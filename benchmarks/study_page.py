@@ -1,0 +1,170 @@
+"""Size and speed of the page of a study of 1,080 runs, in headless Chromium on one core.
+
+    python benchmarks/study_page.py --json benchmarks/results/study_page.json
+
+The study is made up, with the axes of Dittadi et al. (2021): 108 settings with 10 seeds each, 6
+metrics, 40 scores and 10 transfer errors a run. The page has no explorers. Times are those from a
+click, or a change of the search words, to the end of script, style and layout: of the table as it
+opens, with 100 rows, and with all rows shown. Goals: 10 MB, 100 ms.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+from dislab.runs import versions
+from dislab.study import Study
+from dislab.study.page import write_study_page
+from dislab.study.plan import Plan, PlannedGroup, PlannedRun, StageSettings
+from dislab.study.results import Done, Failed, StudyFolder
+from dislab.study.study_file import Failure, Resources
+from hardware import processor
+
+AXES = {
+    "supervision": ("weak", "unsupervised"),
+    "model.regularizers.kl.beta": (1, 2, 4),
+    "model.latent_dim": (10, 25, 50),
+    "noise": (False, True),
+    "warm_up": (0, 50_000, 100_000),
+}
+SEEDS = 10
+STAGES = ("train", "score", "transfer")
+METRICS = ("mig", "dci_hgbt_disentanglement", "sap_r2", "modularity", "irs", "factor_vae_score")
+SCORES = (
+    *METRICS,
+    *(f"part_{n}" for n in range(32)),
+    "elbo_sample_test",
+    "reconstruction_sample_test",
+)
+ERRORS = tuple(f"ood{n}/{kind}" for n in range(5) for kind in ("mlp", "hgbt"))
+REPEATS = 15
+GOALS = {"megabytes": 10.0, "milliseconds": 100.0}
+MEASURE = """
+const [kind, repeats, number] = arguments;
+const heads = [...document.querySelectorAll('.runs thead button')];
+const search = document.querySelector('#runs-search');
+const times = [];
+for (let i = 0; i < repeats; i++) {
+  const start = performance.now();
+  if (kind === 'sort') heads[(number + i) % heads.length].click();
+  else {
+    search.value = i % 2 ? '' : 'supervision=weak beta=4';
+    search.dispatchEvent(new Event('input'));
+  }
+  document.body.getBoundingClientRect();
+  document.querySelector('.runs tbody').lastChild.getBoundingClientRect();
+  times.push(performance.now() - start);
+}
+return times;
+"""
+
+
+def make(folder: Path, seeds: int) -> None:
+    """Writes the folder of a study; of a hundred runs, one has diverged and one has failed."""
+    draw = random.Random(0)
+    digests = {stage: StageSettings({}, "0" * 12) for stage in STAGES}
+    points = [dict(zip(AXES, values, strict=True)) for values in itertools.product(*AXES.values())]
+    groups = [PlannedGroup(one, settings(one), one, digests, str(one)) for one in points]
+    pairs = list(itertools.product(groups, range(seeds)))
+    planned = tuple(PlannedRun(f"{n:012x}", seed, group) for n, (group, seed) in enumerate(pairs))
+    plan = Plan("many", tuple(AXES), STAGES, planned, Resources(), Failure(), versions())
+    plan.write(folder)
+    records = StudyFolder(folder)
+    metrics = {name: {"primary": name, "higher_is_better": True} for name in METRICS}
+    for number, run in enumerate(planned):
+        names = {"train": (), "score": SCORES, "transfer": ERRORS}
+        records.run(run.id).mkdir(parents=True)
+        if number % 100 == 50:
+            failed = Failed("0" * 12, "exception", "ValueError: a batch had the wrong shape")
+            records.write_failed(run, "train", failed)
+            continue
+        for stage in STAGES:
+            scores: dict[str, float | None] = {name: draw.random() for name in names[stage]}
+            outcome = "diverged" if number % 100 == 70 and stage == "train" else "done"
+            done = Done("0" * 12, outcome, scores, draw.random() * 100, versions())
+            records.write_done(run, stage, done)
+            if outcome == "diverged":
+                break
+            if stage == "score":
+                record = {"test": {"scores": scores, "metrics": metrics}}
+                (records.run(run.id) / "scores.json").write_text(json.dumps(record))
+
+
+def settings(point: dict[str, Any]) -> dict[str, Any]:
+    """A configuration as large as those of real runs, which have some 4 KB."""
+    return {**point, **{f"section_{n}": {"text": "x" * 100} for n in range(30)}}
+
+
+def browser() -> webdriver.Chrome:
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for one in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(one)
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+def measured(page: Path) -> dict[str, dict[str, float]]:
+    """Median and longest time in milliseconds of sorting and filtering."""
+    driver = browser()
+    found = {}
+    try:
+        driver.get(page.as_uri())
+        for rows in ("100 rows", "all rows"):
+            if rows == "all rows":
+                driver.execute_script("document.querySelectorAll('.pager button')[1].click()")
+            for kind in ("sort", "filter"):
+                times = driver.execute_script(MEASURE, kind, REPEATS, 1)
+                found[f"{kind}, {rows}"] = {
+                    "median": round(statistics.median(times), 1),
+                    "longest": round(max(times), 1),
+                }
+        version = driver.capabilities["browserVersion"]
+    finally:
+        driver.quit()
+    return {**found, "chromium": version}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--json", type=Path, help="write the figures there")
+    parser.add_argument("--keep", type=Path, help="keep the page there")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "many")
+        folder.mkdir()
+        make(folder, options.seeds)
+        page = options.keep or folder / "page.html"
+        began = time.perf_counter()
+        write_study_page(Study(folder), page)
+        written = time.perf_counter() - began
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the browser inherits the one core
+        times = measured(page)
+        size = page.stat().st_size / 1e6
+    record = {
+        "runs": 108 * options.seeds,
+        "megabytes": round(size, 2),
+        "seconds_to_write": round(written, 1),
+        "milliseconds": {name: one for name, one in times.items() if name != "chromium"},
+        "goals": GOALS,
+        "hardware": processor(),
+        "versions": {**versions(), "chromium": times["chromium"]},
+    }
+    print(json.dumps(record, indent=2))
+    if options.json:
+        options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

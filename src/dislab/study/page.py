@@ -1,0 +1,360 @@
+"""The page of a study: one HTML file with its runs, tables, pictures and three of its models."""
+
+import math
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+
+from dislab.errors import InputError
+from dislab.report import PAGE, ReportedRun
+from dislab.report.document import EXPLORER_SCRIPTS, document
+from dislab.report.explorer import explorer_of
+from dislab.report.images import drawing
+from dislab.report.run_record import Picture, Table, without_paths
+from dislab.runs import CONFIG
+from dislab.storage import atomic
+from dislab.study.comparison import flat_settings
+from dislab.study.pictures import pictures
+from dislab.study.results import STUDY
+from dislab.study.statistics.text import texts
+from dislab.study.study import RunStatus, Study, StudyWarning, duration, versions_of
+from dislab.study.summary import StudySummary, label, summarize
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Load = Callable[[Path], ReportedRun]
+"""Reads the model and the data of a run folder."""
+
+_MOST_ROWS: Final = 400
+"""Rows of the longest table that a page has; `study summary` writes all."""
+_MOST_PICTURES: Final = 3
+"""Violins, and scatter plots, that a page has; `study summary` draws one a score."""
+_OF_MEANS: Final = ("violins_", "settings")
+"""Pictures that stand beside the means; others stand beside the rank correlations."""
+_DIGITS: Final = 6
+"""Significant digits of the numbers in the table of runs; `study table` writes all."""
+_MOST_SHOWN: Final = 8
+"""Scores that are columns of the table of runs at first."""
+_PATHS: Final = re.compile(r"(?<![\w.…])(?:~|[A-Za-z]:)?[\\/](?:[^\s\\/:'\"<>|]+[\\/])+")
+"""The folders of an absolute path in a message."""
+_NOT_SHOWN: Final = ("seed_everything", "name", "report")
+"""Settings that are the same by design, or stand in a column of their own."""
+_PLAIN: Final = str.maketrans("", "", "`*")
+"""Takes the marks of Markdown out of a sentence."""
+_STATES: Final = ("finished", "diverged", "failed", "waiting")
+
+
+class _Model(NamedTuple):
+    """A run whose explorer the page has."""
+
+    place: str
+    described: str
+    explorer: dict[str, Any] | None
+    reason: str
+
+
+class _Section(NamedTuple):
+    """Pictures and tables under a heading."""
+
+    anchor: str
+    title: str
+    text: str
+    pictures: list[Picture]
+    tables: dict[str, Table]
+    folded: tuple[str, ...]
+    """Captions of the tables that a click unfolds; long ones are folded anyway."""
+
+
+def write_study_page(
+    study: Study, path: Path, by: str | None = None, load: Load | None = None
+) -> None:
+    """Writes the page of a study; it is never seen half-written.
+
+    Args:
+        study: The study, finished or not.
+        path: The HTML file; runs are linked relative to it.
+        by: Name of the score that best, median and worst run, pictures and tables go by, such as
+            `score.mig`; None for the one that `summarize` chooses.
+        load: Reads the models of best, median and worst run; None for a page without explorers.
+
+    Raises:
+        InputError: The study has no such score, or the file cannot be written.
+    """
+    text = study_page_of(study, path.parent, by, load)
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def study_page_of(
+    study: Study, folder: Path, by: str | None = None, load: Load | None = None
+) -> str:
+    """The HTML text of the page of a study.
+
+    It depends on the content of the study's folder, on the models and their data, and on where the
+    runs lie seen from the page: not on the clock, and not on what workers are at.
+
+    Args:
+        study: See `write_study_page`.
+        folder: The folder in which the page will lie.
+        by: See `write_study_page`.
+        load: See `write_study_page`.
+
+    Raises:
+        InputError: The study has no such score.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", StudyWarning)
+        table = study.table()
+    notes = [str(one.message) for one in caught if issubclass(one.category, StudyWarning)]
+    summary, reason = _summary(study, table, by)
+    runs = study.status().runs
+    shared, settings = _settings(runs)
+    models = [] if summary is None or load is None else list(_models(study, summary, load))
+    content = {
+        "title": study.plan.name,
+        "summary": _described(study, table),
+        "headline": _headline(table, summary),
+        "notes": [f"{one[0].upper()}{one[1:]}." for one in [*notes, reason] if one],
+        "models": models,
+        "no_models": _no_models(summary, load),
+        "sections": [] if summary is None else list(_sections(summary)),
+        "versions": ", ".join(versions_of(runs)),
+        "shared": "\n".join(f"{name}: {value}" for name, value in shared.items()),
+        "study_file": _study_file(study),
+    }
+    data = {
+        "explorers": [one.explorer for one in models],
+        "study": {
+            **_rows(table, summary, study.plan.axes),
+            "settings": list(settings.values()),
+            "runs": [
+                {
+                    "settings": list(settings).index(id(one.run.group)),
+                    "facts": list(_facts(one)),
+                    "links": _links(study.folder.run(one.run.id), folder),
+                }
+                for one in runs
+            ],
+        },
+    }
+    return document("study.html", (*EXPLORER_SCRIPTS, "runs_table.js"), content, data)
+
+
+def _summary(
+    study: Study, table: "pd.DataFrame", by: str | None
+) -> tuple[StudySummary | None, str]:
+    """The tables of a study, or the reason why it has none as yet."""
+    if not table.empty and "codes" in study.plan.stages:
+        table = table.join(study.agreement())
+    try:
+        name, axes = study.plan.name, study.plan.axes
+        return summarize(table, name, axes, study.primary_scores() or None, by), ""
+    except InputError as error:
+        if by is not None:
+            raise
+        return None, str(error)
+
+
+def _described(study: Study, table: "pd.DataFrame") -> str:
+    """The axes with their values, in a sentence."""
+    seeds = table["seed"].nunique()
+    parts = [f"{len(table):,} run{'s' * (len(table) != 1)}"]
+    for axis in study.plan.axes:
+        values = list(dict.fromkeys(map(str, table[axis].dropna())))
+        shown = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
+        parts.append(f"{axis}: {shown}")
+    return "; ".join([*parts, f"{seeds} seed{'s' * (seeds != 1)}"])
+
+
+def _headline(table: "pd.DataFrame", summary: StudySummary | None) -> dict[str, str]:
+    counts = table["state"].value_counts()
+    found = {state: str(counts[state]) for state in _STATES if state in counts}
+    if summary is None:
+        return found
+    ends = {"highest": ("best", "max"), "lowest": ("best", "min")}
+    word, function = ends[summary.measures[summary.target]]
+    scores = _finite(summary)
+    found[f"{word} {label(summary.target)}"] = _number(float(getattr(scores, function)()))
+    found[f"median {label(summary.target)}"] = _number(float(scores.median()))
+    return found
+
+
+def _finite(summary: StudySummary) -> "pd.Series[float]":
+    scores = summary.runs[summary.target].astype(float)
+    return scores[scores.map(math.isfinite)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
+
+
+def _no_models(summary: StudySummary | None, load: Load | None) -> str:
+    if summary is None:
+        return "There is no model to show: no run has a score as yet."
+    return "" if load is not None else "The page was written without explorers."
+
+
+def _models(study: Study, summary: StudySummary, load: Load) -> Iterator[_Model]:
+    """The best, the median and the worst run, each once."""
+    scores = _finite(summary)
+    best = summary.measures[summary.target]
+    order = scores.sort_values(ascending=best == "lowest", kind="stable").index
+    places = {"Best": 0, "Median": (len(order) - 1) // 2, "Worst": len(order) - 1}
+    seen: set[int] = set()
+    for place, number in places.items():
+        if number in seen:
+            continue
+        seen.add(number)
+        run = order[number]
+        row = summary.runs.loc[run]
+        settings = [f"{axis} {row[axis]}" for axis in summary.axes if _is_known(row[axis])]
+        score = f"{label(summary.target)} {_number(scores[run])}"
+        described = ", ".join([score, *settings, f"seed {row['seed']}", f"run {run}"])
+        yield _Model(place, described, *_explorer(load(study.folder.run(run))))
+
+
+def _explorer(run: ReportedRun) -> tuple[dict[str, Any] | None, str]:
+    if run.module is None or run.data is None:
+        return None, "the checkpoint or the data could not be read when the page was written"
+    try:
+        return explorer_of(run.module, run.data), ""
+    except InputError as error:  # the method has nothing to explore
+        return None, str(error)
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and bool(value == value)  # NaN is not
+
+
+def _rows(
+    table: "pd.DataFrame", summary: StudySummary | None, axes: Sequence[str]
+) -> dict[str, Any]:
+    """The table of runs: columns, rows, and the column that rows are sorted by at first."""
+    measures: Mapping[str, str] = {} if summary is None else summary.measures
+    whole = table if summary is None else summary.runs
+    kinds = {**dict.fromkeys(axes, "setting"), "seed": "seed", "state": "state"}
+    results = [name for name in map(str, whole) if name not in kinds]
+    first = list(dict.fromkeys([summary.target, *measures] if summary else results))
+    names = list(dict.fromkeys([*axes, "seed", "state", *first, *results]))
+    columns: list[dict[str, Any]] = [{"label": "run", "kind": "run", "shown": True}]
+    cells = [list(map(str, whole.index))]
+    for name in names:
+        kind = kinds.get(name, "result")
+        is_shown = kind != "result" or name in first[:_MOST_SHOWN]
+        is_lower = measures.get(name) == "lowest"
+        columns.append({"label": label(name), "kind": kind, "shown": is_shown, "lower": is_lower})
+        cells.append([_cell(value) for value in whole[name]])
+    return {
+        "columns": columns,
+        "rows": [list(row) for row in zip(*cells, strict=True)],
+        "by": None if summary is None else 1 + names.index(summary.target),
+        "descending": summary is not None and measures[summary.target] == "highest",
+    }
+
+
+def _cell(value: Any) -> Any:
+    """A value for JSON: a number that is missing or infinite is null."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not _is_known(plain):
+        return None
+    if isinstance(plain, float):
+        return float(f"{plain:.{_DIGITS}g}") if math.isfinite(plain) else None
+    return plain if isinstance(plain, int) and not isinstance(plain, bool) else str(plain)
+
+
+def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
+    """Settings that all runs share, and those in which each group of runs differs from others."""
+    groups = {id(one.run.group): one.run.group for one in runs}
+    flat = {
+        key: {
+            name: str(value)
+            for name, value in flat_settings(without_paths(group.config)).items()
+            if name not in _NOT_SHOWN
+        }
+        for key, group in groups.items()
+    }
+    names = list(dict.fromkeys(name for one in flat.values() for name in one))
+    values = {name: {one.get(name) for one in flat.values()} for name in names}
+    shared = {name: str(next(iter(values[name]))) for name in names if len(values[name]) == 1}
+    differ = {
+        key: {
+            name: one[name]
+            for name in names
+            if name in one and name not in shared and name not in groups[key].axes
+        }
+        for key, one in flat.items()
+    }
+    return shared, differ
+
+
+def _facts(one: RunStatus) -> Iterator[tuple[str, str]]:
+    """State, failures, and what the stages took."""
+    yield "state", "waiting" if one.state == "running" else one.state
+    for stage, done in one.done.items():
+        yield stage, duration(done.seconds)
+        if done.message:
+            yield f"{stage}: {done.outcome}", _without_folders(done.message)
+    for stage, failed in one.failed.items():
+        yield f"{stage}: failed ({failed.kind})", _without_folders(failed.message)
+
+
+def _without_folders(message: str) -> str:
+    """A message whose absolute paths are cut to their last part."""
+    return _PATHS.sub("…/", message)
+
+
+def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
+    """Names and addresses of the run's own page and of its settings, where they exist."""
+    found = []
+    for name, file in (("page of the run", PAGE), ("its settings", CONFIG)):
+        if (run / file).is_file():
+            try:
+                address = os.path.relpath(run / file, folder)
+            except ValueError:  # another drive of Windows
+                continue
+            found.append((name, quote(address.replace(os.sep, "/"))))
+    return found
+
+
+def _study_file(study: Study) -> str:
+    path = study.path / STUDY
+    return _without_folders(path.read_text(encoding="utf-8")) if path.is_file() else ""
+
+
+def _sections(summary: StudySummary) -> Iterator[_Section]:
+    """The tables of a study with their pictures."""
+    drawn: dict[str, list[Picture]] = {}
+    for one in pictures(summary, _MOST_PICTURES):
+        place = "means" if one.name.startswith(_OF_MEANS) else "rank_correlations"
+        caption = one.caption.removesuffix(".")
+        drawn.setdefault(place, []).append(Picture(one.name, drawing(one.figure), caption))
+    for name, table in summary.tables.items():
+        shown = {
+            table.title if number == 0 else f"{table.title} ({number + 1})": _table(part, summary)
+            for number, part in enumerate(table.shown)
+        }
+        everything = f"{table.title}: every number"
+        if len(table.table) <= _MOST_ROWS:
+            shown[everything] = _table(table.table, summary)
+        text = table.note.translate(_PLAIN)
+        yield _Section(name, table.title, text, drawn.get(name, []), shown, (everything,))
+    for name, reason in summary.absent.items():
+        title = name.replace("_", " ").capitalize()
+        yield _Section(name, title, f"This table is not there: {reason}.", [], {}, ())
+
+
+def _table(frame: "pd.DataFrame", summary: StudySummary) -> Table:
+    """Texts of a table; values of settings as they are."""
+    plain = frame.copy()
+    for number, (name, column) in enumerate(frame.items()):
+        if name in summary.axes and set(column.map(repr)) <= set(summary.runs[name].map(repr)):
+            plain.isetitem(number, column.map(str))
+    shown = texts(plain, 3)
+    return Table(list(map(str, shown.columns)), [list(map(str, row)) for row in shown.to_numpy()])

@@ -1,0 +1,176 @@
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report.cases import blobs, vae
+from tests.report.test_page import within
+from tests.study.conftest import planned, scored
+
+from dislab.errors import InputError
+from dislab.report import ReportedRun
+from dislab.study import Study
+from dislab.study.page import study_page_of, write_study_page
+from dislab.study.results import Done, Failed, StudyFolder
+
+TEXT = """
+base: [base.yaml]
+axes: {method: {one: {rate: 1}, two: {rate: 2}}, beta: [1, 4]}
+seeds: 2
+"""
+Make = Callable[..., Study]
+
+
+@pytest.fixture
+def make(folder: StudyFolder, tmp_path: Path) -> Make:
+    """A study whose runs have the named scores, in the order of the runs; None is waiting."""
+
+    def made(text: str = TEXT, **scores: list[float | None]) -> Study:
+        plan = planned(tmp_path, text)
+        scored(folder, plan, scores)
+        return Study(folder.path)
+
+    return made
+
+
+def data_of(text: str, name: str) -> Any:
+    (found,) = re.findall(rf'<script type="application/json" id="{name}">(.*?)</script>', text)
+    return json.loads(found)
+
+
+def column(text: str, label: str) -> list[Any]:
+    study = data_of(text, "study")
+    (number,) = [n for n, one in enumerate(study["columns"]) if one["label"] == label]
+    return [row[number] for row in study["rows"]]
+
+
+MIG = [0.1, 0.2, 0.3, 0.25, 0.5, 0.45, 0.7, None]
+
+
+def test_every_run_is_a_row_with_its_settings_and_scores(make: Make, tmp_path: Path) -> None:
+    study = make(mig=MIG, sap=[0.1234567] * 8)
+    text = study_page_of(study, tmp_path)
+    assert column(text, "method") == ["one"] * 4 + ["two"] * 4
+    assert column(text, "seed") == [0, 1] * 4
+    assert column(text, "mig") == MIG
+    assert column(text, "sap")[0] == 0.123457
+    assert column(text, "state") == ["finished"] * 8
+    found = data_of(text, "study")
+    assert found["columns"][found["by"]]["label"] == "mig"
+    assert found["descending"] is True
+    assert found["settings"] == [{"rate": "1"}] * 2 + [{"rate": "2"}] * 2  # axes stand in rows
+    assert ["train", "90 s"] in found["runs"][0]["facts"]
+
+
+def test_runs_that_wait_fail_or_diverge_are_shown_as_such(
+    make: Make, folder: StudyFolder, tmp_path: Path
+) -> None:
+    study = make(mig=[0.1, 0.2, 0.3, None, None, None, None, None])
+    failing, diverging = study.plan.runs[4:6]
+    digest = failing.group.stages["train"].digest
+    message = "ValueError: /home/somebody/data/x.npz is torn"
+    folder.write_failed(failing, "train", Failed(digest, "exception", message))
+    outcome = Done(digest, "diverged", {}, 1.0, {}, "the loss became NaN at step 7")
+    folder.write_done(diverging, "train", outcome)
+    text = study_page_of(study, tmp_path)
+    states = ["finished"] * 3 + ["waiting", "failed", "diverged", "waiting", "waiting"]
+    assert column(text, "state") == states
+    runs = data_of(text, "study")["runs"]
+    assert ["train: failed (exception)", "ValueError: …/x.npz is torn"] in runs[4]["facts"]
+    assert ["train: diverged", "the loss became NaN at step 7"] in runs[5]["facts"]
+    assert "somebody" not in text
+
+
+@pytest.mark.parametrize("scores", [{}, {"mig": [0.5] * 8}, {"mig": [0.5, *[None] * 7]}])
+def test_a_study_without_tables_still_shows_its_runs(
+    scores: dict[str, list[float | None]], make: Make, tmp_path: Path
+) -> None:
+    study = make(**scores)
+    text = study_page_of(study, tmp_path)
+    assert len(data_of(text, "study")["rows"]) == 8
+    assert "Mine: no finished run has a score that varies" in text
+    assert "There is no model to show: no run has a score as yet." in text
+    with pytest.raises(InputError):
+        study_page_of(study, tmp_path, "score.mig")
+
+
+def test_tables_and_pictures_of_the_summary_are_shown(make: Make, tmp_path: Path) -> None:
+    scores = [0.1, 0.2, 0.3, 0.25, 0.5, 0.45, 0.7, 0.6]
+    text = study_page_of(make(mig=scores, sap=scores[::-1]), tmp_path)
+    for title in ("Means over seeds", "Comparisons of method", "Rank correlations", "What matters"):
+        assert f"<h2>{title}</h2>" in text
+    assert text.count("data:image/svg+xml") >= 4
+    assert "seeds needed" in text
+    assert "regret" in text
+
+
+@pytest.mark.parametrize(
+    ("by", "order"),
+    [(None, [6, 2, 0]), ("score.mig", [6, 2, 0]), ("transfer.far/mlp", [1, 0, 6])],
+)
+def test_best_median_and_worst_model_by_a_score(
+    by: str | None, order: list[int], make: Make, folder: StudyFolder, tmp_path: Path
+) -> None:
+    text = TEXT + "stages: {train: {}, score: {}, transfer: {scenarios: [far]}}\n"
+    study = make(text, mig=MIG)
+    for number, error in {0: 0.3, 1: 0.2, 6: 0.9}.items():
+        run = study.plan.runs[number]
+        digest = run.group.stages["transfer"].digest
+        folder.write_done(run, "transfer", Done(digest, "done", {"far/mlp": error}, 1.0, {}))
+    loaded: list[str] = []
+
+    def load(run: Path) -> ReportedRun:
+        loaded.append(run.name)
+        return ReportedRun(run, vae(shape=(1, 12, 12)), blobs(resize=12))
+
+    page = study_page_of(study, tmp_path, by, load)
+    assert loaded == [study.plan.runs[number].id for number in order]
+    assert page.count('class="explorer"') == len(data_of(page, "explorers")) == 3
+
+
+def test_a_model_that_cannot_be_read_is_explained(make: Make, tmp_path: Path) -> None:
+    page = study_page_of(make(mig=MIG), tmp_path, load=lambda run: ReportedRun(run, None, None))
+    assert page.count("There is no explorer: the checkpoint or the data could not be read") == 3
+    assert data_of(page, "explorers") == [None] * 3
+
+
+def test_a_score_that_the_study_lacks_is_refused(make: Make, tmp_path: Path) -> None:
+    study = make(mig=MIG)
+    with pytest.raises(InputError, match=r"'score.mgi' is no measure .*did you mean score\.mig"):
+        write_study_page(study, tmp_path / "page.html", "score.mgi")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_pages_of_runs_are_linked_from_where_the_page_lies(
+    make: Make, folder: StudyFolder, tmp_path: Path
+) -> None:
+    study = make(mig=MIG)
+    run = folder.run(study.plan.runs[0].id)
+    (run / "report.html").write_text("")
+    for place, start in ((folder.path, "runs/"), (tmp_path / "out", "../studies/mine/runs/")):
+        runs = data_of(study_page_of(study, place), "study")["runs"]
+        assert runs[0]["links"] == [["page of the run", f"{start}{run.name}/report.html"]]
+        assert runs[1]["links"] == []
+
+
+def test_the_same_bytes_from_the_same_study(
+    make: Make, folder: StudyFolder, tmp_path: Path
+) -> None:
+    study = make(mig=MIG)
+    first = study_page_of(study, folder.path)
+    moved = folder.path.rename(tmp_path / "elsewhere")
+    assert study_page_of(Study(moved), moved) == first
+    assert str(tmp_path) not in first
+
+
+def test_names_that_end_a_script_are_escaped(make: Make, tmp_path: Path) -> None:
+    hostile = "</script><img src=x onerror=alert(1)>"
+    text = study_page_of(make(TEXT.replace("one", json.dumps(hostile)), mig=MIG), tmp_path)
+    assert hostile not in text
+    assert "onerror=alert" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL).replace(
+        "&lt;img src=x onerror=alert", ""
+    )
+    assert column(text, "method")[0] == hostile
+    assert len(within("script", text)) == 3

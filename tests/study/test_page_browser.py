@@ -1,0 +1,161 @@
+"""The page of a study in a real browser."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+from tests.browsing import Browser, opened, requests, settle, started
+from tests.report.cases import blobs, vae
+from tests.study.conftest import planned, scored
+
+from dislab.decoders import MLPDecoder
+from dislab.report import ReportedRun
+from dislab.study import Study
+from dislab.study.page import write_study_page
+from dislab.study.results import Failed, StudyFolder
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = "</script><img src=x onerror=\"document.title='taken'\">"
+SEEDS = 60
+TEXT = f"""
+base: [base.yaml]
+axes:
+  method: {{one: {{rate: 1}}, {json.dumps(HOSTILE)}: {{rate: 2}}}}
+  {json.dumps(HOSTILE)}: [1, 10]
+seeds: {SEEDS}
+"""
+RUNS = 4 * SEEDS
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    made = started()
+    yield made
+    made.quit()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """240 runs; the last but one waits, and the last has failed."""
+    folder = tmp_path_factory.mktemp("page")
+    study = StudyFolder(folder / "mine")
+    study.path.mkdir()
+    (folder / "base.yaml").write_text("model: {class_path: VAE}\n")
+    plan = planned(folder, TEXT)
+    scores = [number * 37 % 238 / 238 for number in range(RUNS - 2)]
+    scored(study, plan, {"mig": [*scores, None, None], HOSTILE: [*scores[::-1], None, None]})
+    run = plan.runs[-1]
+    digest = run.group.stages["train"].digest
+    study.write_failed(run, "train", Failed(digest, "exception", f"ValueError: {HOSTILE}"))
+    (study.run(plan.runs[0].id) / "report.html").write_text("<title>own</title>")
+    module, data = vae(partial(MLPDecoder, hidden=(8,)), (1, 12, 12)), blobs(resize=12)
+    write_study_page(
+        Study(study.path),
+        study.path / "page.html",
+        "score.mig",
+        lambda run: ReportedRun(run, module, data),
+    )
+    return study.path / "page.html"
+
+
+def column(browser: Browser, head: str) -> list[str]:
+    """The cells of a column, from the top."""
+    found: list[str] = browser.execute_script(
+        "const heads = [...document.querySelectorAll('.runs thead th')];"
+        "const number = heads.findIndex((one) => one.textContent === arguments[0]);"
+        "return [...document.querySelectorAll('.runs tbody tr:not(.unfolded)')]"
+        ".map((row) => row.children[number].textContent);",
+        head,
+    )
+    return found
+
+
+def click(browser: Browser, head: str) -> None:
+    heads = browser.find_elements(By.CSS_SELECTOR, ".runs thead button")
+    next(one for one in heads if one.text.strip(" ▲▼") == head).send_keys(Keys.ENTER)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_page_opens_from_disk_and_fits(
+    width: int, dark: bool, browser: Browser, page: Path
+) -> None:
+    opened(browser, page, width, dark)
+    assert requests(browser) == [page.as_uri()]
+    assert browser.title == "mine · dislab"
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script("return dislabExplorers.filter(Boolean).length") == 3
+    assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]")
+    controls = browser.find_elements(By.CSS_SELECTOR, "input, button:not([hidden]), select")
+    assert all(one.accessible_name for one in controls[-12:])
+
+
+def test_heads_sort_by_keyboard_and_missing_scores_stay_last(browser: Browser, page: Path) -> None:
+    opened(browser, page)
+    assert column(browser, "mig")[:2] == ["0.996", "0.992"]
+    assert len(column(browser, "mig")) == 100
+    click(browser, "mig")
+    assert column(browser, "mig")[:2] == ["0.000", "0.004"]
+    head = browser.find_element(By.CSS_SELECTOR, ".runs [aria-sort]")
+    assert head.get_attribute("aria-sort") == "ascending"
+    browser.find_elements(By.CSS_SELECTOR, ".pager button")[1].click()
+    assert column(browser, "mig")[-2:] == ["–", "–"]
+    click(browser, "mig")
+    assert column(browser, "mig")[-2:] == ["–", "–"]
+    click(browser, HOSTILE)  # the axis, whose values are numbers
+    assert column(browser, HOSTILE) == ["1"] * 120 + ["10"] * 120
+    assert column(browser, "state").count("finished") == RUNS - 2
+
+
+def test_filters_choose_rows_and_can_be_cleared(browser: Browser, page: Path) -> None:
+    opened(browser, page)
+    count = browser.find_element(By.CSS_SELECTOR, ".count")
+    selects = [Select(one) for one in browser.find_elements(By.CSS_SELECTOR, ".filters select")]
+    selects[0].select_by_visible_text("one")
+    assert count.text == "120 of 240 runs"
+    assert set(column(browser, "method")) == {"one"}
+    browser.find_element(By.ID, "runs-search").send_keys("SEED=7")
+    assert count.text == "2 of 240 runs"
+    assert column(browser, "seed") == ["7", "7"]
+    browser.find_element(By.CSS_SELECTOR, ".filters button").click()
+    assert count.text == "240 runs"
+    next(
+        one for one in selects if "failed" in [o.text for o in one.options]
+    ).select_by_visible_text("failed")
+    assert column(browser, "state") == ["failed"]
+
+
+def test_a_row_unfolds_its_settings_scores_and_page(browser: Browser, page: Path) -> None:
+    opened(browser, page)
+    browser.find_element(By.ID, "runs-search").send_keys("method=one seed=0")
+    click(browser, "mig")
+    fold = browser.find_element(By.CSS_SELECTOR, ".fold")
+    assert fold.get_attribute("aria-expanded") == "false"
+    fold.send_keys(Keys.ENTER)
+    assert fold.get_attribute("aria-expanded") == "true"
+    unfolded = browser.find_element(By.CSS_SELECTOR, ".unfolded")
+    assert "rate\n1" in unfolded.text
+    assert f"{HOSTILE}\n1" in unfolded.text
+    unfolded.find_element(By.LINK_TEXT, "page of the run").click()
+    settle(browser)
+    assert browser.title == "own"
+
+
+def test_columns_can_be_chosen_and_a_failure_is_explained(browser: Browser, page: Path) -> None:
+    opened(browser, page)
+    browser.find_element(By.CSS_SELECTOR, ".columns summary").click()
+    boxes = browser.find_elements(By.CSS_SELECTOR, ".columns input")
+    next(one for one in boxes if one.accessible_name == "mig").click()
+    heads = browser.find_elements(By.CSS_SELECTOR, ".runs thead th")
+    assert "mig" not in [one.text for one in heads]
+    Select(browser.find_elements(By.CSS_SELECTOR, ".filters select")[-1]).select_by_visible_text(
+        "failed"
+    )
+    browser.find_element(By.CSS_SELECTOR, ".fold").click()
+    assert f"ValueError: {HOSTILE}" in browser.find_element(By.CSS_SELECTOR, ".unfolded").text
