@@ -3,9 +3,11 @@
     python benchmarks/study_page.py --json benchmarks/results/study_page.json
 
 The study is made up, with the axes of Dittadi et al. (2021): 108 settings with 10 seeds each, 6
-metrics, 40 scores and 10 transfer errors a run. The page has no explorers. Times are those from a
-click, or a change of the search words, to the end of script, style and layout: of the table as it
-opens, with 100 rows, and with all rows shown. Goals: 10 MB, 100 ms.
+metrics, 40 scores and 20 transfer errors a run. The page has no explorers. Times are those of
+script, style and layout after a click on a head, or a change of the search words: of the table as
+it opens, with 100 rows, and with all rows shown. They are given in processor time, all processes
+of the browser together, which other work on the machine hardly changes, and by the clock. Goals:
+10 MB, 100 ms.
 """
 
 import argparse
@@ -13,15 +15,11 @@ import itertools
 import json
 import os
 import random
-import shutil
 import statistics
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
-
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 
 from dislab.runs import versions
 from dislab.study import Study
@@ -29,6 +27,7 @@ from dislab.study.page import write_study_page
 from dislab.study.plan import Plan, PlannedGroup, PlannedRun, StageSettings
 from dislab.study.results import Done, Failed, StudyFolder
 from dislab.study.study_file import Failure, Resources
+from explorer import browser, processor_seconds
 from hardware import processor
 
 AXES = {
@@ -47,8 +46,8 @@ SCORES = (
     "elbo_sample_test",
     "reconstruction_sample_test",
 )
-ERRORS = tuple(f"ood{n}/{kind}" for n in range(5) for kind in ("mlp", "hgbt"))
-REPEATS = 15
+ERRORS = tuple(f"ood{n}/{kind}" for n in range(10) for kind in ("mlp", "hgbt"))
+REPEATS = 40
 GOALS = {"megabytes": 10.0, "milliseconds": 100.0}
 MEASURE = """
 const [kind, repeats, number] = arguments;
@@ -66,6 +65,8 @@ for (let i = 0; i < repeats; i++) {
   document.querySelector('.runs tbody').lastChild.getBoundingClientRect();
   times.push(performance.now() - start);
 }
+search.value = '';
+search.dispatchEvent(new Event('input'));
 return times;
 """
 
@@ -106,16 +107,8 @@ def settings(point: dict[str, Any]) -> dict[str, Any]:
     return {**point, **{f"section_{n}": {"text": "x" * 100} for n in range(30)}}
 
 
-def browser() -> webdriver.Chrome:
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or ""
-    for one in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(one)
-    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-
-
-def measured(page: Path) -> dict[str, dict[str, float]]:
-    """Median and longest time in milliseconds of sorting and filtering."""
+def measured(page: Path) -> dict[str, Any]:
+    """Milliseconds of sorting and filtering, and the version of the browser."""
     driver = browser()
     found = {}
     try:
@@ -124,15 +117,17 @@ def measured(page: Path) -> dict[str, dict[str, float]]:
             if rows == "all rows":
                 driver.execute_script("document.querySelectorAll('.pager button')[1].click()")
             for kind in ("sort", "filter"):
+                before = processor_seconds(driver.service.process.pid)
                 times = driver.execute_script(MEASURE, kind, REPEATS, 1)
+                used = processor_seconds(driver.service.process.pid) - before
                 found[f"{kind}, {rows}"] = {
-                    "median": round(statistics.median(times), 1),
-                    "longest": round(max(times), 1),
+                    "processor": round(1000 * used / REPEATS, 1),
+                    "clock, median": round(statistics.median(times), 1),
+                    "clock, least": round(min(times), 1),
                 }
-        version = driver.capabilities["browserVersion"]
+        return {"milliseconds": found, "chromium": driver.capabilities["browserVersion"]}
     finally:
         driver.quit()
-    return {**found, "chromium": version}
 
 
 def main() -> None:
@@ -156,7 +151,7 @@ def main() -> None:
         "runs": 108 * options.seeds,
         "megabytes": round(size, 2),
         "seconds_to_write": round(written, 1),
-        "milliseconds": {name: one for name, one in times.items() if name != "chromium"},
+        "milliseconds": times["milliseconds"],
         "goals": GOALS,
         "hardware": processor(),
         "versions": {**versions(), "chromium": times["chromium"]},
