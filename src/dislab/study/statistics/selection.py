@@ -66,7 +66,8 @@ def model_selection(
         draws: Number of bootstrap resamples.
         seed: Decides the resamples.
         correlations: What `rank_correlations` returned for this table, these scores and `by`,
-            which saves computing them again; those of a group in which a run lacks a score are.
+            which saves drawing resamples again; those of a group in which a run lacks a score are
+            computed anyway.
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, there is no
