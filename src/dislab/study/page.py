@@ -355,6 +355,6 @@ def _table(frame: "pd.DataFrame", summary: StudySummary) -> Table:
     plain = frame.copy()
     for number, (name, column) in enumerate(frame.items()):
         if name in summary.axes and set(column.map(repr)) <= set(summary.runs[name].map(repr)):
-            plain.isetitem(number, column.map(str))
+            plain.isetitem(number, list(map(str, column)))
     shown = texts(plain, 3)
     return Table(list(map(str, shown.columns)), [list(map(str, row)) for row in shown.to_numpy()])

@@ -102,8 +102,11 @@ def _known(
     found = part.set_axis(pd.Index(other), axis=0)[["rho", "low", "high", "runs"]]
     found = found.loc[[name for name in found.index if name in signs]]
     turned = signs[found.index] * signs[target] < 0
-    ends = found[["low", "high"]].where(~turned, -found[["high", "low"]].to_numpy())
-    return found.assign(rho=found["rho"].where(~turned, -found["rho"]), **ends)
+    return found.assign(
+        rho=found["rho"].where(~turned, -found["rho"]),
+        low=found["low"].where(~turned, -found["high"]),
+        high=found["high"].where(~turned, -found["low"]),
+    )
 
 
 def _group(
