@@ -14,11 +14,15 @@
     limit: PART, open: new Set(), order: [],
   };
 
+  columns.forEach((column, number) => {
+    column.whole = rows.every((row) => row[number] === null || Number.isInteger(row[number]));
+  });
+
   function text(value, column) {
     if (value === null) return MISSING;
     if (typeof value !== "number" || column.kind !== "result") return String(value);
-    if (Number.isInteger(value)) return String(value).replace("-", "−");
-    const tiny = Math.abs(value) < 0.0005;
+    if (column.whole) return String(value).replace("-", "−");
+    const tiny = value !== 0 && Math.abs(value) < 0.0005;
     return (tiny ? value.toExponential(0) : value.toFixed(3)).replace(/-/g, "−");
   }
 
