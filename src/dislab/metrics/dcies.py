@@ -94,7 +94,9 @@ class DCIES(Metric):
     baseline of 1. Their third kind of probe, perceptrons with importances by Shapley values, is
     left out. They train linear models by steps, without a penalty; here they are solved with a
     ridge penalty of 1, or C = 1, and codes are standardised before Fourier features are taken.
-    Factors that never vary are left out.
+    Factors that never vary are left out. Of size only the abstracts could be read, which call it
+    "relative to the ground truth" (so that of the workshop version of 2022), and their code does
+    not compute it: this ratio, with the factors above, is dislab's reading of these words.
 
     Args:
         space: The factors behind the images.
