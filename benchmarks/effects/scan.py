@@ -63,6 +63,7 @@ class Images(NamedTuple):
         held_out: Combinations that no description names, of which images are drawn.
         drawn: Concepts of the picture, from abstract to particular.
         ending: End of the names of the files that are written.
+        colours: Number of colours of the picture's file.
     """
 
     options: tuple[str, ...]
@@ -71,6 +72,7 @@ class Images(NamedTuple):
     held_out: tuple[tuple[str, ...], ...]
     drawn: tuple[tuple[str, ...], ...]
     ending: str
+    colours: int
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -106,6 +108,7 @@ IMAGES = {
         ),
         drawn=(("posX=low",), ("posX=low", "posY=high"), ("shape=heart", "posX=high")),
         ending="",
+        colours=24,
     ),
     "rooms": Images(
         options=(
@@ -144,6 +147,7 @@ IMAGES = {
             ("wall_hue=azure", "object_hue=red", "shape=sphere"),
         ),
         ending="_shapes3d",
+        colours=256,
     ),
 }
 
@@ -291,10 +295,10 @@ def draw(found: dict[str, Path], images: Images, seed: int) -> None:
         rows.append(torch.cat(row))
         titles.append(model.title)
     labels = [
-        "\n".join(concept) if place == 0 else "" for concept in images.drawn for place in range(6)
+        " ".join(concept) if place == 0 else "" for concept in images.drawn for place in range(6)
     ]
     figure = image_grid(torch.stack(rows).numpy(), titles, labels, blocks=len(images.drawn))
-    save(figure, PICTURES / f"scan_concepts{images.ending}.png", 24)
+    save(figure, PICTURES / f"scan_concepts{images.ending}.png", images.colours)
 
 
 def symbol_names(run: Path) -> list[str]:
