@@ -14,10 +14,8 @@ PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 .PHONY: fit test part slow gpu timm plugins lowest lint docs bench laws faults clean
 .DEFAULT_GOAL := test
 
-# The overlay raises the model's learning rate; the discriminator has to keep up with it.
 fit: .venv/.package
-	$(BIN)/dislab fit --config configs/factorvae.yaml --config configs/quick.yaml \
-	    --model.regularizers.tc.lr 1e-3
+	$(BIN)/dislab fit --config configs/factorvae.yaml --config configs/first_run.yaml
 
 test: lint
 	$(BIN)/python -m pytest $(SPREAD) -m "not slow and not gpu and not data"

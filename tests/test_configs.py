@@ -7,11 +7,14 @@ import pytest
 import yaml
 
 from dislab.cli import main
+from dislab.datamodules import SingleData
 from dislab.datamodules._attributes import Attributes
 from dislab.datasets import Shapes3D
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 OVERLAYS = ("quick",)
+FIRST_RUN = "first_run"
+"""The budget and the data of `make fit`, on top of factorvae.yaml alone."""
 DATA_OVERLAYS = {
     "montero_shapes3d": "montero_vae",
     "montero_shapes3d_code": "montero_vae_code",
@@ -29,7 +32,7 @@ NEEDED = {
 METHODS = sorted(
     path.stem
     for path in CONFIGS.glob("*.yaml")
-    if path.stem not in OVERLAYS and path.stem not in DATA_OVERLAYS
+    if path.stem not in (*OVERLAYS, *DATA_OVERLAYS, FIRST_RUN)
 )
 PAPERS = ("burgess_", "chen_", "higgins_", "infogan_", "kim_", "kulkarni_", "montero_")
 """Settings of papers for methods that other configurations train: slow to train one by one."""
@@ -141,6 +144,36 @@ def test_every_configuration_takes_the_small_budget(
     config = printed([name, *OVERLAYS], capsys)
     assert config["trainer"]["max_steps"] == 4000
     assert config["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 1e-3
+
+
+def test_the_first_run_is_a_factorvae_of_few_states_and_minutes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config = printed(["factorvae", FIRST_RUN], capsys)
+    model, data = config["model"]["init_args"], config["data"]["init_args"]
+    parts = {name: one["class_path"] for name, one in model["regularizers"].items()}
+    assert parts["tc"].endswith(".TotalCorrelation")
+    assert parts["kl"].endswith(".CapacityKL")
+    assert model["regularizers"]["kl"]["init_args"]["steps"] < config["trainer"]["max_steps"]
+    assert data["dataset"]["class_path"].endswith(".Shapes3D")
+    states = SingleData(Shapes3D(), include=data["include"]).indices("all")
+    assert len(states) == 6**3 * 8 * 15  # hues of floor, wall and object, scales, orientations
+    assert config["evaluate"]["untrained"] == 5
+    command = f"dislab fit --config configs/factorvae.yaml --config configs/{FIRST_RUN}.yaml"
+    for file in (f"configs/{FIRST_RUN}.yaml", "Makefile", "README.md", "docs/tutorial.md"):
+        assert command in (CONFIGS.parent / file).read_text(), file
+
+
+def test_the_first_run_trains_and_ends_with_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [f"--config={CONFIGS / name}.yaml" for name in ("factorvae", FIRST_RUN)]
+    short = ["--trainer.max_steps=2", "--trainer.accelerator=cpu", "--evaluate.points=300"]
+    short += ["--trainer.limit_test_batches=1", "--evaluate.untrained=0", "--evaluate.metrics=null"]
+    assert main(["fit", *files, *short]) == 0
+    page = (tmp_path / "runs/factorvae/version_0/report.html").read_text()
+    assert page.count('class="explorer"') == 1
 
 
 @pytest.mark.parametrize(("name", "below"), DATA_OVERLAYS.items())
