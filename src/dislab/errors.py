@@ -35,6 +35,10 @@ class BusyError(InputError):
     """Another process is at work on the same run; it will end some time."""
 
 
+class PackError(InputError):
+    """Runs cannot be trained as one stacked model; the message names the reason."""
+
+
 class TrainingError(RuntimeError):
     """Training cannot go on, through no mistake in the input, such as a loss that is not finite.
 

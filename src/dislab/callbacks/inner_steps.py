@@ -1,14 +1,18 @@
 """Many optimiser steps between two looks of Lightning."""
 
-from typing import final
+from typing import Final, final
 
 import lightning.pytorch as pl
 
 from dislab.callbacks._trainer import objective_of
-from dislab.errors import InputError
+from dislab.errors import InputError, PackError
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
 from dislab.training.inner_loop import InnerLoop
+from dislab.training.packed import current_seat
+
+_IN_A_PACK: Final = 1000
+"""Every how many steps Lightning takes part at least in each run of a pack."""
 
 
 @checks_settings
@@ -29,6 +33,9 @@ class InnerSteps(pl.Callback):
     the device never waits for the host. Where that cannot be, a note names the obstacle and steps
     are made as without it. The results differ within rounding: the update reads its learning rate
     in single precision. Checkpoints are the same, and either kind of run resumes the other.
+
+    In a pack (`dislab.training.packed.fit_packed`) it lets runs wait for each other, and the steps
+    between are those that the runs make together, whatever their number is set to.
 
     Args:
         steps: Every how many optimiser steps Lightning takes part; with 1 in all of them.
@@ -59,11 +66,20 @@ class InnerSteps(pl.Callback):
             stage: fit, validate, test or predict.
 
         Raises:
-            InputError: It is no objective.
+            InputError: It is no objective, or is to be recorded in a pack.
         """
         objective_of(pl_module, "InnerSteps")
-        loop = trainer.fit_loop.epoch_loop
-        if isinstance(loop, InnerLoop):
+        loop, seat = trainer.fit_loop.epoch_loop, current_seat()
+        if seat is not None and stage == "fit":
+            if self.graph:
+                raise PackError(
+                    "inner_steps.graph records the steps of a single run, and those of a pack are "
+                    "made for all its runs; leave it out"
+                )
+            seat.is_ready = True
+            steps = max(self.steps, _IN_A_PACK)
+            trainer.fit_loop.epoch_loop = InnerLoop(loop, steps, seat=seat)
+        elif isinstance(loop, InnerLoop):
             # a trainer that fits again continues to count
             loop.steps, loop.graph = self.steps, self.graph
         elif stage == "fit" and self.steps > 1:

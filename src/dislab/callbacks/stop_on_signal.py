@@ -10,6 +10,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.runs import last_checkpoint
 from dislab.signals import Handlers, give_back, handle, interrupt, leave_closed_terminal
+from dislab.training.packed import current_seat
 from dislab.training.step_end import validation_follows
 
 _STEPS_BETWEEN_TALKS: Final = 10
@@ -67,6 +68,7 @@ class StopOnSignal(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Write the checkpoint and stop, at the end of a step."""
+        self._ask_pack()
         whole, self._step = trainer.global_step > self._step, trainer.global_step
         if whole and self._is_to_stop(trainer):
             self._leaves = True
@@ -89,6 +91,7 @@ class StopOnSignal(pl.Callback):
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Lets a signal end later stages at once; shares a signal that came too late."""
         self._take(interrupt)
+        self._ask_pack()
         came = self.received is not None
         if trainer.strategy.reduce_boolean_decision(came, all=False) and not came:
             self.received = signal.SIGINT  # in another process
@@ -107,6 +110,8 @@ class StopOnSignal(pl.Callback):
         """Saves the state and ends training."""
         if (path := last_checkpoint(trainer)) is not None:
             trainer.save_checkpoint(path, weights_only=False)
+        if current_seat() is not None:
+            raise SystemExit(1)  # Lightning handles KeyboardInterrupt in the main thread only
         raise KeyboardInterrupt
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
@@ -118,6 +123,11 @@ class StopOnSignal(pl.Callback):
         rank_zero_info(
             f"\n{signal.Signals(number).name}: stopping after this step; once more to stop at once"
         )
+
+    def _ask_pack(self) -> None:
+        """Take the signal that the pack of this run, if any, received for all its runs."""
+        if (seat := current_seat()) is not None:
+            self.received = seat.signal
 
     def _is_to_stop(self, trainer: pl.Trainer) -> bool:
         """Whether any process received a signal, so that all stop at the same step."""

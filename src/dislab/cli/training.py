@@ -1,5 +1,6 @@
 """`dislab fit | validate | test | predict`: LightningCLI over the plugin groups."""
 
+import argparse
 import logging
 import os
 import threading
@@ -7,6 +8,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Final
 
 import torch.distributed as dist
@@ -23,8 +25,12 @@ from dislab.cli.processes import lost_another
 from dislab.cli.training_arguments import Parser
 from dislab.cli.training_cli import RUN_FOLDER, TrainingCLI
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
+from dislab.training.packed import fit_packed
 
 _RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
+
+_MOST_RUNS: Final = 1024
+"""More runs than this in a pack are a typing error."""
 
 _NOT_THE_USERS: Final = (
     "Experiment logs directory .* exists and is not empty",  # the run folder, which is new
@@ -49,6 +55,7 @@ def run(command: str, args: Sequence[str]) -> int:
     Raises:
         InputError: The configuration or a file it names is wrong.
     """
+    count, args = _pack_of(command, args)
     check_configurations(args)
     read_values_strictly()
     with warnings_in_one_line():
@@ -60,18 +67,12 @@ def run(command: str, args: Sequence[str]) -> int:
     Parser.origin = written_elsewhere(args)
     logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
     try:
-        with parts_named(), own_warnings_in_one_line(), ExitStack() as held:
-            TrainingCLI.held = held
-            TrainingCLI(
-                Objective,
-                DataModule,
-                parser_class=Parser,
-                subclass_mode_model=True,
-                subclass_mode_data=True,
-                auto_configure_optimizers=False,
-                save_config_callback=None,
-                args=[command, *of_run(args)],
-            )
+        with parts_named(), own_warnings_in_one_line():
+            TrainingCLI.first_seed = None
+            if count == 1:
+                _run_one([command, *of_run(args)])
+            else:
+                fit_packed([partial(_run_of_pack, args, place) for place in range(count)])
     except (InputError, TrainingError):
         raise
     except MisconfigurationException as error:
@@ -95,6 +96,59 @@ def run(command: str, args: Sequence[str]) -> int:
         # otherwise its threads live until the process ends, and may abort it
         dist.destroy_process_group()
     return 0
+
+
+def _pack_of(command: str, args: Sequence[str]) -> tuple[int, list[str]]:
+    """The number of runs that --pack asks for, 1 without it, and the other arguments."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--pack", nargs="?")
+    parser.add_argument("--resume")
+    given, _ = parser.parse_known_args(list(args))
+    if "--pack" not in [one.partition("=")[0] for one in args]:
+        return 1, list(args)
+    if not (given.pack or "").isdecimal() or not 1 <= int(given.pack) <= _MOST_RUNS:
+        raise InputError(
+            f"--pack is {given.pack!r}; it must be a whole number of runs from 1 to {_MOST_RUNS}"
+        )
+    if command != "fit":
+        raise InputError(f"dislab {command} takes no --pack; only dislab fit trains several runs")
+    if given.resume is not None:
+        raise InputError(
+            "--pack starts new runs; go on with each run of a pack by dislab fit --resume RUN"
+        )
+    rest = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    rest.add_argument("--pack")
+    return int(given.pack), rest.parse_known_args(list(args))[1]
+
+
+def _run_of_pack(args: Sequence[str], place: int) -> None:
+    """One run of a pack, whose seed is that of the first run plus its place."""
+    os.environ.pop(RUN_FOLDER, None)
+    first = TrainingCLI.first_seed
+    if not place:
+        return _run_one(["fit", *args])
+    if first is None or first is False:
+        raise InputError("seed_everything is false, and a pack counts its seeds from it; set one")
+    try:
+        return _run_one(["fit", *args, f"--seed_everything={first + place}"])
+    except TrainingError as error:
+        raise type(error)(f"seed {first + place}: {error}") from error
+
+
+def _run_one(args: list[str]) -> None:
+    """A whole command."""
+    with ExitStack() as held:
+        TrainingCLI.held = held
+        TrainingCLI(
+            Objective,
+            DataModule,
+            parser_class=Parser,
+            subclass_mode_model=True,
+            subclass_mode_data=True,
+            auto_configure_optimizers=False,
+            save_config_callback=None,
+            args=args,
+        )
 
 
 def _is_of_lightning(error: ValueError) -> bool:

@@ -42,7 +42,7 @@ from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
 from dislab.cli.training_arguments import DEFAULTS, add_arguments
-from dislab.errors import DivergenceError, InputError, TrainingError, one_line
+from dislab.errors import DivergenceError, InputError, PackError, TrainingError, one_line
 from dislab.functional.precision import check_precision
 from dislab.runs import (
     CONFIG,
@@ -75,6 +75,9 @@ class TrainingCLI(LightningCLI):
     held: ExitStack
     """Releases the lock of the run when the command ends; set before each command."""
 
+    first_seed: int | None = None
+    """Seed of the first run of a pack, once it is known; set to None before each command."""
+
     _asked: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
     _changed: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
 
@@ -97,6 +100,8 @@ class TrainingCLI(LightningCLI):
             file = str(Path(config["resume"], CONFIG))
             of_the_run = self.parser.parse_args([self.config.subcommand, f"--config={file}"])
             self._changed = changed(self._plain(of_the_run), self._plain(self.config))
+        if "pack" in config:
+            raise InputError("pack is set in a configuration file; give --pack instead")
         checkpoint = config.get("ckpt_path")
         if checkpoint in ("last", "best", "hpc"):
             raise InputError(
@@ -113,6 +118,8 @@ class TrainingCLI(LightningCLI):
     def before_instantiate_classes(self) -> None:
         """Check the settings, and fill in those that depend on the command or the machine."""
         config = self.config[self.subcommand]
+        if TrainingCLI.first_seed is None:
+            TrainingCLI.first_seed = config["seed_everything"]
         check_settings(config)
         self._check_against_checkpoint(flat(config["model"]))
         if config["weights_only"] is None:
@@ -208,8 +215,12 @@ class TrainingCLI(LightningCLI):
         return _several(asked)
 
     def _remove_unused(self, kind: object, error: object, trace: object) -> None:
-        """Remove the folder of a new run that failed before its first step."""
-        if error is not None and not self._run_folder.has_trained:
+        """Remove the folder of a new run that failed before its first step, or could not be packed.
+
+        A folder with files of training is kept.
+        """
+        useless = isinstance(error, PackError) or not self._run_folder.has_trained
+        if error is not None and useless:
             remove_unused(self._run_folder.path)
 
     def _text(self) -> str:

@@ -5,8 +5,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 
-def linear_ramp(step: Int[Tensor, ""], start: float, end: float, steps: int) -> Float[Tensor, ""]:
+def linear_ramp(
+    step: Int[Tensor, ""],
+    start: float | Float[Tensor, ""],
+    end: float | Float[Tensor, ""],
+    steps: int,
+) -> Float[Tensor, ""]:
     """A value that goes from `start` at step 0 straight to `end` at step `steps`, and stays.
+
+    Start and end may be tensors, so that stacked runs can have their own.
 
     Args:
         step: Optimiser steps done so far.
@@ -15,5 +22,5 @@ def linear_ramp(step: Int[Tensor, ""], start: float, end: float, steps: int) -> 
         steps: Length of the ramp in optimiser steps.
     """
     if steps == 0:
-        return torch.full((), float(end), device=step.device)
+        return torch.zeros((), device=step.device) + end
     return start + (end - start) * (step / steps).clamp(max=1.0)

@@ -12,8 +12,11 @@ from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from dislab.base import Objective
+from dislab.errors import PackError
 from dislab.training.captured_step import CapturedStep, obstacle_to_capture
+from dislab.training.packed import Request, Seat
 from dislab.training.plain_step import PlainStep, is_plain
+from dislab.training.stack import Member, obstacle_to_stacking
 
 _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
 """Hooks that callbacks get in every step."""
@@ -33,14 +36,23 @@ class InnerLoop(_TrainingEpochLoop):
         loop: The loop whose place it takes, with all that it holds by then.
         steps: Every how many optimiser steps Lightning takes part at least.
         graph: Whether the device records such a step once and replays it.
+        seat: Place of the run in a pack, where it waits for the others; None alone.
     """
 
-    def __init__(self, loop: _TrainingEpochLoop, steps: int, graph: bool = False) -> None:
+    def __init__(
+        self,
+        loop: _TrainingEpochLoop,
+        steps: int,
+        graph: bool = False,
+        seat: Seat[Any] | None = None,
+    ) -> None:
         super().__init__(loop.trainer, loop.min_steps, loop.max_steps)
         self.__dict__.update(loop.__dict__)  # the data of validation are attached to it already
         self.steps = steps
         self.graph = graph
         self.captured: CapturedStep | None = None
+        self._seat = seat
+        self._may_stack = False
         self._noted: set[str] = set()
         self._everyone: list[Callback] | None = None
         self._of_gradients: list[Callback] = []
@@ -55,6 +67,8 @@ class InnerLoop(_TrainingEpochLoop):
         """Train up to the next step after which something is due."""
         if self.steps > 1 and not self.restarting:
             obstacle = self._obstacle(data_fetcher)
+            if self._seat is not None:
+                self._check_pack(obstacle)
             if obstacle is None:
                 self._advance_to_the_next_duty(data_fetcher)
             else:
@@ -68,7 +82,10 @@ class InnerLoop(_TrainingEpochLoop):
             self.captured.look_around()
         count = int(min(self._uneventful(data_fetcher)))
         with self._alone():
-            self._advance_alone(data_fetcher, count)
+            if self._seat is None:
+                self.make(data_fetcher, count)
+            elif count:
+                self._seat.wait(Request(self, data_fetcher, count))
         if self.captured is not None:
             self._note(self.captured.obstacle)
 
@@ -113,6 +130,18 @@ class InnerLoop(_TrainingEpochLoop):
         own = [one for one in _OF_A_BATCH if getattr(method, one) is not getattr(Objective, one)]
         return f"{method.__name__} has its own {own[0]}" if own else None
 
+    def _check_pack(self, obstacle: str | None) -> None:
+        """Refuse steps that cannot be made with those of other runs, once for all of them."""
+        if self._may_stack:
+            return
+        for callback in self.trainer.callbacks:
+            if _follows_gradients(callback):
+                obstacle = obstacle or f"the callback {type(callback).__name__} looks at gradients"
+        obstacle = obstacle or obstacle_to_stacking(self.trainer)
+        if obstacle is not None:
+            raise PackError(f"the runs cannot be packed: {obstacle}; train them one by one")
+        self._may_stack = True
+
     def _uneventful(self, data_fetcher: _DataFetcher) -> Iterator[int | float]:
         """For each duty of Lightning, the steps before the one after which it is due."""
         trainer, batches = self.trainer, self.batch_progress
@@ -140,30 +169,66 @@ class InnerLoop(_TrainingEpochLoop):
             trainer.callbacks = everyone
             module._current_fx_name = before
 
-    def _advance_alone(self, data_fetcher: _DataFetcher, count: int) -> None:
-        """Some steps, each with what it cannot go without of Lightning's `advance`."""
-        progress, follows = self.batch_progress, self.trainer.lr_scheduler_configs
-        counted = self.automatic_optimization.optim_progress.optimizer
+    def make(self, data_fetcher: _DataFetcher, count: int) -> None:
+        """Make some steps, each with what it cannot go without of Lightning's `advance`.
+
+        Args:
+            data_fetcher: The batches.
+            count: Number of steps.
+        """
         short = self.captured or self._plain
-        receive: Callable[[Any], Any] = short.receive if short else self._receive
         update: Callable[[Any, int], None] = short.update if short else self._update
         for _ in range(count):
-            batch = receive(next(data_fetcher)[0])
-            progress.increment_ready()
-            progress.increment_started()
-            counted.step.increment_ready()
-            counted.zero_grad.increment_ready()
-            counted.zero_grad.increment_started()
+            batch = self.begin(data_fetcher)
             update(batch, self.batch_idx)
-            counted.zero_grad.increment_completed()
-            counted.step.increment_completed()
-            progress.increment_processed()
-            if follows:
-                self.update_lr_schedulers("step", update_plateau_schedulers=False)
-            progress.increment_completed()
-            if follows:
-                self.update_lr_schedulers("step", update_plateau_schedulers=True)
-            self._batches_that_stepped += 1
+            self.end()
+
+    def begin(self, data_fetcher: _DataFetcher) -> Any:
+        """The next batch as the step receives it; counts the step as begun.
+
+        Args:
+            data_fetcher: The batches.
+        """
+        short = self.captured or self._plain
+        receive: Callable[[Any], Any] = short.receive if short else self._receive
+        batch = receive(next(data_fetcher)[0])
+        progress = self.batch_progress
+        counted = self.automatic_optimization.optim_progress.optimizer
+        progress.increment_ready()
+        progress.increment_started()
+        counted.step.increment_ready()
+        counted.zero_grad.increment_ready()
+        counted.zero_grad.increment_started()
+        return batch
+
+    def end(self) -> None:
+        """Count the step as done, and let schedules follow."""
+        progress, follows = self.batch_progress, self.trainer.lr_scheduler_configs
+        counted = self.automatic_optimization.optim_progress.optimizer
+        counted.zero_grad.increment_completed()
+        counted.step.increment_completed()
+        progress.increment_processed()
+        if follows:
+            self.update_lr_schedulers("step", update_plateau_schedulers=False)
+        progress.increment_completed()
+        if follows:
+            self.update_lr_schedulers("step", update_plateau_schedulers=True)
+        self._batches_that_stepped += 1
+
+    @property
+    def trained_batches(self) -> int:
+        """Number of the batches that were trained on, over all epochs."""
+        return self.batch_progress.total.processed
+
+    def member(self) -> Member:
+        """The run as a member of a stack."""
+        trainer = self.trainer
+        return Member(
+            cast("Objective", trainer.lightning_module),
+            trainer.optimizers[0],
+            trainer.gradient_clip_val,
+            trainer.gradient_clip_algorithm,
+        )
 
     def _receive(self, batch: Any) -> Any:
         """The batch as the objective receives it."""

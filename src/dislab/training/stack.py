@@ -1,0 +1,455 @@
+"""Several objectives of one kind as one stacked model."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.plugins.precision import Precision
+from lightning.pytorch.strategies import SingleDeviceStrategy
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.nn.modules.batchnorm import _NormBase
+from torch.optim import Optimizer
+
+from dislab.base import Objective
+from dislab.errors import DivergenceError, PackError
+from dislab.functional.streams import Stream
+from dislab.training.plain_step import addition_of
+
+_BY_ELEMENT: Final = (
+    torch.optim.SGD,
+    torch.optim.Adam,
+    torch.optim.AdamW,
+    torch.optim.Adamax,
+    torch.optim.NAdam,
+    torch.optim.RAdam,
+    torch.optim.RMSprop,
+    torch.optim.Adagrad,
+    torch.optim.Adadelta,
+)
+"""Optimisers that update each number of a parameter by its own gradients alone."""
+
+_OF_STEPS: Final = ("step", "mu_product")
+"""Entries of their states that follow from the number of steps."""
+
+_OF_AN_UPDATE: Final = ("on_before_optimizer_step", "configure_gradient_clipping")
+"""Methods of an objective that change gradients."""
+
+_SAME: Final = 1e-3
+"""Largest relative difference between a run's loss in the stack and alone: rounding is far below,
+a wrong result far above."""
+
+_UNRELATED: Final = (
+    "training",
+    "own_classes",
+    "allow_zero_length_dataloader_with_multiple_devices",
+)
+"""Attributes of modules that no loss reads."""
+
+
+class Member(NamedTuple):
+    """One of the runs of a stack.
+
+    Attributes:
+        objective: Its method.
+        optimizer: Its optimiser.
+        clip: Limit of the norm, or of each value, of the gradients; None or 0 clips nothing.
+        algorithm: `norm` or `value`; None means norm.
+    """
+
+    objective: Objective
+    optimizer: Optimizer
+    clip: int | float | None = None
+    algorithm: str | None = None
+
+
+class Stack:
+    """Objectives whose parameters are stacked, so that one pass trains them all.
+
+    `load` copies the state of the runs into the stack, `step` trains, `store` copies the state
+    back; between `store` and the next `load` each run may go on alone. A parameter of shape S
+    becomes one of shape (runs, *S); `torch.func.vmap` maps `draw` and `losses` over the first axis,
+    so that each run has its own draws, and the sum of the losses gives each run its own gradients.
+    Numbers among the settings may differ between the runs.
+
+    Args:
+        members: The runs; all on one device, at the same number of steps.
+
+    Raises:
+        PackError: The runs differ in more than numbers, or a part of them cannot be stacked.
+    """
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._members = members
+        self._first = members[0]
+        self._differing = _differing([one.objective for one in members])
+        models = [one.objective for one in members]
+        self._parameters = [dict(one.named_parameters()) for one in models]
+        self._buffers = [dict(one.named_buffers()) for one in models]
+        for kind in (self._parameters, self._buffers):
+            _check_alike(kind)
+        self._pass = _Pass(self._first.objective)
+        self._mapped = vmap(self._of_one)
+        self._seeds = torch.tensor([int(one.draw_seed) for one in models]).to(models[0].device)
+        self._verified = False
+        self._terms: list[tuple[int, dict[str, Tensor]]] = []
+
+    def load(self) -> None:
+        """Copy parameters, buffers and the states of the optimisers out of the runs.
+
+        Raises:
+            PackError: The optimisers have different settings.
+        """
+        self._check_optimizers()
+        for member in self._members:
+            # else a schedule warns that its optimiser, which the stacked one acts for, did nothing
+            member.optimizer._opt_called = True  # type: ignore[attr-defined]
+        self._params = {
+            name: _stacked([one[name].detach() for one in self._parameters]).requires_grad_(
+                parameter.requires_grad
+            )
+            for name, parameter in self._parameters[0].items()
+        }
+        self._values = {
+            name: _stacked([one[name] for one in self._buffers]) for name in self._buffers[0]
+        }
+        self._optimizer = self._stacked_optimizer()
+
+    def store(self) -> None:
+        """Copy parameters, buffers and the states of the optimisers back into the runs.
+
+        Terms of the losses that were not finite are noted in the run that they belong to.
+        """
+        for number, member in enumerate(self._members):
+            with torch.no_grad():
+                for name, parameter in self._parameters[number].items():
+                    parameter.copy_(self._params[name][number])
+                for name, buffer in self._buffers[number].items():
+                    buffer.copy_(self._values[name][number])
+            for name, parameter in self._parameters[number].items():
+                state = self._optimizer.state.get(self._params[name])
+                if state:
+                    member.optimizer.state[parameter] = {
+                        key: _own(key, value, number, parameter) for key, value in state.items()
+                    }
+        self._note_terms()
+
+    def step(self, batches: Sequence[Any], numbers: Sequence[int]) -> None:
+        """Make one optimiser step of every run.
+
+        Args:
+            batches: A batch for each run.
+            numbers: Number of the batch, for each run.
+
+        Raises:
+            PackError: The losses cannot be mapped over runs, or give other values than alone.
+        """
+        batch = _together(batches)
+        places = torch.tensor(numbers).to(self._seeds.device)
+        with self._numbered():
+            loss, terms = self._losses(batch, places)
+        if not self._verified:
+            self._verify(batches, numbers, loss)
+        self._terms.append((numbers[0], {**terms, "loss": loss}))
+        for parameter in self._params.values():
+            parameter.grad = None
+        loss.sum().backward()
+        self._clip()
+        self._follow_schedules()
+        self._optimizer.step()
+        self._values["steps"] += 1
+
+    def _losses(self, batch: Any, places: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        given = (self._params, self._values, batch, self._seeds, places, self._settings)
+        if self._verified:
+            return self._mapped(*given)
+        try:
+            return self._mapped(*given)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise PackError(
+                f"{type(self._first.objective).__name__} cannot be trained as one stacked model: "
+                f"torch.func.vmap refuses its losses ({_short(error)}); train its runs one by one"
+            ) from error
+
+    def _of_one(
+        self,
+        parameters: dict[str, Tensor],
+        buffers: dict[str, Tensor],
+        batch: Any,
+        seed: Tensor,
+        place: Tensor,
+        settings: list[Any],
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Loss and terms of one run, for `vmap`."""
+        state = {f"model.{name}": one for name, one in (parameters | buffers).items()}
+        for (module, name, _), value in zip(self._differing, settings, strict=True):
+            setattr(module, name, value)
+        found: tuple[Tensor, dict[str, Tensor]] = functional_call(
+            self._pass, state, (batch, seed, place, buffers["steps"])
+        )
+        return found
+
+    @contextmanager
+    def _numbered(self) -> Iterator[None]:
+        """The settings that differ as tensors, one number a run."""
+        device = self._seeds.device
+        self._settings = [_columns(values, device) for _, _, values in self._differing]
+        before = [getattr(module, name) for module, name, _ in self._differing]
+        try:
+            yield
+        finally:
+            for (module, name, _), value in zip(self._differing, before, strict=True):
+                setattr(module, name, value)
+
+    def _verify(self, batches: Sequence[Any], numbers: Sequence[int], loss: Tensor) -> None:
+        """Refuse losses that are not those of the runs alone."""
+        self._verified = True
+        for number, member in enumerate(self._members):
+            model = member.objective
+            with torch.no_grad():
+                alone, _ = _Pass(model)(
+                    batches[number], int(self._seeds[number]), numbers[number], model.steps
+                )
+            together = loss[number].detach()
+            if alone.isfinite() and (together - alone).abs() > _SAME * alone.abs().clamp(min=1):
+                raise PackError(
+                    f"{type(model).__name__} cannot be trained as one stacked model: the loss of "
+                    f"run {number} is {float(together):.6g} in it and {float(alone):.6g} alone; "
+                    "train its runs one by one"
+                )
+
+    def _note_terms(self) -> None:
+        """Hand terms that are not finite to the watch of their run, which ends it."""
+        terms, self._terms = self._terms, []
+        if not terms:
+            return
+        values = torch.stack([one.detach().float() for _, step in terms for one in step.values()])
+        for number, finite in enumerate(values.isfinite().all(0).tolist()):
+            if not finite:
+                watch = self._members[number].objective._watch
+                for step, named in terms:
+                    with suppress(DivergenceError):  # the run itself looks, before its next row
+                        watch.note(step, {name: one[number] for name, one in named.items()})
+
+    def _clip(self) -> None:
+        """Clip the gradients of each parameter group of each run by their own norm."""
+        limit = self._first.clip
+        if not limit:
+            return
+        for group in self._optimizer.param_groups:
+            gradients = [one.grad for one in group["params"] if one.grad is not None]
+            if self._first.algorithm == "value":
+                nn.utils.clip_grad_value_(group["params"], limit)
+            elif gradients:
+                rows = [one.reshape(len(one), -1) for one in gradients]
+                norms = [torch.linalg.vector_norm(one, dim=1) for one in rows]
+                norm = torch.linalg.vector_norm(torch.stack(norms), dim=0)
+                factor = (limit / (norm + 1e-6)).clamp(max=1.0)  # as in clip_grad_norm_
+                for one in gradients:
+                    one.mul_(factor.view(-1, *(1,) * (one.ndim - 1)))
+
+    def _check_optimizers(self) -> None:
+        first = self._first.optimizer
+        if type(first) not in _BY_ELEMENT:
+            names = ", ".join(one.__name__ for one in _BY_ELEMENT)
+            raise PackError(
+                f"runs trained by {type(first).__name__} cannot be stacked, as an update may "
+                f"depend on the other runs; choose one of {names}, or train the runs one by one"
+            )
+        for number, member in enumerate(self._members):
+            groups, others = first.param_groups, member.optimizer.param_groups
+            if len(groups) != len(others):
+                raise PackError(
+                    f"run 0 has {len(groups)} groups of parameters and run {number} has "
+                    f"{len(others)}; runs of one pack have equal ones"
+                )
+            for group, other in zip(groups, others, strict=True):
+                for key, value in group.items():
+                    if key != "params" and other.get(key) != value:
+                        raise PackError(
+                            f"{key} of the optimiser is {value!r} in run 0 and {other.get(key)!r} "
+                            f"in run {number}; runs of one pack share the optimiser's settings"
+                        )
+
+    def _stacked_optimizer(self) -> Optimizer:
+        """An optimiser of the stacked parameters, in the state that the runs' own are in."""
+        optimizer = copy(self._first.optimizer)
+        names = [{id(one): name for name, one in found.items()} for found in self._parameters]
+        optimizer.param_groups = [
+            {**group, "params": [self._params[names[0][id(one)]] for one in group["params"]]}
+            for group in self._first.optimizer.param_groups
+        ]
+        optimizer.state = defaultdict(dict)
+        for name, parameter in self._parameters[0].items():
+            if parameter not in self._first.optimizer.state:
+                continue
+            states = [
+                member.optimizer.state[found[name]]
+                for member, found in zip(self._members, self._parameters, strict=True)
+            ]
+            optimizer.state[self._params[name]] = {
+                key: _joint(key, [one[key] for one in states]) for key in states[0]
+            }
+        return optimizer
+
+    def _follow_schedules(self) -> None:
+        """Take over what schedules have changed in the optimisers of the runs."""
+        for group, own in zip(
+            self._optimizer.param_groups, self._first.optimizer.param_groups, strict=True
+        ):
+            group.update({key: value for key, value in own.items() if key != "params"})
+
+
+class _Pass(nn.Module):
+    """Draws and losses of an objective as a module, for `functional_call`."""
+
+    def __init__(self, model: Objective) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self, batch: Any, seed: int | Tensor, place: int | Tensor, step: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Loss and terms of a training batch."""
+        model = self.model
+        draws = model.draw(len(batch[0]), Stream(seed, place, model.device).of("train"))
+        terms = model.losses(batch, draws, step)
+        return terms.loss, dict(terms.log)
+
+
+def obstacle_to_stacking(trainer: pl.Trainer) -> str | None:
+    """Why the steps of a run cannot be made with those of others; None if nothing is known.
+
+    Args:
+        trainer: The trainer at work.
+    """
+    if type(trainer.precision_plugin) is not Precision:
+        return f"precision is {trainer.precision}, and 32-true is needed"
+    if type(trainer.strategy) is not SingleDeviceStrategy:
+        return f"the strategy is {type(trainer.strategy).__name__}, and a single device is needed"
+    model = trainer.lightning_module
+    if (own := addition_of(model, _OF_AN_UPDATE)) is not None:
+        return f"{type(model).__name__} has its own {own}"
+    for name, module in model.named_modules():
+        if isinstance(module, _NormBase) and module.track_running_stats:
+            return f"{name} ({type(module).__name__}) keeps statistics of earlier batches"
+    return None
+
+
+def _check_alike(found: Sequence[dict[str, Tensor]]) -> None:
+    """Refuse parameters, or buffers, of different names, shapes or kinds of number."""
+    first = found[0]
+    for number, other in enumerate(found):
+        for name in dict.fromkeys([*first, *other]):
+            one, its = (_form(tensors.get(name)) for tensors in (first, other))
+            if one != its:
+                raise PackError(
+                    f"{name} is {one} in run 0 and {its} in run {number}; runs of one pack differ "
+                    "in their seeds, and in settings that are numbers and change no shape"
+                )
+
+
+def _form(tensor: Tensor | None) -> str:
+    if tensor is None:
+        return "missing"
+    return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
+
+
+def _differing(models: Sequence[nn.Module]) -> list[tuple[nn.Module, str, list[Any]]]:
+    """The settings in which models differ: module of the first model, attribute, all values."""
+    found: list[tuple[nn.Module, str, list[Any]]] = []
+    modules = [dict(model.named_modules()) for model in models]
+    for place, module in modules[0].items():
+        others = [its.get(place) for its in modules]
+        for number, other in enumerate(others):
+            if type(other) is not type(module):
+                raise PackError(
+                    f"{place or 'the model'} is a {type(module).__name__} in run 0 and a "
+                    f"{type(other).__name__} in run {number}; runs of one pack have the same parts"
+                )
+        for name, value in vars(module).items():
+            if name.startswith("_") or name in _UNRELATED:
+                continue
+            values = [vars(other).get(name) for other in others]
+            wrong = [number for number, one in enumerate(values) if not _equal(value, one)]
+            if not wrong:
+                continue
+            if not all(_is_number(one) or _are_numbers(one, value) for one in values):
+                raise PackError(
+                    f"{f'{place}.' if place else ''}{name} is {value!r} in run 0 and "
+                    f"{values[wrong[0]]!r} in run {wrong[0]}; runs of one pack differ in their "
+                    "seeds and in numbers only"
+                )
+            found.append((module, name, values))
+    return found
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values of a setting mean the same."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Tensor):
+        return torch.equal(one, other)
+    if isinstance(one, partial):
+        return one.func is other.func and one.args == other.args and one.keywords == other.keywords
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if type(one).__eq__ is object.__eq__ and hasattr(one, "__dict__"):
+        return _equal([*vars(one).items()], [*vars(other).items()])
+    return bool(one == other)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_numbers(value: Any, example: Any) -> bool:
+    """Whether a value is as many numbers in a row as an example."""
+    if not isinstance(value, list | tuple) or not isinstance(example, list | tuple):
+        return False
+    return len(value) == len(example) and all(map(_is_number, value))
+
+
+def _columns(values: Sequence[Any], device: torch.device) -> Any:
+    """A setting of each run as a tensor, or a tuple of tensors, with one number a run."""
+    if _is_number(values[0]):
+        whole = all(isinstance(one, int) for one in values)
+        return torch.tensor(values, dtype=torch.int64 if whole else None).to(device)
+    return tuple(_columns(column, device) for column in zip(*values, strict=True))
+
+
+def _together(batches: Sequence[Any]) -> Any:
+    """One batch with the runs as its first axis."""
+    kind = type(batches[0])
+    return kind(*(torch.stack(rows) for rows in zip(*batches, strict=True)))
+
+
+def _stacked(tensors: Sequence[Tensor]) -> Tensor:
+    return torch.stack([one.detach() for one in tensors]).contiguous()
+
+
+def _joint(key: str, values: Sequence[Any]) -> Any:
+    """An entry of the optimisers' states for the stacked parameter."""
+    if not isinstance(values[0], Tensor):
+        return values[0]
+    return values[0].clone() if key in _OF_STEPS else _stacked(values)
+
+
+def _own(key: str, value: Any, number: int, parameter: Tensor) -> Any:
+    """A run's entry of its optimiser's state, laid out in memory like its parameter."""
+    if not isinstance(value, Tensor):
+        return value
+    if key in _OF_STEPS:
+        return value.clone()
+    return torch.empty_like(parameter, requires_grad=False).copy_(value[number])
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:160]
