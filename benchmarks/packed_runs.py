@@ -2,9 +2,9 @@
 
 python benchmarks/packed_runs.py [--steps 20]
 
-The runs of a pack make two steps in one way, two in the other, and so on, so that both are timed in
-the same minutes of the same process; data, draws, update and schedules are included, Lightning's own
-steps are not. Writes benchmarks/results/packed_runs.json.
+The runs of a pack make two steps in one way, two in the other, and so on, so that both are timed
+in the same minutes of the same process; data, draws and updates are included, Lightning's own steps
+are not. Writes benchmarks/results/packed_runs.json.
 """
 
 import argparse

@@ -27,7 +27,7 @@ END = "dislab/training/step_end.py"
 INSIDES: dict[str, tuple[Any, str]] = {
     "_TrainingEpochLoop.__init__": (_TrainingEpochLoop.__init__, LOOP),
     "_TrainingEpochLoop.on_run_start": (_TrainingEpochLoop.on_run_start, LOOP),
-    "_TrainingEpochLoop.advance": (_TrainingEpochLoop.advance, f"{LOOP}._advance_alone, and {END}"),
+    "_TrainingEpochLoop.advance": (_TrainingEpochLoop.advance, f"{LOOP}.make, and {END}"),
     "_TrainingEpochLoop.update_lr_schedulers": (_TrainingEpochLoop.update_lr_schedulers, LOOP),
     "_TrainingEpochLoop._should_check_val_fx": (
         _TrainingEpochLoop._should_check_val_fx,
@@ -36,7 +36,7 @@ INSIDES: dict[str, tuple[Any, str]] = {
     "_AutomaticOptimization.run": (_AutomaticOptimization.run, f"{LOOP}._update"),
     "_AutomaticOptimization._optimizer_step": (
         _AutomaticOptimization._optimizer_step,
-        f"{LOOP}._advance_alone",
+        f"{LOOP}.make",
     ),
     "_AutomaticOptimization._make_closure": (_AutomaticOptimization._make_closure, LOOP),
     "Closure.closure": (Closure.closure, f"{LOOP}._update, and {STEP}.update"),
