@@ -132,9 +132,9 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     step = Stack.step
 
-    def noted(self: Stack, batches: Any, numbers: Any) -> None:
+    def noted(self: Stack, batches: Any, number: int) -> None:
         found.append(len(batches))
-        step(self, batches, numbers)
+        step(self, batches, number)
 
     monkeypatch.setattr(Stack, "step", noted)
     return found
@@ -173,8 +173,8 @@ def test_a_cpu_takes_the_faster_way_and_says_so(
     clock = {"now": 0.0}
     step = Stack.step
 
-    def timed(self: Stack, batches: Any, numbers: Any) -> None:
-        step(self, batches, numbers)
+    def timed(self: Stack, batches: Any, number: int) -> None:
+        step(self, batches, number)
         clock["now"] += stacked - 1.0
 
     def now() -> float:

@@ -56,7 +56,7 @@ def train_stacked(members: list[Member], batch: Any, steps: int, first: int = 0)
     stack.load()
     for step in range(first, first + steps):
         batches = [batch_of(batch, run, step) for run in range(len(members))]
-        stack.step(batches, [step] * len(members))
+        stack.step(batches, step)
     stack.store()
 
 

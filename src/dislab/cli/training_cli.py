@@ -58,6 +58,7 @@ from dislab.runs import (
     remove_unused,
     trained_alone,
 )
+from dislab.training.packed import current_seat
 from dislab.training.step_end import count_last_step
 from dislab.yaml_files import parse_yaml
 
@@ -164,7 +165,8 @@ class TrainingCLI(LightningCLI):
         check_precision(settings.get("precision"))
         check_epoch(settings.as_dict(), self.datamodule)
         if settings.get("enable_progress_bar") is None:
-            kwargs["enable_progress_bar"] = sys.stdout.isatty()
+            # bars of several runs would write over each other
+            kwargs["enable_progress_bar"] = sys.stdout.isatty() and current_seat() is None
         given = _several(settings.get("plugins"))
         if not any(isinstance(one, CheckpointIO) for one in given):
             kwargs["plugins"] = [*given, CheckpointFiles()]

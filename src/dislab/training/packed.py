@@ -79,6 +79,11 @@ class Request(NamedTuple):
     batches: Any
     count: int
 
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Steps and batches so far, and the count; runs with equal ones can go on together."""
+        return self.loop.global_step, self.loop.trained_batches, self.count
+
 
 class Seat(Generic[T]):
     """A run of a pack, in a thread of its own, which works only while `resume` waits for it.
@@ -192,7 +197,7 @@ class Pack(Generic[T]):
         """Make the steps that runs wait for; returns the error that ends them, if any."""
         requests = [seat.request for seat in waiting if seat.request is not None]
         try:
-            together = len({(one.loop.global_step, one.count) for one in requests}) == 1
+            together = len({one.place for one in requests}) == 1
             if len(requests) > 1 and together:
                 self._train_together(waiting, requests)
             else:
@@ -237,7 +242,7 @@ class Pack(Generic[T]):
                     one.loop.make(one.batches, 1)
             else:
                 batches = [one.loop.begin(one.batches) for one in requests]
-                stack.step(batches, [one.loop.trained_batches for one in requests])
+                stack.step(batches, requests[0].loop.trained_batches)
                 for one in requests:
                     one.loop.end()
             times.append(time.perf_counter() - began)

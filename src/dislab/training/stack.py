@@ -17,7 +17,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.optim import Optimizer
 
 from dislab.base import Objective
-from dislab.errors import DivergenceError, PackError
+from dislab.errors import DivergenceError, PackError, lacks_memory
 from dislab.functional.streams import Stream
 from dislab.training.plain_step import addition_of
 
@@ -94,7 +94,7 @@ class Stack:
         for kind in (self._parameters, self._buffers):
             _check_alike(kind)
         self._pass = _Pass(self._first.objective)
-        self._mapped = vmap(self._of_one)
+        self._mapped = vmap(self._of_one, in_dims=(0, 0, 0, 0, None, 0))
         self._seeds = torch.tensor([int(one.draw_seed) for one in models]).to(models[0].device)
         self._verified = False
         self._terms: list[tuple[int, dict[str, Tensor]]] = []
@@ -139,23 +139,23 @@ class Stack:
                     }
         self._note_terms()
 
-    def step(self, batches: Sequence[Any], numbers: Sequence[int]) -> None:
+    def step(self, batches: Sequence[Any], number: int) -> None:
         """Make one optimiser step of every run.
 
         Args:
             batches: A batch for each run.
-            numbers: Number of the batch, for each run.
+            number: Number of the batch, the same for all.
 
         Raises:
             PackError: The losses cannot be mapped over runs, or give other values than alone.
         """
         batch = _together(batches)
-        places = torch.tensor(numbers).to(self._seeds.device)
         with self._numbered():
-            loss, terms = self._losses(batch, places)
+            loss, terms = self._losses(batch, number)
         if not self._verified:
-            self._verify(batches, numbers, loss)
-        self._terms.append((numbers[0], {**terms, "loss": loss}))
+            self._verify(batches, number, loss)
+        seen = {name: one.detach() for name, one in {**terms, "loss": loss}.items()}
+        self._terms.append((number, seen))
         for parameter in self._params.values():
             parameter.grad = None
         loss.sum().backward()
@@ -164,13 +164,15 @@ class Stack:
         self._optimizer.step()
         self._values["steps"] += 1
 
-    def _losses(self, batch: Any, places: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        given = (self._params, self._values, batch, self._seeds, places, self._settings)
+    def _losses(self, batch: Any, number: int) -> tuple[Tensor, dict[str, Tensor]]:
+        given = (self._params, self._values, batch, self._seeds, number, self._settings)
         if self._verified:
             return self._mapped(*given)
         try:
             return self._mapped(*given)
         except (RuntimeError, TypeError, ValueError) as error:
+            if lacks_memory(error):
+                raise
             raise PackError(
                 f"{type(self._first.objective).__name__} cannot be trained as one stacked model: "
                 f"torch.func.vmap refuses its losses ({_short(error)}); train its runs one by one"
@@ -182,7 +184,7 @@ class Stack:
         buffers: dict[str, Tensor],
         batch: Any,
         seed: Tensor,
-        place: Tensor,
+        number: int,
         settings: list[Any],
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss and terms of one run, for `vmap`."""
@@ -190,7 +192,7 @@ class Stack:
         for (module, name, _), value in zip(self._differing, settings, strict=True):
             setattr(module, name, value)
         found: tuple[Tensor, dict[str, Tensor]] = functional_call(
-            self._pass, state, (batch, seed, place, buffers["steps"])
+            self._pass, state, (batch, seed, number, buffers["steps"])
         )
         return found
 
@@ -206,20 +208,18 @@ class Stack:
             for (module, name, _), value in zip(self._differing, before, strict=True):
                 setattr(module, name, value)
 
-    def _verify(self, batches: Sequence[Any], numbers: Sequence[int], loss: Tensor) -> None:
+    def _verify(self, batches: Sequence[Any], number: int, loss: Tensor) -> None:
         """Refuse losses that are not those of the runs alone."""
         self._verified = True
-        for number, member in enumerate(self._members):
-            model = member.objective
+        for run, member in enumerate(self._members):
+            model, seed = member.objective, int(self._seeds[run])
             with torch.no_grad():
-                alone, _ = _Pass(model)(
-                    batches[number], int(self._seeds[number]), numbers[number], model.steps
-                )
-            together = loss[number].detach()
+                alone, _ = _Pass(model)(batches[run], seed, number, self._values["steps"][run])
+            together = loss[run].detach()
             if alone.isfinite() and (together - alone).abs() > _SAME * alone.abs().clamp(min=1):
                 raise PackError(
                     f"{type(model).__name__} cannot be trained as one stacked model: the loss of "
-                    f"run {number} is {float(together):.6g} in it and {float(alone):.6g} alone; "
+                    f"run {run} is {float(together):.6g} in it and {float(alone):.6g} alone; "
                     "train its runs one by one"
                 )
 
@@ -228,7 +228,7 @@ class Stack:
         terms, self._terms = self._terms, []
         if not terms:
             return
-        values = torch.stack([one.detach().float() for _, step in terms for one in step.values()])
+        values = torch.stack([one.float() for _, step in terms for one in step.values()])
         for number, finite in enumerate(values.isfinite().all(0).tolist()):
             if not finite:
                 watch = self._members[number].objective._watch
@@ -313,11 +313,11 @@ class _Pass(nn.Module):
         self.model = model
 
     def forward(
-        self, batch: Any, seed: int | Tensor, place: int | Tensor, step: Tensor
+        self, batch: Any, seed: int | Tensor, number: int, step: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss and terms of a training batch."""
         model = self.model
-        draws = model.draw(len(batch[0]), Stream(seed, place, model.device).of("train"))
+        draws = model.draw(len(batch[0]), Stream(seed, number, model.device).of("train"))
         terms = model.losses(batch, draws, step)
         return terms.loss, dict(terms.log)
 
