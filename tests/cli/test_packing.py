@@ -104,7 +104,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "a resumed run": (["fit", "--pack", "2", "--resume", "x"], "--pack starts new runs"),
     "no seed": (["fit", "--pack", "2", "--seed_everything=false"], "a pack counts its seeds"),
     "in a file": (["fit", "--config=pack.yaml"], "pack is set in a configuration file"),
-    "a game": (["fit", "--pack", "2", "--config=game.yaml"], "InfoWGANGP has a method"),
+    "a game": (["fit", "--pack", "2", "--config=game.yaml"], "InfoWGANGP has its own"),
 }
 
 

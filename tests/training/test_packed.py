@@ -249,12 +249,24 @@ def game() -> InfoWGANGP:
     return InfoWGANGP((1, 64, 64), *networks)
 
 
+def normed() -> VAE:
+    networks = partial(MLPEncoder, hidden=(4,)), partial(MLPDecoder, hidden=(4,))
+    model = VAE((1, 64, 64), 900, 3, *networks, {"kl": KL})
+    model.encoder.add_module("norm", torch.nn.BatchNorm1d(4))
+    return model
+
+
 REFUSED: dict[str, tuple[list[dict[str, Any]], type[Exception], str]] = {
-    "taking turns": (2 * [{"model": game}], PackError, "InfoWGANGP has a method .* of its own"),
-    "accumulation": (2 * [{"accumulate_grad_batches": 2}], PackError, "are accumulated"),
+    "taking turns": (
+        2 * [{"model": game}],
+        PackError,
+        "InfoWGANGP has its own on_before_optim",
+    ),
+    "accumulation": (2 * [{"accumulate_grad_batches": 2}], PackError, "gradients are accumulated"),
     "precision": (2 * [{"precision": "bf16-mixed"}], PackError, "precision is bf16-mixed"),
     "a callback": (2 * [{"callbacks": (Gradients(),)}], PackError, "callback Gradients looks"),
     "learning rates": ([{}, {"lr": 2e-3}], PackError, "lr of the optimiser is 0.001 in run 0"),
+    "running statistics": (2 * [{"model": normed}], PackError, "encoder.norm .BatchNorm1d. keeps"),
     "no inner steps": (2 * [{"inner": False}], InputError, "run 0 .* lacks the callback"),
 }
 

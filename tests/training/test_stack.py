@@ -18,7 +18,7 @@ from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.plugins import load
 from dislab.regularizers import KL
-from dislab.training.stack import Member, Stack, stackable
+from dislab.training.stack import Member, Stack
 
 RUNS = 3
 
@@ -237,10 +237,3 @@ def test_what_cannot_be_stacked_is_refused(name: str) -> None:
     members = [made(partial(vae, **one), run) for run, one in enumerate(settings)]
     with pytest.raises(PackError, match=message):
         train_stacked(members, BATCH, 1)
-
-
-def test_running_statistics_are_named() -> None:
-    model = vae()
-    model.encoder.add_module("norm", nn.BatchNorm1d(4))
-    assert stackable(vae()) == ""
-    assert stackable(model) == "encoder.norm (BatchNorm1d) keeps statistics of earlier batches"
