@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -44,7 +44,7 @@ def train_alone(member: Member, batch: Any, seed: int, steps: int, first: int = 
         draws = model.draw(len(own[0]), Stream(int(model.draw_seed), step).of("train"))
         loss = model.losses(own, draws, model.steps).loss
         optimizer.zero_grad()
-        loss.backward()
+        torch.autograd.backward(loss)
         for group in optimizer.param_groups:
             nn.utils.clip_grad_norm_(group["params"], 20.0)
         optimizer.step()
@@ -113,7 +113,7 @@ def vae(
     **kl: Any,
 ) -> VAE:
     decoder = partial(MLPDecoder, hidden=(5,))
-    parts = {"kl": partial(KL, **kl)}
+    parts: Any = {"kl": partial(KL, **kl)}
     return VAE(
         cases.SHAPE,
         100,
@@ -172,14 +172,18 @@ def test_settings_may_differ_in_numbers() -> None:
     for run, one in enumerate(alone):
         train_alone(one, BATCH, run, 8)
     assert_alike(members, alone)
-    assert [one.objective.regularizers["kl"].beta for one in members] == [1.0, 4.0, 0.5]
+    assert [cast("Any", one.objective).regularizers["kl"].beta for one in members] == [
+        1.0,
+        4.0,
+        0.5,
+    ]
 
 
 def test_channels_side_by_side_in_memory_stay_so() -> None:
     def build() -> Objective:
         encoder = load("encoders", "ConvCritic")
         model = vae(partial(encoder, channels=(4, 4), hidden=8))
-        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        model.to(memory_format=torch.channels_last)
         return model
 
     members, alone = ([made(build, run) for run in range(RUNS)] for _ in range(2))

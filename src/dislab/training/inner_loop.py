@@ -218,7 +218,8 @@ class InnerLoop(_TrainingEpochLoop):
     @property
     def trained_batches(self) -> int:
         """Number of the batches that were trained on, over all epochs."""
-        return self.batch_progress.total.processed
+        total: Any = self.batch_progress.total
+        return int(total.processed)
 
     def member(self) -> Member:
         """The run as a member of a stack."""

@@ -72,17 +72,17 @@ class Request(NamedTuple):
     Attributes:
         loop: Its loop.
         batches: Its batches.
-        count: Number of steps.
+        steps: Number of steps.
     """
 
     loop: "InnerLoop"
     batches: Any
-    count: int
+    steps: int
 
     @property
     def place(self) -> tuple[int, int, int]:
         """Steps and batches so far, and the count; runs with equal ones can go on together."""
-        return self.loop.global_step, self.loop.trained_batches, self.count
+        return self.loop.global_step, self.loop.trained_batches, self.steps
 
 
 class Seat(Generic[T]):
@@ -202,7 +202,7 @@ class Pack(Generic[T]):
                 self._train_together(waiting, requests)
             else:
                 for one in requests:
-                    one.loop.make(one.batches, one.count)
+                    one.loop.make(one.batches, one.steps)
         except KeyboardInterrupt:
             return SystemExit(1)  # Lightning handles KeyboardInterrupt in the main thread only
         except Exception as error:  # ends the runs, whose functions report it
@@ -218,7 +218,7 @@ class Pack(Generic[T]):
         if self._stack is None or self._of != waiting:
             self._of = list(waiting)
             self._stack = Stack([one.loop.member() for one in requests])
-        left = requests[0].count
+        left = requests[0].steps
         while left:
             if self._is_stacked is None:
                 way = min(self._times, key=lambda name: len(self._times[name]))

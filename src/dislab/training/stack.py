@@ -1,7 +1,7 @@
 """Several objectives of one kind as one stacked model."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
@@ -91,8 +91,8 @@ class Stack:
         models = [one.objective for one in members]
         self._parameters = [dict(one.named_parameters()) for one in models]
         self._buffers = [dict(one.named_buffers()) for one in models]
-        for kind in (self._parameters, self._buffers):
-            _check_alike(kind)
+        _check_alike(self._parameters)
+        _check_alike(self._buffers)
         self._pass = _Pass(self._first.objective)
         self._mapped = vmap(self._of_one, in_dims=(0, 0, 0, 0, None, 0))
         self._seeds = torch.tensor([int(one.draw_seed) for one in models]).to(models[0].device)
@@ -158,7 +158,7 @@ class Stack:
         self._terms.append((number, seen))
         for parameter in self._params.values():
             parameter.grad = None
-        loss.sum().backward()
+        torch.autograd.backward(loss.sum())
         self._clip()
         self._follow_schedules()
         self._optimizer.step()
@@ -341,7 +341,7 @@ def obstacle_to_stacking(trainer: pl.Trainer) -> str | None:
     return None
 
 
-def _check_alike(found: Sequence[dict[str, Tensor]]) -> None:
+def _check_alike(found: Sequence[Mapping[str, Tensor]]) -> None:
     """Refuse parameters, or buffers, of different names, shapes or kinds of number."""
     first = found[0]
     for number, other in enumerate(found):
@@ -401,7 +401,9 @@ def _equal(one: Any, other: Any) -> bool:
         return one.func is other.func and one.args == other.args and one.keywords == other.keywords
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(_equal, one, other))
-    if type(one).__eq__ is object.__eq__ and hasattr(one, "__dict__"):
+    if "__eq__" not in {name for kind in type(one).__mro__[:-1] for name in vars(kind)} and hasattr(
+        one, "__dict__"
+    ):
         return _equal([*vars(one).items()], [*vars(other).items()])
     return bool(one == other)
 
