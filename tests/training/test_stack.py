@@ -172,11 +172,8 @@ def test_settings_may_differ_in_numbers() -> None:
     for run, one in enumerate(alone):
         train_alone(one, BATCH, run, 8)
     assert_alike(members, alone)
-    assert [cast("Any", one.objective).regularizers["kl"].beta for one in members] == [
-        1.0,
-        4.0,
-        0.5,
-    ]
+    trained: list[Any] = [one.objective for one in members]
+    assert [one.regularizers["kl"].beta for one in trained] == [1.0, 4.0, 0.5]
 
 
 def test_channels_side_by_side_in_memory_stay_so() -> None:
