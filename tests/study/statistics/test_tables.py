@@ -349,7 +349,8 @@ def test_selection_takes_correlations_that_are_known() -> None:
     table = study(2, 6, mig=noise(12), error=noise(12, 1), dci=[NAN, *noise(11, 2)])
     selectors: dict[str, Best] = {"score.error": "lowest", "score.dci": "highest"}
     known = rank_correlations(table, by="model.beta")
-    for target, end in (("score.mig", "highest"), ("score.error", "lowest")):
+    targets: dict[str, Best] = {"score.mig": "highest", "score.error": "lowest"}
+    for target, end in targets.items():
         others = {name: one for name, one in selectors.items() if name != target}
         own = model_selection(table, target, others, end, by="model.beta")
         given = model_selection(table, target, others, end, by="model.beta", correlations=known)
