@@ -89,7 +89,7 @@ def test_correlation_weighs_a_run(tiny: Dataset) -> None:
     [
         ({}, None, "groups is empty"),
         ({"a": []}, None, "group a has no factors"),
-        ({"a": ["plaec"]}, None, r"no factor 'plaec' \(did you mean place"),
+        ({"a": ["plaec"]}, None, r"no factor is named 'plaec' \(did you mean place"),
         (
             {"a": ["place"], "b": ["angle", "place"]},
             None,

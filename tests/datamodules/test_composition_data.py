@@ -188,7 +188,7 @@ def test_names_what_to_change_where_no_triplet_exists(
     [
         ({"transfer": []}, "each once, not"),
         ({"transfer": ["place", "place"]}, "each once"),
-        ({"transfer": ["size"]}, "no factor 'size'"),
+        ({"transfer": ["size"]}, "no factor is named 'size'"),
         ({"transfer": ["shape"], "include": {"shape": "dot"}}, "they are angle, place"),
     ],
 )

@@ -75,7 +75,7 @@ def test_pairs_of_images_follow_several_correlations(tiny: Dataset) -> None:
     [
         ([], "correlation is an empty list"),
         ([ONE, {"factors": ["angle", "place"], "strength": 0.1}], "angle and place are corr.* tw"),
-        ([ONE, {"factors": ["place", "size"], "strength": 0.1}], "no factor 'size'"),
+        ([ONE, {"factors": ["place", "size"], "strength": 0.1}], "no factor is named 'size'"),
         ([ONE, {"factors": ["shape", "place"], "strength": 0.0}], "at least 1e-06, not 0.0"),
         ({"factors": ["place", "angle", "place"], "strength": 0.1}, "or one and several others"),
         ([ONE, "place"], "correlation is .* a mapping with factors, strength or a list, each a"),

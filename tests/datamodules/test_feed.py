@@ -229,7 +229,7 @@ def test_correlated_draws_follow_the_density(tiny: Dataset) -> None:
     [
         ({"factors": ["place", "place"], "strength": 0.1}, "two different factors, not of"),
         ({"factors": ["place"], "strength": 0.1}, "two different factors"),
-        ({"factors": ["place", "size"], "strength": 0.1}, "no factor 'size'"),
+        ({"factors": ["place", "size"], "strength": 0.1}, "no factor is named 'size'"),
         ({"factors": ["place", "angle"], "strength": 0.0}, "must be at least 1e-06, not 0.0"),
         ({"factors": ["place", "angle"]}, "has factors and a strength, not"),
         (

@@ -167,7 +167,7 @@ def test_sparse_sets_of_many_states_have_pairs(batches: Batches) -> None:
         ({"scheme": "shared", "k": 3}, "k runs from 1 to 2"),
         ({"scheme": "uniform", "k": 1}, "leave k 1 out"),
         ({"change": ["place"], "scheme": "uniform"}, "two factors that vary"),
-        ({"change": ["plaze"]}, "no factor 'plaze'"),
+        ({"change": ["plaze"]}, "no factor is named 'plaze'"),
         ({"change": []}, "each once"),
         ({"change": ["place", "place"]}, "each once"),
         ({"include": {"shape": "dot"}, "change": ["shape"]}, "shape has one value"),

@@ -100,7 +100,7 @@ def test_fraction_zero_means_without(tiny: Dataset) -> None:
         ({"validation": 1e-9}, "validation split is empty: 1e-09 of 300 states; raise validation"),
         ({"test": 1e-9}, "test split is empty: 1e-09 of 300 states; raise test"),
         ({"include": {"shape": "cross"}}, "no value 'cross'"),
-        ({"hold_out": {"size": 1}}, "no factor 'size'"),
+        ({"hold_out": {"size": 1}}, "no factor is named 'size'"),
     ],
 )
 def test_empty_splits_are_explained(changes: dict[str, Any], message: str, tiny: Dataset) -> None:

@@ -132,7 +132,7 @@ def test_parts(parts: int, first: str, tiny: Dataset) -> None:
     ("settings", "message"),
     [
         ({"attributes": {}}, "attributes is empty"),
-        ({"attributes": {"size": None}}, "no factor 'size'"),
+        ({"attributes": {"size": None}}, "no factor is named 'size'"),
         ({"attributes": {"shape": {"round": "ball"}}}, "no value 'ball'"),
         (
             {"attributes": {"place": {"a": {"max": 5}, "b": 5}}},

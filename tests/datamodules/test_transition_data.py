@@ -95,7 +95,7 @@ def test_actions_are_alike_and_correlation_weighs_states(batches: Batches) -> No
     [
         ({"move": []}, "each once, not"),
         ({"move": ["place", "place"]}, "each once"),
-        ({"move": ["plac"]}, "no factor 'plac'"),
+        ({"move": ["plac"]}, "no factor is named 'plac'"),
     ],
 )
 def test_refuses_wrong_settings(settings: dict[str, Any], message: str, tiny: Dataset) -> None:

@@ -92,7 +92,7 @@ def test_a_part_alone_needs_its_files_only(tiny: Path, tmp_path: Path) -> None:
     order = np.argsort(DIGITS["test"], kind="stable")
     assert torch.equal(images[:, 0, 2:30, 2:30], torch.from_numpy(IMAGES["test"][order]))
     assert images.sum() == images[:, 0, 2:30, 2:30].sum()
-    with pytest.raises(InputError, match=r"train-images-idx3-ubyte\.gz or .* at "):
+    with pytest.raises(InputError, match=r"is no train-images-idx3-ubyte\.gz or "):
         MNIST(path=str(tmp_path / "mine")).prepare()
 
 
