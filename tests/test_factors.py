@@ -104,7 +104,10 @@ def test_a_selection_means_every_condition() -> None:
     ("selection", "message"),
     [
         ({"shpe": "heart"}, "did you mean shape.*shape, scale, orientation"),
-        ({"colour": "red"}, "no factor is named 'colour'; the factors are shape, scale, orientation"),
+        (
+            {"colour": "red"},
+            "no factor is named 'colour'; the factors are shape, scale, orientation",
+        ),
         ({"shape": "hart"}, r"no value 'hart' \(did you mean heart\?\).*square, ellipse, heart"),
         ({"scale": 0.65}, "no value 0.65; they are 0.5, 0.6, 0.7, 0.8, 0.9, 1"),
         ({"scale": "large"}, "has numbers for values, not 'large'"),

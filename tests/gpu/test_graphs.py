@@ -166,13 +166,17 @@ def test_a_step_that_asks_the_device_is_an_ordinary_one(
     torch.testing.assert_close(plain, asked, rtol=0, atol=0)
     assert captured[0].replays == 0
     assert captured[0].obstacle is not None
-    assert "inner_steps.graph: steps are not captured: " in caplog.text
+    assert f"inner_steps.graph: steps are not captured: {captured[0].obstacle}" in caplog.text
+    if not IS_SIMULATED:
+        assert "captur" in captured[0].obstacle
+        assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
 @pytest.mark.parametrize(
     ("model", "settings", "reason"),
     [
-        (partial(mlp_vae, optimizer=torch.optim.RMSprop), {}, "RMSprop is not SGD"),
+        (partial(mlp_vae, optimizer=partial(torch.optim.SGD, lr=0.1)), {}, "SGD is not Adam"),
+        (partial(mlp_vae, optimizer=torch.optim.RMSprop), {}, "RMSprop is not Adam"),
         (mlp_vae, {"accumulate_grad_batches": 2}, "gradients are accumulated"),
         (
             partial(
@@ -217,6 +221,25 @@ def test_settings_that_change_with_the_steps_are_an_obstacle(
     quick = trained(tmp_path, model, InnerSteps(100, graph=True))
     torch.testing.assert_close(plain, quick, rtol=1e-3, atol=1e-4)  # its rates are rounded
     assert captured[0].obstacle == "the optimiser's settings change from step to step"
+
+
+def test_fused_sgd_is_captured(tmp_path: Path, captured: list[CapturedStep]) -> None:
+    optimizer = partial(torch.optim.SGD, lr=2.0**-12, momentum=0.5, fused=True)
+    plain = trained(tmp_path, mlp_vae(optimizer=optimizer))
+    quick = trained(tmp_path, mlp_vae(optimizer=optimizer), InnerSteps(100, graph=True))
+    torch.testing.assert_close(plain, quick, **CLOSE)
+    assert captured[0].replays == 8
+
+
+def test_a_recording_that_does_nothing_is_noticed(
+    tmp_path: Path, captured: list[CapturedStep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = trained(tmp_path, mlp_vae())
+    monkeypatch.setattr(type(RECORDINGS[DEVICE.type]()), "replay", lambda self: None)
+    quick = trained(tmp_path, mlp_vae(), InnerSteps(100, graph=True))
+    torch.testing.assert_close(plain, quick, **CLOSE)
+    assert captured[0].replays == 0
+    assert captured[0].obstacle == "the recording does nothing when it is replayed"
 
 
 def test_replaced_tensors_are_recorded_anew(tmp_path: Path, captured: list[CapturedStep]) -> None:

@@ -160,7 +160,9 @@ def test_a_file_that_is_no_scenario_is_a_message(text: str, message: str, tmp_pa
 def test_names_that_lead_nowhere(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.yaml cannot be read: "):
         load_scenario(str(tmp_path / "nothing.yaml"))
-    with pytest.raises(InputError, match=r"no scenario is named 'finger' .*with dislab come colordsprites_"):
+    with pytest.raises(
+        InputError, match=r"no scenario is named 'finger' .*with dislab come colordsprites_"
+    ):
         load_scenario("finger")
     (tmp_path / "finger_ood1_a.yaml").write_text("train: {x: 0}\ntest: {x: 1}")
     with pytest.raises(InputError, match="two scenarios are called finger_ood1_a"):

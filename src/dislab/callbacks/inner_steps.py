@@ -40,7 +40,7 @@ class InnerSteps(pl.Callback):
     Args:
         steps: Every how many optimiser steps Lightning takes part; with 1 in all of them.
         graph: Whether a CUDA device records a step once and replays it. It needs one device,
-            float32 or bf16-mixed, SGD or fused Adam or AdamW, and no callback that looks at
+            float32 or bf16-mixed, fused Adam, AdamW or SGD, and no callback that looks at
             gradients.
 
     Raises:

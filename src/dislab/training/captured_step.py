@@ -52,8 +52,19 @@ class CudaRecording:
 
     def record(self, work: Callable[[], None]) -> None:
         """Record the kernels of the work without starting them."""
-        with torch.cuda.graph(self._graph):
-            work()
+        stream, failed = torch.cuda.current_stream(), None
+        try:
+            with torch.cuda.graph(self._graph):
+                try:
+                    work()
+                except RuntimeError as error:
+                    failed = error
+                    raise
+        except RuntimeError as error:
+            # the end of a failed capture fails as well, and then says less
+            raise (failed or error) from None
+        finally:
+            torch.cuda.set_stream(stream)  # a failed end leaves the stream of the capture
 
     def replay(self) -> None:
         """Start all recorded kernels by one call."""
@@ -79,7 +90,7 @@ def obstacle_to_capture(trainer: pl.Trainer) -> str | None:
     if addition is not None:
         return f"{type(module).__name__} has its own {addition}"
     if not _keeps_to_the_device(optimizer):
-        return f"{type(optimizer).__name__} is not SGD, or Adam or AdamW with fused: true"
+        return f"{type(optimizer).__name__} is not Adam, AdamW or SGD with fused: true"
     return None
 
 
@@ -107,6 +118,7 @@ class CapturedStep:
         self._optimizer = trainer.optimizers[0]
         self._shape: Any = None
         self._warm = 0
+        self._is_new = True
         self._recorded: _RecordedStep | None = None
 
     def serves(self, trainer: pl.Trainer) -> bool:
@@ -139,9 +151,10 @@ class CapturedStep:
         if self._recorded is not None and self._recorded.has_new_settings():
             self._give_up("the optimiser's settings change from step to step")
         if self._recorded is not None:
-            self._recorded.replay(leaves)
-            self.replays += 1
-        elif self.obstacle is None:
+            self._replay(leaves)
+        if self._recorded is not None:
+            return
+        if self.obstacle is None:
             RECORDINGS[self._trainer.strategy.root_device.type]().warm_up(
                 partial(self._ordinary, batch, number)
             )
@@ -149,12 +162,24 @@ class CapturedStep:
         else:
             self._ordinary(batch, number)
 
+    def _replay(self, leaves: list[Any]) -> None:
+        """Make a step by replaying; after a recording's first one, see that it did anything."""
+        assert self._recorded is not None
+        self._recorded.replay(leaves)
+        if self._is_new and not self._recorded.works():
+            self._give_up("the recording does nothing when it is replayed")
+            return
+        self._is_new = False
+        self._recorded.watch()
+        self.replays += 1
+
     def _ordinary(self, batch: Any, number: int) -> None:
         self._eager(self._arrival.ready(batch), number)
 
     def _record(self, batch: Any) -> None:
         try:
             self._recorded = _RecordedStep(self._trainer, self._arrival, batch)
+            self._is_new = True
         except RuntimeError as error:
             drop_gradients(self._optimizer)
             self._give_up(str(error).splitlines()[0] if str(error) else type(error).__name__)
@@ -167,7 +192,7 @@ class _RecordedStep:
     """One recording of a step, with the tensors that it reads and writes.
 
     Raises:
-        RuntimeError: The step cannot be recorded, or the recording does nothing.
+        RuntimeError: The step cannot be recorded.
     """
 
     def __init__(self, trainer: pl.Trainer, arrival: Arrival, batch: Any) -> None:
@@ -187,7 +212,6 @@ class _RecordedStep:
         self._places = self._present_places()
         self._names: tuple[str, ...] = ()
         self._terms = torch.zeros(0)
-        self._checked = False
         self._recording = RECORDINGS[device.type]()
         self._recording.record(self._step)
 
@@ -198,6 +222,10 @@ class _RecordedStep:
     def has_new_settings(self) -> bool:
         """Whether a setting of the optimiser other than its rate has changed."""
         return self._present_settings() != self._settings
+
+    def works(self) -> bool:
+        """Whether the last replay has counted on the device; this waits for it."""
+        return int(self._number) == self._next
 
     def replay(self, leaves: list[Any]) -> None:
         """Make one step.
@@ -218,6 +246,9 @@ class _RecordedStep:
             self._number.fill_(number)
         self._next = number + 1
         self._recording.replay()
+
+    def watch(self) -> None:
+        """Have the terms of the last replay checked, whenever the objective looks at them."""
         terms = self._terms.clone().unbind()
         self._objective.watch(dict(zip(self._names, terms, strict=True)))
 
@@ -228,7 +259,6 @@ class _RecordedStep:
             terms = objective.terms_of(batch, "train", self._number)
         drop_gradients(optimizer)
         torch.autograd.backward(terms.loss)
-        objective.on_before_optimizer_step(optimizer)
         objective.configure_gradient_clipping(
             optimizer, trainer.gradient_clip_val, trainer.gradient_clip_algorithm
         )
@@ -269,6 +299,5 @@ class _RecordedStep:
 
 def _keeps_to_the_device(optimizer: Optimizer) -> bool:
     """Whether an update reads nothing that lies on the host, once rates are on the device."""
-    if type(optimizer) in (Adam, AdamW):
-        return all(group["fused"] for group in optimizer.param_groups)
-    return type(optimizer) is SGD
+    fused = all(group.get("fused") for group in optimizer.param_groups)
+    return fused and type(optimizer) in (SGD, Adam, AdamW)
