@@ -1,25 +1,29 @@
-"""Tables that the pages generate from the declared plugins and from measured results."""
+"""What pages generate: tables of plugins, tables of measured results, and the changelog."""
 
 import inspect
 import json
 import re
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from dislab.plugins import Plugin, available, load_all
 
-RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+KINDS = ("added", "changed", "fixed")  # of fragments, in the order of pyproject.toml
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """The page with its generated tables.
 
     `<!-- plugins: group -->` becomes the table of a group, `<!-- datasets -->` that of the data
-    sets, and `<!-- results: file table -->` a table that a benchmark wrote to
-    `benchmarks/results/file.json`.
+    sets, `<!-- results: file table -->` a table that a benchmark wrote to
+    `benchmarks/results/file.json`, and `<!-- changelog -->` all changes, the next ones first.
     """
     page = re.sub(r"<!-- plugins: (\w+) -->", lambda found: _table(found[1]), markdown)
     page = re.sub("<!-- datasets -->", lambda _: _datasets(), page)
+    page = re.sub("<!-- changelog -->", lambda _: _changelog(), page)
     return re.sub(
         r"<!-- results: (\w+) (\w+) -->", lambda found: _results(found[1], found[2]), page
     )
@@ -58,6 +62,17 @@ def _dataset(plugin: Plugin, cls: Any) -> str:
         files = "read from files that you have" if {"path", "folder"} & set(settings) else "drawn"
         cells.append(f"{plugin.constants['licence']} | {files}")
     return "| " + " | ".join(cells) + " |"
+
+
+def _changelog() -> str:
+    """The fragments of the next release, by kind, and the releases of CHANGELOG.md."""
+    sections = []
+    for kind in KINDS:
+        texts = [path.read_text() for path in sorted((ROOT / "changelog.d").glob(f"*.{kind}.md"))]
+        bullets = [f"- {indent(text.strip(), '  ').lstrip()}" for text in texts]
+        sections += [f"### {kind.capitalize()}", "\n".join(bullets)] if bullets else []
+    released = (ROOT / "CHANGELOG.md").read_text().partition("release notes start -->")[2]
+    return "\n\n".join([*(["## Next release", *sections] if sections else []), released])
 
 
 def _results(name: str, table: str) -> str:

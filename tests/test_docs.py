@@ -3,6 +3,7 @@ import doctest
 import inspect
 import re
 import runpy
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,8 @@ PAGES = [
     "docs/predictors.md",
     "docs/transfer.md",
     "docs/statistics.md",
+    "docs/coming_from.md",
+    "docs/troubleshooting.md",
 ]
 
 
@@ -77,6 +80,34 @@ def test_every_data_set_is_in_the_table_of_its_page() -> None:
     assert "| 480,000 | 3×64×64 | floor_hue 10, " in rows["Shapes3D"]
     assert rows["Shapes3D"].endswith("| Apache-2.0 | drawn; read with `source: official` |")
     assert rows["GaussianBlob"].endswith("| drawn |")
+
+
+def test_the_changelog_has_every_fragment_under_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = runpy.run_path(str(ROOT / "docs/hooks.py"))["on_page_markdown"]
+    (tmp_path / "changelog.d").mkdir()
+    for name, text in {
+        "+b.added.md": "New b.",
+        "+a.added.md": "New a,\nlong.",
+        "+c.fixed.md": "C.",
+    }.items():
+        (tmp_path / "changelog.d" / name).write_text(text + "\n")
+    (tmp_path / "CHANGELOG.md").write_text("<!-- towncrier release notes start -->\n\n## 0.1\n")
+    monkeypatch.setitem(hook.__globals__, "ROOT", tmp_path)
+    assert hook("<!-- changelog -->").split("\n") == [
+        *("## Next release", "", "### Added", "", "- New a,", "  long.", "- New b.", ""),
+        *("### Fixed", "", "- C.", "", "", "", "## 0.1", ""),
+    ]
+
+
+def test_the_changelog_page_has_every_kind_of_fragment() -> None:
+    hooks = runpy.run_path(str(ROOT / "docs/hooks.py"))
+    page = hooks["on_page_markdown"]((ROOT / "docs/changelog.md").read_text())
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]
+    assert hooks["KINDS"] == tuple(kind["directory"] for kind in settings["type"])
+    for fragment in (ROOT / "changelog.d").glob("*.md"):
+        assert fragment.read_text().split("\n")[0].strip() in page, fragment.name
 
 
 LISTED = re.compile(r"^::: (\S+)(?:\n    options:\n      members: \[(.*)\])?", re.MULTILINE)
