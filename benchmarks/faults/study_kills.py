@@ -95,6 +95,8 @@ class Campaign:
         self.random = random.Random(seed)
         self.mark = uuid.uuid4().hex
         self.kills: Counter[str] = Counter()
+        self.last = ""
+        """What was killed last; without a process of its own, Ray ends, and the command with it."""
         self.changes = 0
         self.done: dict[str, tuple[int, int]] = {}
         """Inode and time of each record of a finished stage, when it was first seen."""
@@ -112,7 +114,8 @@ class Campaign:
         while process.poll() != 0:
             time.sleep(0.2)
             trained = self._look()
-            if process.poll() not in (None, 0, -signal.SIGKILL, 130):
+            ends = {None, 0, -signal.SIGKILL, 130, *([1] if self.last == "ray" else [])}
+            if process.poll() not in ends:
                 self.problems.append(f"the command ended with {process.poll()}")
                 return
             if process.poll() not in (None, 0):
@@ -152,6 +155,7 @@ class Campaign:
         with suppress(OSError):
             os.kill(victim, signal.SIGKILL)
             self.kills[kind] += 1
+            self.last = kind
             print(f"killed {kind}; {len(self.done)} stages are done", flush=True)
 
     def _look(self) -> int:

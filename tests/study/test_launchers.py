@@ -177,3 +177,14 @@ def test_ray_says_why_a_worker_stopped(tmp_path: Path) -> None:
     code = "import sys; print('dislab: error: no room', file=sys.stderr); sys.exit(2)"
     with pytest.raises(InputError, match=r"^no room$"):
         Ray().launch(workers(tmp_path, code))
+
+
+@pytest.mark.slow
+def test_ray_that_ends_is_one_message(tmp_path: Path) -> None:
+    import ray
+
+    def die() -> None:
+        raise ray.exceptions.LocalRayletDiedError
+
+    with pytest.raises(TrainingError, match=r"^Ray has ended \(.*run the same command again$"):
+        Ray().launch(workers(tmp_path, "import time; time.sleep(100)", tick=die))

@@ -186,7 +186,7 @@ def _headline(table: "pd.DataFrame", summary: StudySummary | None) -> dict[str, 
     return found
 
 
-def _finite(summary: StudySummary) -> "pd.Series[float]":
+def _finite(summary: StudySummary) -> pd.Series:
     scores = summary.runs[summary.target].astype(float)
     return scores[scores.map(math.isfinite)]
 

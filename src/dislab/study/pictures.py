@@ -82,7 +82,7 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[Picture
         )
 
 
-def _violins(runs: pd.DataFrame, values: "pd.Series[float]", axes: list[str], name: str) -> Figure:
+def _violins(runs: pd.DataFrame, values: pd.Series, axes: list[str], name: str) -> Figure:
     axes = _few(runs, axes)
     shown = {}
     kinds = []

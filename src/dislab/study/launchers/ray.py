@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, final
 
-from dislab.errors import InputError, TrainingError
+from dislab.errors import InputError, TrainingError, one_line
 from dislab.study.launchers.base import Launcher, Workers
 
 _ADDRESS: Final = "RAY_ADDRESS"
@@ -52,6 +52,11 @@ class Ray(Launcher):
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
             self._work(ray, workers)
+        except ray.exceptions.RayError as error:
+            raise TrainingError(
+                f"Ray has ended ({one_line(error)[:200]}); files are whole: "
+                "run the same command again"
+            ) from error
         finally:
             ray.shutdown()
             shutil.rmtree(folder, ignore_errors=True)
@@ -78,6 +83,8 @@ class Ray(Launcher):
                         raise TrainingError(said)
                     if status:
                         raise InputError(said or f"a worker has ended with status {status}")
+        except ray.exceptions.RayError:  # Ray has ended, and nobody is left to wait for
+            raise
         except BaseException:
             with contextlib.suppress(ray.exceptions.RayError):  # Ray may be gone already
                 for one in waiting:

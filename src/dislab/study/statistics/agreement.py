@@ -97,7 +97,7 @@ def udr_by_setting(
     by: Columns = None,
     similarity: Similarity = "lasso",
     form: Form = "pooled",
-) -> "pd.Series[float]":
+) -> pd.Series:
     """UDR of every run, compared with the runs of its own setting; named `udr_lasso_pooled`.
 
     Runs without codes, and those of settings with fewer than five runs with codes, get NaN.

@@ -92,9 +92,7 @@ def model_selection(
     return pd.DataFrame(rows)
 
 
-def _known(
-    correlations: pd.DataFrame, group: str, target: str, signs: "pd.Series[float]"
-) -> pd.DataFrame:
+def _known(correlations: pd.DataFrame, group: str, target: str, signs: pd.Series) -> pd.DataFrame:
     """Correlations of a group with the target by the other score, with the good ends upwards."""
     part = correlations[correlations["group"] == group]
     part = part[(part["left"] == target) | (part["right"] == target)]

@@ -57,14 +57,12 @@ def variance_shares(
     return pd.DataFrame(rows)
 
 
-def _cells(table: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[int]":
+def _cells(table: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
     """A number for each run, equal where the columns are."""
     return keyed(table, columns).groupby(list(columns), sort=False, dropna=False).ngroup()
 
 
-def _shares(
-    score: "pd.Series[float]", kinds: "pd.Series[int]", cells: "pd.Series[int]"
-) -> dict[str, float | int | str]:
+def _shares(score: pd.Series, kinds: pd.Series, cells: pd.Series) -> dict[str, float | int | str]:
     """The row of one score."""
     runs, kinds, cells = len(score), kinds[score.index], cells[score.index]
     names = ("method", "setting", "seed", "method_by_chance", "setting_by_chance")
@@ -85,6 +83,6 @@ def _shares(
     }
 
 
-def _explained(score: "pd.Series[float]", groups: "pd.Series[int]") -> float:
+def _explained(score: pd.Series, groups: pd.Series) -> float:
     """R² of the regression on one column a group, whose predictions are the groups' means."""
     return float(score.groupby(groups).transform("mean").var(ddof=0) / score.var(ddof=0))
