@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -195,6 +196,33 @@ def test_a_worker_takes_the_plan_of_its_own_study(
         _, _, args = line.removesuffix(" &").partition(" -m dislab ")
         assert main(shlex.split(args)) == 0
     assert taken == ["one", "two"]
+
+
+def test_a_study_file_shows_its_own_study_in_a_shared_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    shared = ["--folder", "shared"]
+    for study, latent_dim in (("one", 2), ("two", 3)):
+        axes = f"axes: {{model.latent_dim: [{latent_dim}]}}"
+        (tmp_path / f"{study}.yaml").write_text(STUDY + axes)
+        assert main(["study", "run", f"{study}.yaml", *shared, "--launcher", "slurm"]) == 0
+    capsys.readouterr()
+    for study, latent_dim in (("one", 2), ("two", 3)):
+        assert main(["study", "status", f"{study}.yaml", *shared]) == 0
+        assert f"{study} in shared\n" in capsys.readouterr().out
+        assert main(["report", f"{study}.yaml", *shared, "--out", f"{study}.html"]) == 0
+        assert f"model.latent_dim: [{latent_dim}]" in (tmp_path / f"{study}.html").read_text()
+    # a folder of an earlier dislab keeps the last plan and the last study file alone
+    shutil.rmtree(tmp_path / "shared" / "plans")
+    capsys.readouterr()
+    assert main(["study", "status", "two.yaml", *shared]) == 0
+    assert main(["report", "two.yaml", *shared, "--out", "old.html"]) == 0
+    assert "model.latent_dim: [3]" in (tmp_path / "old.html").read_text()
+    assert main(["study", "status", "one.yaml", *shared]) == 2
+    assert "shared has no plan of the study one" in capsys.readouterr().err
+    assert main(["study", "status", "missing.yaml", *shared]) == 2
 
 
 def test_runs_of_a_study_have_no_page_unless_its_file_asks_for_it(tmp_path: Path) -> None:

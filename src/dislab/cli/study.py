@@ -14,7 +14,7 @@ from dislab.errors import InputError, suggestion
 from dislab.storage import atomic, check_output
 from dislab.study.claims import STALE
 from dislab.study.estimate import estimate
-from dislab.study.plan import PLAN, Plan, Resolver, make_plan, read_plan
+from dislab.study.plan import PLAN, Plan, Resolver, make_plan, read_plan, study_file_of
 from dislab.study.results import STUDY, StudyFolder
 from dislab.study.study import STUDIES, Study, duration, folder_of, lines, versions_of
 from dislab.study.study_file import read_study_file
@@ -325,8 +325,11 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
     if options.study.is_dir():
         return folder, read_plan(folder)
     file = read_study_file(options.study)
-    known = read_plan(folder) if (folder / PLAN).is_file() else None
-    groups = {one.group.read: one.group for one in known.runs} if known else {}
+    try:
+        known = read_plan(folder, file.name).runs
+    except InputError:  # there is none, or one that cannot be read: every run is checked anew
+        known = ()
+    groups = {one.group.read: one.group for one in known}
     from dislab.runs import versions
 
     return folder, make_plan(file, _resolver, versions(), groups.values())
@@ -348,8 +351,10 @@ def _keep(study: Path, folder: Path, plan: Plan) -> None:
             f"{folder} cannot be made: {error.strerror}; choose another --folder"
         ) from error
     if not study.is_dir():
-        with atomic(folder / STUDY) as temporary:
-            temporary.write_bytes(study.read_bytes())
+        text = study.read_bytes()
+        for path in (study_file_of(folder, plan.name), folder / STUDY):
+            with atomic(path) as temporary:
+                temporary.write_bytes(text)
     plan.write(folder)
 
 

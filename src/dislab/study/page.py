@@ -21,6 +21,7 @@ from dislab.runs import CONFIG
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
 from dislab.study.pictures import pictures
+from dislab.study.plan import read_plan, study_file_of
 from dislab.study.results import STUDY
 from dislab.study.statistics.text import texts
 from dislab.study.study import RunStatus, Study, StudyWarning, duration, versions_of
@@ -324,8 +325,12 @@ def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
 
 
 def _study_file(study: Study) -> str:
-    path = study.path / STUDY
-    return _without_folders(path.read_text(encoding="utf-8")) if path.is_file() else ""
+    path = study_file_of(study.path, study.plan.name)
+    if not path.is_file():  # of a dislab that kept the last study file alone
+        path = study.path / STUDY
+        if not path.is_file() or read_plan(study.path).name != study.plan.name:
+            return ""
+    return _without_folders(path.read_text(encoding="utf-8"))
 
 
 def _sections(summary: StudySummary) -> Iterator[_Section]:

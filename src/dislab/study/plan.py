@@ -163,14 +163,38 @@ def read_plan(folder: Path, study: str | None = None) -> Plan:
         study: Name of one of the studies that share the folder; None for the one that was last run.
 
     Raises:
-        InputError: There is none, or it is damaged or of a later dislab.
+        InputError: There is none, none of that study, or it is damaged or of a later dislab.
     """
-    path = folder / PLAN if study is None else _plan_of(folder, study)
+    last = folder / PLAN
+    path = last if study is None else _plan_of(folder, study)
     if not path.is_file():
-        name = path.relative_to(folder)
-        raise InputError(
-            f"{folder} is no folder of a study: it has no {name}; `dislab study run FILE` makes one"
-        )
+        if study is None or not last.is_file():
+            name = path.relative_to(folder)
+            raise InputError(
+                f"{folder} is no folder of a study: it has no {name}; "
+                "`dislab study run FILE` makes one"
+            )
+        plan = _read_plan(last)  # of a dislab that kept the last plan alone
+        if plan.name != study:
+            raise InputError(
+                f"{folder} has no plan of the study {study}, only that of {plan.name} and perhaps "
+                "others; `dislab study run FILE --folder FOLDER` makes one"
+            )
+        return plan
+    return _read_plan(path)
+
+
+def study_file_of(folder: Path, study: str) -> Path:
+    """The copy of the study file of a study, as it was last run.
+
+    Args:
+        folder: The folder of the study.
+        study: Name of the study.
+    """
+    return folder / _PLANS / f"{study}.yaml"
+
+
+def _read_plan(path: Path) -> Plan:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         if record["format"] != _FORMAT:

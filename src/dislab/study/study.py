@@ -71,13 +71,15 @@ class Study:
         folder: The folder, if `path` is a study file and they lie elsewhere.
 
     Raises:
-        InputError: There is no such folder, or no plan in it.
+        InputError: There is no such folder, or no plan of the study in it.
 
     >>> Study("studies/locatello").table()  # doctest: +SKIP
     """
 
     def __init__(self, path: str | Path, folder: str | Path | None = None) -> None:
-        self._read(folder_of(path, folder))
+        place = folder_of(path, folder)
+        name = None if place == Path(path) else read_study_file(path).name
+        self._read(place, read_plan(place, name))
 
     @classmethod
     def of(cls, folder: Path, plan: Plan) -> "Study":
@@ -91,10 +93,10 @@ class Study:
         study._read(folder, plan)
         return study
 
-    def _read(self, path: Path, plan: Plan | None = None) -> None:
+    def _read(self, path: Path, plan: Plan) -> None:
         self.path = path
         """The folder."""
-        self.plan = plan or read_plan(path)
+        self.plan = plan
         """What is to be done."""
         self.folder = StudyFolder(path)
         """Its records."""
