@@ -222,10 +222,43 @@ def test_agreement_leaves_out_runs_without_posteriors(folder: StudyFolder, tmp_p
     np.savez(
         folder.run(plan.runs[1].id) / "codes.npz", codes=codes, kl=[np.nan] * 3, states=range(50)
     )
-    finish(folder, plan, 2, "codes")  # of a method without codes
+    finish(folder, plan, 2, "codes")
+    path = "dislab.objectives.ground_truth_decoder.GroundTruthDecoder"
+    plan.runs[2].group.config["model"] = {"class_path": path}  # a method without codes
     found = Study.of(folder.path, plan).agreement()
     assert found["agreement.informative"].fillna(-1).tolist() == [2, -1, -1]
     assert found["agreement.alignment"].isna().all()
+
+
+def test_codes_of_other_images_are_not_compared(folder: StudyFolder, tmp_path: Path) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\nseeds: 3\nstages: {train: {}, codes: {}}\n")
+    codes = np.random.default_rng(0).normal(size=(50, 3))
+    for number in range(3):
+        keep_codes(folder, plan, number, codes)
+    odd = folder.run(plan.runs[0].id)
+    np.savez(odd / "codes.npz", codes=codes, kl=[1.0] * 3, states=np.arange(50)[::-1])
+    message = (
+        rf"codes of {odd.name} are of other images .*; remove {odd}/stages/codes/done.json and"
+    )
+    with pytest.raises(InputError, match=message):
+        Study.of(folder.path, plan).agreement()
+
+
+@pytest.mark.parametrize("content", [None, b"torn"])
+def test_codes_that_were_lost_are_taken_again(
+    folder: StudyFolder, tmp_path: Path, content: bytes | None
+) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\nseeds: 2\nstages: {train: {}, codes: {}}\n")
+    path = "dislab.objectives.vae.VAE"
+    for number, run in enumerate(plan.runs):
+        run.group.config["model"] = {"class_path": path}
+        keep_codes(folder, plan, number, np.eye(3))
+    run = folder.run(plan.runs[1].id)
+    (run / "codes.npz").unlink()
+    if content is not None:
+        (run / "codes.npz").write_bytes(content)
+    with pytest.raises(InputError, match=f"remove {run}/stages/codes/done.json"):
+        Study.of(folder.path, plan).agreement()
 
 
 def test_agreement_needs_the_stage(folder: StudyFolder, plan: Plan) -> None:
@@ -252,9 +285,9 @@ def test_primary_scores_of_a_study(folder: StudyFolder, plan: Plan) -> None:
     ("settings", "message"),
     [
         ("{image: 3}", r"codes has no setting 'image' \(did you mean images\?\)"),
-        ("{images: 1}", "codes.images is 1; it must be a whole number, at least 2"),
+        ("{images: 1}", "codes.images is 1; it must be a whole number of at least 2"),
         ("{images: true}", "codes.images is True"),
-        ("{split: half}", "codes.split is 'half'; it is one of train, validation, test, all"),
+        ("{split: half}", "codes.split is 'half'; choose one of train, validation, test, all"),
     ],
 )
 def test_settings_of_the_stage_that_keeps_codes(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from dislab.cli.arguments import Parser
 from dislab.functional.checks import check_count
+from dislab.study.stages.codes import SPLITS
 
 if TYPE_CHECKING:
     from dislab.base import Split
 
-_SPLITS: Final = ("train", "validation", "test", "all")
 _DESCRIPTION: Final = """\
 Write a model's codes of some images, and the KL of each latent in nats, to a file.
 
@@ -94,7 +94,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--images", type=int, default=5_000, metavar="N", help="how many; all if they are fewer"
     )
-    parser.add_argument("--split", choices=_SPLITS, default="all", help="where they are drawn from")
+    parser.add_argument("--split", choices=SPLITS, default="all", help="where they are drawn from")
     parser.add_argument("--seed", type=int, default=0, help="decides which images")
     parser.add_argument(
         "--batch_size", type=int, default=256, metavar="N", help="images encoded at a time"

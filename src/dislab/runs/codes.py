@@ -127,5 +127,7 @@ def read_codes(path: Path) -> StoredCodes:
             return StoredCodes(stored["codes"], stored["kl"], stored["states"])
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
-            f"{path} cannot be read ({error}); write it again: dislab encode {path.parent}"
+            f"{path} cannot be read ({error}); write it again: dislab encode {path.parent}; if the "
+            f"run is part of a study, remove {path.parent}/stages/codes/done.json instead, and run "
+            "the study again"
         ) from error

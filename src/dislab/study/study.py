@@ -17,6 +17,7 @@ from dislab.study.study_file import read_study_file
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dislab.runs.codes import StoredCodes
     from dislab.study.statistics.selection import Best
 
 STUDIES: Final = Path("studies")
@@ -168,7 +169,8 @@ class Study:
         setting. Ten pairs of runs with 5,000 images and 10 latents each take about a second.
 
         Raises:
-            InputError: The study has no stage `codes`, or a file of codes is damaged.
+            InputError: The study has no stage `codes`, a file of codes is damaged or missing, or
+                runs of one setting have codes of different images.
         """
         import pandas as pd
 
@@ -181,15 +183,18 @@ class Study:
                 f"{self.plan.name} keeps no codes, which the agreement of runs is computed from; "
                 f"add `{WORD}: {{images: 5000}}` to stages in the study file, and run it again"
             )
-        groups: dict[int, list[str]] = {}
+        groups: dict[int, list[PlannedRun]] = {}
         for run in self.plan.runs:
             if self.folder.done(run, WORD) is not None:
-                groups.setdefault(id(run.group), []).append(run.id)
+                groups.setdefault(id(run.group), []).append(run)
         parts = []
         for members in groups.values():
-            found = {run: read_run_codes(self.folder.run(run)) for run in members}
+            found = {
+                run.id: read_run_codes(self.folder.run(run.id), run.group.config) for run in members
+            }
             known = {run: one for run, one in found.items() if one is not None}
             if known:
+                _check_images(known, self.folder)
                 codes = {run: one.codes for run, one in known.items()}
                 parts.append(every_agreement(codes, {run: one.kl for run, one in known.items()}))
         runs = pd.Index([run.id for run in self.plan.runs], name="run")
@@ -306,6 +311,21 @@ def _state(
     if FIRST in failed or len(done) + len(failed) == len(plan.stages):
         return "failed"
     return "waiting"
+
+
+def _check_images(known: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
+    """Refuses codes of a setting that are of other images than those of most of its runs."""
+    from dislab.study.stages.codes import again
+
+    images = {run: tuple(one.states.tolist()) for run, one in known.items()}
+    ((usual, _),) = Counter(images.values()).most_common(1)
+    others = [run for run, states in images.items() if states != usual]
+    if others:
+        more = f" (and of {len(others) - 1} more runs)" if len(others) > 1 else ""
+        raise InputError(
+            f"the codes of {others[0]}{more} are of other images than those of the other runs of "
+            f"its setting, so that they cannot be compared; {again(str(folder.run(others[0])))}"
+        )
 
 
 def _row(one: RunStatus) -> tuple[dict[str, Any], int, dict[str, float | None]]:

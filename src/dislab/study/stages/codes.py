@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from dislab.errors import InputError, suggestion
+from dislab.functional.checks import check_choice, check_count
 from dislab.study.stages.base import Stage
 
 if TYPE_CHECKING:
@@ -12,11 +13,10 @@ if TYPE_CHECKING:
 
 WORD: Final = "codes"
 """The stage in a study file."""
-FILE: Final = "codes.npz"
-"""In the run folder, as `dislab encode` writes it."""
+SPLITS: Final = ("train", "validation", "test", "all")
+"""Where images are drawn from."""
 
 _LEAST: Final[Mapping[str, int]] = {"images": 2, "seed": 0, "batch_size": 1}
-_SPLITS: Final = ("train", "validation", "test", "all")
 
 
 @final
@@ -31,18 +31,15 @@ class CodesStage(Stage):
         """The settings of `dislab encode`."""
         for name, value in settings.items():
             if name == "split":
-                if value not in _SPLITS:
-                    raise InputError(f"codes.split is {value!r}; it is one of {', '.join(_SPLITS)}")
+                check_choice("codes.split", value, SPLITS)
             elif name not in _LEAST:
                 known = (*_LEAST, "split")
                 raise InputError(
                     f"codes has no setting {name!r}{suggestion(name, known)}; it has "
                     f"{', '.join(known)}"
                 )
-            elif not isinstance(value, int) or isinstance(value, bool) or value < _LEAST[name]:
-                raise InputError(
-                    f"codes.{name} is {value!r}; it must be a whole number, at least {_LEAST[name]}"
-                )
+            else:
+                check_count(f"codes.{name}", value, _LEAST[name])
         return dict(settings)
 
     def arguments(
@@ -56,20 +53,43 @@ class CodesStage(Stage):
         return {}
 
 
-def read_run_codes(run: Path) -> "StoredCodes | None":
+def read_run_codes(run: Path, config: Mapping[str, Any]) -> "StoredCodes | None":
     """The codes of a run; None for a method without codes or without posteriors.
 
     Args:
         run: The run folder, after the stage.
+        config: The complete configuration of the run.
 
     Raises:
-        InputError: The file is damaged.
+        InputError: The file is damaged, or it is missing although the method has codes.
     """
     import numpy as np
 
-    from dislab.runs.codes import read_codes  # with Lightning, which a table does without
+    from dislab.runs.codes import CODES, read_codes  # with Lightning, which a table does without
 
-    if not (run / FILE).is_file():
+    if not (run / CODES).is_file():
+        if _has_codes(config):
+            raise InputError(
+                f"{run / CODES} is missing, although the stage {WORD} has been done; "
+                f"{again(str(run))}"
+            )
         return None
-    found = read_codes(run / FILE)
+    found = read_codes(run / CODES)
     return None if np.isnan(found.kl).any() else found
+
+
+def again(run: str) -> str:
+    """How to take the codes of a run of a study again.
+
+    Args:
+        run: The run folder.
+    """
+    return f"remove {run}/stages/{WORD}/done.json and run the study again"
+
+
+def _has_codes(config: Mapping[str, Any]) -> bool:
+    """Whether the method of a run makes codes; so it does unless its class says the contrary."""
+    from dislab.base.named_classes import find_object
+
+    found = find_object(config.get("model", {}).get("class_path"))
+    return bool(getattr(found, "has_codes", True))
