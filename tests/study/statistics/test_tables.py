@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from dislab.errors import InputError
 from dislab.study.statistics import (
     comparisons,
     correlation_table,
+    correlations,
     holm,
     model_selection,
     rank_correlations,
@@ -417,3 +419,15 @@ def test_orders_of_the_permutation_test_have_a_number_of_their_own() -> None:
     assert few[["low", "high"]].tolist() == many[["low", "high"]].tolist()
     with pytest.raises(InputError, match="orders is 3"):
         rank_correlations(table, orders=3)
+
+
+def test_orders_are_drawn_in_parts_that_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = study(2, 50, a=noise(100), b=noise(100, seed=1))
+    whole = rank_correlations(table, draws=99, orders=9_000)
+    monkeypatch.setattr(correlations, "NUMBERS_AT_ONCE", 2**12)
+    tracemalloc.start()
+    parts = rank_correlations(table, draws=99, orders=9_000)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    pd.testing.assert_frame_equal(parts, whole)
+    assert most < 2e6  # all orders of a group of 100 runs together have 7.2 MB

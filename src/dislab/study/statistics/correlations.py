@@ -1,7 +1,7 @@
 """Rank correlations of scores over runs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Any, Final
 
@@ -183,10 +183,11 @@ def _matrices(
         resampled.append(own.mT @ own)
     # a resample in which a score is constant has no correlation
     low, high = np.nanquantile(np.concatenate(resampled), (tail, 1 - tail), axis=0)
-    orders, beyond = _orders(len(columns), draws[1], generator), np.zeros(rho.shape)
-    for rows in _chunks(orders, columns.shape[1]):
+    orders, beyond = 0, np.zeros(rho.shape)
+    for rows in _orders(len(columns), draws[1], columns.shape[1], generator):
+        orders += len(rows)
         beyond += (np.abs(units[rows].mT @ units) >= np.abs(rho) - 1e-12).sum(0)
-    return {"rho": rho, "low": low, "high": high, "p": beyond / len(orders)}
+    return {"rho": rho, "low": low, "high": high, "p": beyond / orders}
 
 
 def _unit_ranks(
@@ -206,9 +207,18 @@ def _chunks(rows: Int[np.ndarray, "draw run"], columns: int) -> list[Int[np.ndar
     return np.array_split(rows, -(-rows.size * columns // NUMBERS_AT_ONCE))
 
 
-def _orders(runs: int, draws: int, generator: np.random.Generator) -> Int[np.ndarray, "draw run"]:
-    """All orders of the runs if they are at most `draws`; else the given one and drawn ones."""
+def _orders(
+    runs: int, draws: int, columns: int, generator: np.random.Generator
+) -> Iterator[Int[np.ndarray, "_ run"]]:
+    """All orders of the runs if they are at most `draws`, else the given one and drawn ones.
+
+    They come in parts, of which the numbers of all columns fit into memory.
+    """
     if math.factorial(min(runs, 20)) <= draws:
-        return np.array(list(permutations(range(runs))))
-    drawn = generator.permuted(np.tile(np.arange(runs), (draws, 1)), axis=1)
-    return np.concatenate([np.arange(runs)[None], drawn])
+        yield from _chunks(np.array(list(permutations(range(runs)))), columns)
+        return
+    given = np.arange(runs)
+    yield given[None]
+    most = max(1, NUMBERS_AT_ONCE // (runs * columns))
+    for start in range(0, draws, most):
+        yield generator.permuted(np.tile(given, (min(most, draws - start), 1)), axis=1)
