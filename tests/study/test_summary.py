@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dislab.errors import InputError
+from dislab.study.pictures import pictures
 from dislab.study.statistics.selection import Best
 from dislab.study.summary import label, measures_of, nested, slug, summarize
 
@@ -63,6 +64,7 @@ def test_the_scores_that_tables_are_about() -> None:
     }
     assert measures_of(runs, PRIMARY) == PRIMARY | others
     # without primary scores all of mean codes that differ between the runs
+    assert measures_of(runs, {}) == measures_of(runs)
     assert measures_of(runs) == {**PRIMARY, "score.tc": "highest"} | others
 
 
@@ -136,6 +138,42 @@ def test_a_table_that_cannot_be_made_is_named_with_its_reason() -> None:
     assert list(found.tables) == ["means"]
     assert "two different scores" in found.absent["rank_correlations"]
     assert "no axis has two values" in found.absent["variance_shares"]
+
+
+def test_a_target_in_nats_has_tables_of_its_own() -> None:
+    bound = "score.elbo_sample_test"
+    runs = table(**{"score.tc": rising(), bound: rising()})
+    found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY, bound)
+    first, _ = found.tables["model_selection"].shown
+    assert first["selector"].tolist() == ["mig", "tc", "random"]
+    comparisons = found.tables["comparisons_noise"]
+    assert set(comparisons.table["score"]) == {bound, *PRIMARY}
+    assert len(comparisons.shown[0]) == 1
+    assert "difference of elbo_sample_test" in comparisons.shown[0]
+    others = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY)
+    assert set(others.tables["model_selection"].table["target"]) == set(PRIMARY)
+
+
+def test_bounds_alone_are_not_compared() -> None:
+    bounds = {"score.elbo_sample_test": rising(), "score.reconstruction_sample_test": rising()}
+    runs = table(**bounds).drop(columns="score.mig")
+    found = summarize(runs, "mine", ("method", "strength", "noise"))
+    assert "no score besides bounds to compare" in found.absent["comparisons_noise"]
+
+
+def test_udr_of_too_few_seeds_is_explained_and_takes_no_column() -> None:
+    empty, full = "agreement.udr_lasso_pooled", "agreement.alignment"
+    informative = [2.0 if seed < 3 else np.nan for seed in table()["seed"]]
+    columns = {empty: np.nan, full: rising(), "agreement.informative": informative}
+    found = summarize(table(**columns), "mine", ("method", "strength", "noise"))
+    reason = "it needs 5 seeds of a setting with codes; the most here is 3"
+    assert found.absent == {"UDR": reason}
+    assert empty not in found.runs
+    assert full in found.runs
+    shown = [str(name) for one in found.tables["means"].shown for name in one]
+    assert "alignment" in shown
+    assert not any("udr" in name for name in shown)
+    assert "scatter_udr_lasso_pooled" not in {one.name for one in pictures(found)}
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def _summary(parser: Parser, args: list[str]) -> int:
     keeps_codes = "codes" in study.plan.stages
     table = _with_agreement(study) if keeps_codes else study.table()
     found = summarize(
-        table, study.plan.name, study.plan.axes, study.primary_scores() or None, options.target
+        table, study.plan.name, study.plan.axes, study.primary_scores(), options.target
     )
     files = write_summary(found, options.out, options.pictures, list(_about(study)))
     if not keeps_codes:

@@ -6,6 +6,7 @@ The folder of a study is its database:
       study.yaml              the study file as it was last run
       plan.json               every run with its complete settings, of the study last run
       plans/<name>.json       the same of each study that shares the folder
+      plans/<name>.yaml       the study file of each
       runs/<id>/              a run folder like any other, with `stages/` besides
         stages/<stage>/done.json
       claims/                 which worker works on which run

@@ -156,7 +156,7 @@ def _summary(
         table = table.join(study.agreement())
     try:
         name, axes = study.plan.name, study.plan.axes
-        return summarize(table, name, axes, study.primary_scores() or None, by), ""
+        return summarize(table, name, axes, study.primary_scores(), by), ""
     except InputError as error:
         if by is not None:
             raise

@@ -18,7 +18,8 @@ from dislab.study.statistics import (
     summary_table,
     variance_shares,
 )
-from dislab.study.statistics._frames import AGREEMENT, RESULTS
+from dislab.study.statistics._frames import AGREEMENT, RESULTS, groups
+from dislab.study.statistics.agreement import LEAST_MODELS
 from dislab.study.statistics.selection import RANDOM, Best
 
 UDR: Final = f"{AGREEMENT}udr_lasso_pooled"
@@ -64,12 +65,12 @@ class StudySummary:
     Args:
         name: Name of the study.
         axes: Its axes; the first one counts as the method.
-        runs: One row a run, as it was given.
+        runs: One row a run, as it was given, without columns of agreement that hold nothing.
         measures: The scores that the tables are about, with their good end.
         target: The measure that pictures, and the shown parts of tables, are about.
         tables: By name: `means`, `comparisons_<axis>` of each axis, `rank_correlations`,
             `variance_shares` and `model_selection`.
-        absent: Why a table is not there, by its name.
+        absent: Why a table, or `UDR`, was not computed, by its name.
     """
 
     name: str
@@ -95,7 +96,7 @@ def summarize(
         name: Name of the study.
         axes: Names of the columns that are axes; the first one counts as the method.
         primary: Columns `score.…` that stand for a whole metric, with their good end, such as
-            `Study.primary_scores` returns; None for every score of the codes.
+            `Study.primary_scores` returns; None or none of them for every score of the codes.
         target: The measure that pictures and shown parts are about; None for a DCI disentanglement,
             else the first measure.
 
@@ -106,6 +107,10 @@ def summarize(
     >>> study = Study("studies/quick")  # doctest: +SKIP
     >>> summarize(study.table(), study.plan.name, study.plan.axes)  # doctest: +SKIP
     """
+    absent: dict[str, str] = {}
+    if UDR in runs and runs[UDR].isna().all():
+        absent["UDR"] = _without_udr(runs, axes)
+    runs = runs.drop(columns=[one for one in _agreement_of(runs) if runs[one].isna().all()])
     # statistics take every other column for a setting
     known, every = (*axes, "seed", "state"), runs
     runs = runs[[one for one in map(str, runs) if one in known or one.startswith(RESULTS)]]
@@ -131,7 +136,6 @@ def summarize(
         "variance_shares": partial(_shares, runs, varying, measures),
         "model_selection": partial(_selected, runs, varying, measures, target, tables),
     }
-    absent: dict[str, str] = {}
     for key, make in makers.items():
         try:
             tables[key] = make()
@@ -154,7 +158,7 @@ def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -
     columns = [str(one) for one in runs if pd.api.types.is_numeric_dtype(runs[one])]
     columns = [one for one in columns if runs[one].nunique() > 1]
     scores: dict[str, Best] = {one: "highest" for one in columns if _is_score_of_codes(one)}
-    if primary is not None:
+    if primary:
         scores = {one: primary[one] for one in columns if one in primary}
     bounds = {
         found: end
@@ -245,11 +249,14 @@ def _compared(
     inner = [one for one in axes[place + 1 :] if nested(runs, one, axis)]
     outer = [one for one in axes[:place] if nested(runs, axis, one)]
     scores = [name for name in measures if not _is_bound(name)]
+    if not scores:
+        raise InputError("there is no score besides bounds to compare")
+    if target not in scores:
+        scores = [target, *scores]
     found = comparisons(runs.drop(columns=inner), axis, scores, within=outer, detect=_DETECT)
-    score = target if target in scores else scores[0]
-    part = found[found["score"] == score]
+    part = found[found["score"] == target]
     shown = part[outer].copy()
-    shown[f"difference of {label(score)}"] = [
+    shown[f"difference of {label(target)}"] = [
         f"{first} − {second}" for first, second in zip(part["first"], part["second"], strict=True)
     ]
     shown["mean [interval]"] = [_with_interval(row) for row in part.to_dict("records")]
@@ -336,15 +343,13 @@ def _selected(
     tables: Mapping[str, NamedTable],
 ) -> NamedTable:
     agreement: dict[str, Best] = {
-        name: "highest"
-        for name in _agreement_of(runs)
-        if runs[name].notna().any() and name != INFORMATIVE
+        name: "highest" for name in _agreement_of(runs) if name != INFORMATIVE
     }
     correlated = tables.get("rank_correlations")
     known = None if correlated is None else correlated.table
     parts = []
     for goal, end in measures.items():
-        if _is_bound(goal):
+        if _is_bound(goal) and goal != target:
             continue
         others = {**agreement, **{name: one for name, one in measures.items() if name != goal}}
         if others:
@@ -380,6 +385,13 @@ def _selected(
         found,
         (shown.reset_index(drop=True), regret),
     )
+
+
+def _without_udr(runs: pd.DataFrame, axes: Sequence[str]) -> str:
+    """Why no run has a UDR."""
+    known = runs[runs[INFORMATIVE].notna()] if INFORMATIVE in runs else runs[:0]
+    most = max((len(group) for _, group in groups(known, axes)), default=0)
+    return f"it needs {LEAST_MODELS} seeds of a setting with codes; the most here is {most}"
 
 
 def _agreement_of(runs: pd.DataFrame) -> list[str]:
