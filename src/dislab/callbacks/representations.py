@@ -12,6 +12,7 @@ from torch import Tensor
 from dislab.callbacks._trainer import data_of, is_rehearsal, run_folder
 from dislab.errors import InputError
 from dislab.functional.distributed import world
+from dislab.runs.codes import measured_values
 from dislab.storage import atomic
 
 Share = tuple[list[Tensor], list[Tensor]]
@@ -67,18 +68,13 @@ class Representations(pl.Callback):
             return
         path = folder / "representations.npz"
         space = data_of(trainer, "Representations").factors
-        measured: dict[str, Any] = {
-            f"values_{factor.name}": factor.numbers
-            for factor in space.factors
-            if factor.kind == "continuous"
-        }
         with atomic(path) as temporary, temporary.open("wb") as stream:
             np.savez(
                 stream,
                 codes=np.concatenate(codes),
                 factors=np.concatenate([rows.numpy() for share in shares for rows in share[1]]),
                 factor_names=np.array(space.names),
-                **measured,
+                **measured_values(space),
             )
         rank_zero_info(f"Representations: {path}")
 

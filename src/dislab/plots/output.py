@@ -17,7 +17,7 @@ SUFFIXES: Final = (".png", ".pdf", ".svg")
 """Formats of pictures, in the order of messages."""
 
 _NO_DATE: Final[Mapping[str, dict[str, None]]] = {
-    "svg": {"Date": None},
+    "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None},
 }
 
@@ -64,7 +64,25 @@ def save(figure: Figure, path: Path) -> None:
         InputError: The suffix is another one, or the file cannot be written.
     """
     check_picture("the picture", path)
-    form = path.suffix[1:].lower()
+    with atomic(path) as temporary:
+        draw(figure, temporary, path.suffix[1:].lower())
+
+
+def draw(figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool = False) -> None:
+    """Draws a figure at its own resolution; equal figures give equal bytes.
+
+    Args:
+        figure: The figure.
+        target: A file or a stream.
+        form: `png`, `pdf` or `svg`.
+        is_transparent: Whether the background is left out.
+    """
     # names inside of an SVG file then come from its content, not from chance
-    with atomic(path) as temporary, mpl.rc_context({"svg.hashsalt": "dislab"}):
-        figure.savefig(temporary, format=form, dpi=figure.dpi, metadata=_NO_DATE.get(form))
+    with mpl.rc_context({"svg.hashsalt": "dislab", "svg.fonttype": "path"}):
+        figure.savefig(
+            target,
+            format=form,
+            dpi=figure.dpi,
+            transparent=is_transparent,
+            metadata=_NO_DATE.get(form),
+        )

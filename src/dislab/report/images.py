@@ -6,18 +6,18 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
-import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float, UInt8
 from matplotlib.figure import Figure
 from PIL import Image
 from torch import Tensor
 
+from dislab.plots.output import draw
+
 QUALITY: Final = 85
 """JPEG quality of images that are decoded beforehand, and of large pictures."""
 LARGEST: Final = 400_000
 """Bytes above which a picture of the run folder is stored as JPEG."""
-_NO_DATE: Final = {"Date": None, "Creator": None}
 
 
 def data_address(kind: str, content: bytes) -> str:
@@ -76,8 +76,7 @@ def drawing(figure: Figure) -> str:
         figure: The figure.
     """
     buffer = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "dislab", "svg.fonttype": "path"}):
-        figure.savefig(buffer, format="svg", transparent=True, metadata=_NO_DATE)
+    draw(figure, buffer, "svg", is_transparent=True)
     return data_address("image/svg+xml", buffer.getvalue())
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from dislab.base import DataModule, Objective
 from dislab.base.inference import lacks, over_images
 from dislab.errors import InputError
-from dislab.factors import Indices
+from dislab.factors import FactorSpace, Indices
 from dislab.functional.gaussians import kl_per_latent
 from dislab.storage import atomic
 
@@ -98,9 +98,6 @@ def write_codes(
         InputError: The file cannot be written.
     """
     space = data.factors
-    measured: dict[str, Any] = {
-        f"values_{one.name}": one.numbers for one in space.factors if one.kind == "continuous"
-    }
     with atomic(path) as temporary, temporary.open("wb") as stream:
         np.savez(
             stream,
@@ -109,8 +106,17 @@ def write_codes(
             states=states,
             factors=space.positions(states),
             names=np.array(space.names),
-            **measured,
+            **measured_values(space),
         )
+
+
+def measured_values(space: FactorSpace) -> dict[str, Any]:
+    """The numbers of each continuous factor, in their order, under the name `values_NAME`.
+
+    Args:
+        space: The factors.
+    """
+    return {f"values_{one.name}": one.numbers for one in space.factors if one.kind == "continuous"}
 
 
 def read_codes(path: Path) -> StoredCodes:
