@@ -63,7 +63,7 @@ def test_a_fit_ends_with_its_page(
     Path(RUN, "checkpoints", "last.ckpt").write_bytes(b"torn")
     assert main(["report", RUN]) == 0
     assert "version_0 gets no explorer: " in capsys.readouterr().err
-    assert b"There is no explorer" in Path(RUN, PAGE).read_bytes()
+    assert b"No explorer: " in Path(RUN, PAGE).read_bytes()
 
 
 def test_a_page_is_written_when_wanted_and_loses_no_run(
@@ -93,7 +93,7 @@ def test_the_page_of_a_study_lies_in_its_folder(
     assert capsys.readouterr().out == "studies/mine/report.html\n"
     page = Path("studies/mine/report.html").read_bytes()
     assert page.count(b'class="explorer"') == 2
-    assert main(["report", "studies/mine", "--by", "score.migs"]) == 2
+    assert main(["report", "studies/mine", "--target", "score.migs"]) == 2
     assert "did you mean score.mig" in capsys.readouterr().err
     assert Path("studies/mine/report.html").read_bytes() == page
 
@@ -107,7 +107,10 @@ def test_the_page_of_a_study_lies_in_its_folder(
             ["small.yaml", "run"],
             "small.yaml is a study, which has a page of its own; give it alone",
         ),
-        (["run", "--by", "score.mig"], "--by belongs to the page of a study, not to that of runs"),
+        (
+            ["run", "--target", "score.mig"],
+            "--target belongs to the page of a study, not to that of runs",
+        ),
         (["run", "--folder", "x"], "--folder belongs to the page of a study, not to that of runs"),
         (["a", "b"], "2 runs make one page; name its file by --out"),
         (["run", "--out", "run"], "--out is run, which is a folder; name a file"),

@@ -85,7 +85,7 @@ def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path)
 def test_without_model_or_data_the_page_says_so(small: ReportedRun) -> None:
     for run in (small._replace(module=None), small._replace(data=None)):
         text = page_of([run])
-        assert "There is no explorer: the checkpoint or the data could not be read" in text
+        assert "No explorer: the checkpoint or the data could not be read" in text
 
 
 def explorers(run: ReportedRun) -> Any:

@@ -12,7 +12,7 @@ from tests.study.conftest import planned, scored
 from dislab.errors import InputError
 from dislab.report import ReportedRun
 from dislab.study import Study
-from dislab.study.page import study_page_of, write_study_page
+from dislab.study.page import _without_folders, study_page_of, write_study_page
 from dislab.study.results import Done, Failed, StudyFolder
 
 TEXT = """
@@ -47,6 +47,21 @@ def column(text: str, label: str) -> list[Any]:
 
 
 MIG = [0.1, 0.2, 0.3, 0.25, 0.5, 0.45, 0.7, None]
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("no file /home/me/data/x.npz", "no file …/x.npz"),
+        ("see https://arxiv.org/abs/1802.05983", "see https://arxiv.org/abs/1802.05983"),
+        ("'https://a.org/b-/c/d' and ~/e/f", "'https://a.org/b-/c/d' and …/f"),
+        ("file:///home/me/x", "file://…/x"),
+        (r"C:\Users\me\x.npz", "…/x.npz"),
+        ("no file: '/home/some body/my data/x.npz'", "no file: '…/x.npz'"),
+    ],
+)
+def test_folders_in_a_message_are_cut_and_addresses_stay(message: str, shown: str) -> None:
+    assert _without_folders(message) == shown
 
 
 def test_every_run_is_a_row_with_its_settings_and_scores(make: Make, tmp_path: Path) -> None:
@@ -91,7 +106,7 @@ def test_a_study_without_tables_still_shows_its_runs(
     text = study_page_of(study, tmp_path)
     assert len(data_of(text, "study")["rows"]) == 8
     assert "Mine: no finished run has a score that varies" in text
-    assert "There is no model to show: no run has a score as yet." in text
+    assert "No model to show: mine: no finished run has a score that varies" in text
     with pytest.raises(InputError):
         study_page_of(study, tmp_path, "score.mig")
 
@@ -132,7 +147,7 @@ def test_best_median_and_worst_model_by_a_score(
 
 def test_a_model_that_cannot_be_read_is_explained(make: Make, tmp_path: Path) -> None:
     page = study_page_of(make(mig=MIG), tmp_path, load=lambda run: ReportedRun(run, None, None))
-    assert page.count("There is no explorer: the checkpoint or the data could not be read") == 3
+    assert page.count("No explorer: the checkpoint or the data could not be read") == 3
     assert data_of(page, "explorers") == [None] * 3
 
 

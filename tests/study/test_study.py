@@ -279,6 +279,11 @@ def test_primary_scores_of_a_study(folder: StudyFolder, plan: Plan) -> None:
     path = folder.run(plan.runs[2].id) / "scores.json"
     path.write_text(json.dumps({"validate": record}))
     assert study.primary_scores() == {"score.mig": "highest", "score.gaussian_tc": "lowest"}
+    finish(folder, plan, 4, "score", sap=0.5)  # of another setting
+    record = {"metrics": {"sap": {"primary": "sap", "higher_is_better": True}}}
+    path = folder.run(plan.runs[4].id) / "scores.json"
+    path.write_text(json.dumps({"validate": record}))
+    assert list(study.primary_scores()) == ["score.mig", "score.gaussian_tc", "score.sap"]
 
 
 @pytest.mark.parametrize(

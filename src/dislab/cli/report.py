@@ -34,8 +34,8 @@ def run(args: list[str]) -> int:
         raise InputError(f"{studies[0]} is a study, which has a page of its own; give it alone")
     out = None if options.out is None else Path(options.out)
     if studies:
-        return _study(studies[0], options.folder, out, options.by)
-    for option in ("by", "folder"):
+        return _study(studies[0], options.folder, out, options.target)
+    for option in ("target", "folder"):
         if getattr(options, option) is not None:
             raise InputError(f"--{option} belongs to the page of a study, not to that of runs")
     return _runs(folders, out)
@@ -67,7 +67,7 @@ def _runs(folders: list[Path], out: Path | None) -> int:
     return 0
 
 
-def _study(path: Path, folder: str | None, out: Path | None, by: str | None) -> int:
+def _study(path: Path, folder: str | None, out: Path | None, target: str | None) -> int:
     from dislab import plugins
     from dislab.report import PAGE
     from dislab.storage import check_output
@@ -80,7 +80,7 @@ def _study(path: Path, folder: str | None, out: Path | None, by: str | None) -> 
     page = study.path / PAGE if out is None else out
     check_output("--out", page, [path, *(study.path / one for one in (PLAN, STUDY))])
     plugins.load_all(plugins.PARTS)
-    write_study_page(study, page, by, _reported)
+    write_study_page(study, page, target, _reported)
     print(page)
     return 0
 
@@ -99,9 +99,10 @@ def _parser() -> argparse.ArgumentParser:
         help="the page; report.html in the folder of a single run or of the study",
     )
     parser.add_argument(
-        "--by",
-        metavar="SCORE",
-        help="what best, median and worst run of a study go by, such as score.mig",
+        "--target",
+        metavar="COLUMN",
+        help="the score that best, median and worst run, tables and pictures of a study are about, "
+        "such as score.mig",
     )
     parser.add_argument("--folder", help="of the study; studies/NAME unless given")
     return parser

@@ -215,7 +215,8 @@ def _table(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     _check_output(options)
     study = Study(options.study, options.folder)
-    _put(_with_agreement(study) if options.agreement else study.table(), options)
+    table = study.table()
+    _put(table.join(study.agreement()) if options.agreement else table, options)
     return 0
 
 
@@ -236,16 +237,11 @@ def _summary(parser: Parser, args: list[str]) -> int:
     if options.out.exists() and not options.out.is_dir():
         raise InputError(f"--out is {options.out}, which is a file; name a folder")
     study = Study(options.study, options.folder)
-    from dislab.study.summary import summarize
     from dislab.study.summary_folder import PAGE, write_summary
 
-    keeps_codes = "codes" in study.plan.stages
-    table = _with_agreement(study) if keeps_codes else study.table()
-    found = summarize(
-        table, study.plan.name, study.plan.axes, study.primary_scores(), options.target
-    )
+    found = study.summary(options.target)
     files = write_summary(found, options.out, options.pictures, list(_about(study)))
-    if not keeps_codes:
+    if "codes" not in study.plan.stages:
         print(
             "dislab: warning: without UDR and alignment, as the study keeps no codes; add "
             "`codes: {images: 5000}` to its stages and run it again",
@@ -253,11 +249,6 @@ def _summary(parser: Parser, args: list[str]) -> int:
         )
     print(f"{options.out / PAGE} and {len(files) - 1} other files")
     return 0
-
-
-def _with_agreement(study: Study) -> "pd.DataFrame":
-    """One row a run, with the agreement of each with other seeds."""
-    return study.table().join(study.agreement())
 
 
 def _about(study: Study) -> Iterator[str]:

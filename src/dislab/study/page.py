@@ -24,8 +24,15 @@ from dislab.study.pictures import pictures
 from dislab.study.plan import read_plan, study_file_of
 from dislab.study.results import STUDY
 from dislab.study.statistics.text import texts
-from dislab.study.study import RunStatus, Study, StudyWarning, duration, versions_of
-from dislab.study.summary import StudySummary, label, summarize
+from dislab.study.study import (
+    RunStatus,
+    Study,
+    StudyWarning,
+    duration,
+    mixed_versions,
+    versions_of,
+)
+from dislab.study.summary import NothingToCompareError, StudySummary, label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +50,12 @@ _DIGITS: Final = 6
 """Significant digits of the numbers in the table of runs; `study table` writes all."""
 _MOST_SHOWN: Final = 8
 """Scores that are columns of the table of runs at first."""
-_PATHS: Final = re.compile(r"(?<![\w.…])(?:~|[A-Za-z]:)?[\\/](?:[^\s\\/:'\"<>|]+[\\/])+")
-"""The folders of an absolute path in a message."""
+_PATHS: Final = re.compile(
+    r"(?P<address>\bhttps?://\S+)"
+    r"|(?<=['\"])(?:~|[A-Za-z]:)?[\\/](?:[^\n\\/:'\"<>|]+[\\/])+"
+    r"|(?<![\w.…])(?:~|[A-Za-z]:)?[\\/](?:[^\s\\/:'\"<>|]+[\\/])+"
+)
+"""The folders of an absolute path in a message, with spaces if it is quoted; or an address."""
 _NOT_SHOWN: Final = ("seed_everything", "name", "report")
 """Settings that are the same by design, or stand in a column of their own."""
 _PLAIN: Final = str.maketrans("", "", "`*")
@@ -74,27 +85,27 @@ class _Section(NamedTuple):
 
 
 def write_study_page(
-    study: Study, path: Path, by: str | None = None, load: Load | None = None
+    study: Study, path: Path, target: str | None = None, load: Load | None = None
 ) -> None:
     """Writes the page of a study; it is never seen half-written.
 
     Args:
         study: The study, finished or not.
         path: The HTML file; runs are linked relative to it.
-        by: Name of the score that best, median and worst run, pictures and tables go by, such as
-            `score.mig`; None for the one that `summarize` chooses.
+        target: Name of the score that best, median and worst run, pictures and tables are about,
+            such as `score.mig`; None for the one that `summarize` chooses.
         load: Reads the models of best, median and worst run; None for a page without explorers.
 
     Raises:
         InputError: The study has no such score, or the file cannot be written.
     """
-    text = study_page_of(study, path.parent, by, load)
+    text = study_page_of(study, path.parent, target, load)
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def study_page_of(
-    study: Study, folder: Path, by: str | None = None, load: Load | None = None
+    study: Study, folder: Path, target: str | None = None, load: Load | None = None
 ) -> str:
     """The HTML text of the page of a study.
 
@@ -104,27 +115,27 @@ def study_page_of(
     Args:
         study: See `write_study_page`.
         folder: The folder in which the page will lie.
-        by: See `write_study_page`.
+        target: See `write_study_page`.
         load: See `write_study_page`.
 
     Raises:
         InputError: The study has no such score.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", StudyWarning)
-        table = study.table()
-    notes = [str(one.message) for one in caught if issubclass(one.category, StudyWarning)]
-    summary, reason = _summary(study, table, by)
     runs = study.status().runs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StudyWarning)  # which the page shows as a note
+        summary, reason = _summary(study, target)
+        table = study.table() if summary is None else summary.runs
     shared, settings = _settings(runs)
+    places = {group: place for place, group in enumerate(settings)}
     models = [] if summary is None or load is None else list(_models(study, summary, load))
     content = {
         "title": study.plan.name,
         "summary": _described(study, table),
         "headline": _headline(table, summary),
-        "notes": [f"{one[0].upper()}{one[1:]}." for one in [*notes, reason] if one],
+        "notes": [f"{one[0].upper()}{one[1:]}." for one in (mixed_versions(runs), reason) if one],
         "models": models,
-        "no_models": _no_models(summary, load),
+        "no_models": _no_models(reason, load),
         "sections": [] if summary is None else list(_sections(summary)),
         "versions": ", ".join(versions_of(runs)),
         "shared": "\n".join(f"{name}: {value}" for name, value in shared.items()),
@@ -137,7 +148,7 @@ def study_page_of(
             "settings": list(settings.values()),
             "runs": [
                 {
-                    "settings": list(settings).index(id(one.run.group)),
+                    "settings": places[id(one.run.group)],
                     "facts": list(_facts(one)),
                     "links": _links(study.folder.run(one.run.id), folder),
                 }
@@ -148,17 +159,12 @@ def study_page_of(
     return document("study.html", (*EXPLORER_SCRIPTS, "runs_table.js"), content, data)
 
 
-def _summary(
-    study: Study, table: "pd.DataFrame", by: str | None
-) -> tuple[StudySummary | None, str]:
+def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str]:
     """The tables of a study, or the reason why it has none as yet."""
-    if not table.empty and "codes" in study.plan.stages:
-        table = table.join(study.agreement())
     try:
-        name, axes = study.plan.name, study.plan.axes
-        return summarize(table, name, axes, study.primary_scores(), by), ""
-    except InputError as error:
-        if by is not None:
+        return study.summary(target), ""
+    except NothingToCompareError as error:
+        if target is not None:
             raise
         return None, str(error)
 
@@ -179,10 +185,9 @@ def _headline(table: "pd.DataFrame", summary: StudySummary | None) -> dict[str, 
     found = {state: str(counts[state]) for state in _STATES if state in counts}
     if summary is None:
         return found
-    ends = {"highest": ("best", "max"), "lowest": ("best", "min")}
-    word, function = ends[summary.measures[summary.target]]
     scores = _finite(summary)
-    found[f"{word} {label(summary.target)}"] = _number(float(getattr(scores, function)()))
+    best = scores.max() if summary.measures[summary.target] == "highest" else scores.min()
+    found[f"best {label(summary.target)}"] = _number(float(best))
     found[f"median {label(summary.target)}"] = _number(float(scores.median()))
     return found
 
@@ -196,9 +201,9 @@ def _number(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-def _no_models(summary: StudySummary | None, load: Load | None) -> str:
-    if summary is None:
-        return "There is no model to show: no run has a score as yet."
+def _no_models(reason: str, load: Load | None) -> str:
+    if reason:
+        return f"No model to show: {reason}."
     return "" if load is not None else "The page was written without explorers."
 
 
@@ -308,7 +313,7 @@ def _facts(one: RunStatus) -> Iterator[tuple[str, str]]:
 
 def _without_folders(message: str) -> str:
     """A message whose absolute paths are cut to their last part."""
-    return _PATHS.sub("…/", message)
+    return _PATHS.sub(lambda found: found["address"] or "…/", message)
 
 
 def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
@@ -351,8 +356,9 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         text = table.note.translate(_PLAIN)
         yield _Section(name, table.title, text, drawn.get(name, []), shown, (everything,))
     for name, reason in summary.absent.items():
-        title = name.replace("_", " ").capitalize()
-        yield _Section(name, title, f"This table is not there: {reason}.", [], {}, ())
+        words = name.replace("_", " ")
+        title = f"{words[0].upper()}{words[1:]}"
+        yield _Section(name, title, f"Not computed: {reason}.", [], {}, ())
 
 
 def _table(frame: "pd.DataFrame", summary: StudySummary) -> Table:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dislab.runs.codes import StoredCodes
     from dislab.study.statistics.selection import Best
+    from dislab.study.summary import StudySummary
 
 STUDIES: Final = Path("studies")
 """Where folders of studies lie unless told otherwise."""
@@ -201,27 +202,46 @@ class Study:
         table = pd.concat(parts) if parts else every_agreement({}, {})
         return table.reindex(runs).add_prefix(AGREEMENT)
 
+    def summary(self, target: str | None = None) -> "StudySummary":
+        """Every table of the study, with the agreement of runs where it has the stage `codes`.
+
+        Args:
+            target: Column that pictures and the shown parts of tables are about, such as
+                `score.mig`; None for a DCI disentanglement, else the first measure.
+
+        Raises:
+            NothingToCompareError: No finished run has a score that varies.
+            InputError: The target is no measure, or see `agreement`.
+        """
+        from dislab.study.stages.codes import WORD
+        from dislab.study.summary import summarize
+
+        table = self.table()
+        if WORD in self.plan.stages:
+            table = table.join(self.agreement())
+        return summarize(table, self.plan.name, self.plan.axes, self.primary_scores(), target)
+
     def primary_scores(self) -> dict[str, "Best"]:
         """The columns `score.…` that stand for a whole metric, each with its good end.
 
-        Scores of sampled codes are left out. Empty as long as no run has been scored.
+        Those of one run of each setting count. Scores of sampled codes are left out. Empty as long
+        as no run has been scored.
         """
         from dislab.study.stages.score import metrics
 
-        scored = [
-            run
-            for run in self.plan.runs
-            if "score" in self.plan.stages and self.folder.done(run, "score") is not None
-        ]
-        for run in scored:
-            found: dict[str, Best] = {
-                f"score.{one['primary']}": "highest" if one["higher_is_better"] else "lowest"
-                for one in metrics(self.folder.run(run.id))
-                if not one["primary"].startswith("sampled/")
-            }
-            if found:
-                return found
-        return {}
+        if "score" not in self.plan.stages:
+            return {}
+        found: dict[str, Best] = {}
+        seen: set[int] = set()
+        for run in self.plan.runs:
+            if id(run.group) in seen or self.folder.done(run, "score") is None:
+                continue
+            seen.add(id(run.group))
+            for one in metrics(self.folder.run(run.id)):
+                if not one["primary"].startswith("sampled/"):
+                    end: Best = "highest" if one["higher_is_better"] else "lowest"
+                    found.setdefault(f"score.{one['primary']}", end)
+        return found
 
     def _status(self, run: PlannedRun, working: frozenset[str]) -> RunStatus:
         done = {s: one for s in self.plan.stages if (one := self.folder.done(run, s)) is not None}

@@ -41,6 +41,10 @@ _ORDERS_PER_ROW: Final = 25
 """Orders of a permutation test: the smallest p, times the number of rows, stays below 0.05."""
 
 
+class NothingToCompareError(InputError):
+    """No finished run of a study has a score that varies, so that it has no tables as yet."""
+
+
 class NamedTable(NamedTuple):
     """One table of a study.
 
@@ -101,11 +105,8 @@ def summarize(
             else the first measure.
 
     Raises:
-        InputError: There is no run or no score that varies, or the target is no measure.
-
-    >>> from dislab.study import Study
-    >>> study = Study("studies/quick")  # doctest: +SKIP
-    >>> summarize(study.table(), study.plan.name, study.plan.axes)  # doctest: +SKIP
+        NothingToCompareError: There is no run or no score that varies.
+        InputError: The target is no measure.
     """
     absent: dict[str, str] = {}
     if UDR in runs and runs[UDR].isna().all():
@@ -116,7 +117,9 @@ def summarize(
     runs = runs[[one for one in map(str, runs) if one in known or one.startswith(RESULTS)]]
     measures = measures_of(runs, primary)
     if not measures:
-        raise InputError(f"{name}: {_NOTHING}; finish at least two runs of the study first")
+        raise NothingToCompareError(
+            f"{name}: {_NOTHING}; finish at least two runs of the study first"
+        )
     if target is None:
         target = next((one for one in measures if "disentanglement" in one), next(iter(measures)))
     elif target not in measures:

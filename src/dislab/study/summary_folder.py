@@ -78,7 +78,7 @@ def page(
             f"<!-- --8<-- [start:{name}] -->\n{shown}<!-- --8<-- [end:{name}] -->",
         ]
     if summary.absent:
-        parts.append("## Tables that could not be made")
+        parts.append("## Tables left out")
         parts.append("\n".join(f"* {name}: {why}" for name, why in summary.absent.items()))
     if shown_pictures := [f"![{caption}]({name}.{form})\n\n*{caption}*" for name, caption in drawn]:
         parts += ["## Pictures", *shown_pictures]

@@ -30,6 +30,13 @@
   const searched = rows.map((row) => columns
     .flatMap((column, number) => (column.kind === "result" ? [] : [`${column.label}=${text(row[number], column)}`]))
     .join("\n").toLowerCase());
+  const searchedWords = searched.map((one) => one.split(/\s+/));
+
+  /* A word with "=" is a setting with its whole value, such as seed=1, which is not seed=10. */
+  function hasWord(number, word) {
+    if (!word.includes("=")) return searched[number].includes(word);
+    return searchedWords[number].some((one) => one === word || one.endsWith(`.${word}`));
+  }
 
   /* Missing values come last in both directions; equal ones keep the order of the study file. */
   function compare(first, second) {
@@ -41,7 +48,7 @@
 
   function arrange() {
     state.order = rows.map((_, number) => number).filter((number) =>
-      state.words.every((word) => searched[number].includes(word)) &&
+      state.words.every((word) => hasWord(number, word)) &&
       [...state.chosen].every(([column, value]) => text(rows[number][column], columns[column]) === value));
     if (state.column !== null) state.order.sort(compare);
   }
