@@ -253,11 +253,11 @@ def test_codes_that_were_lost_are_taken_again(
     for number, run in enumerate(plan.runs):
         run.group.config["model"] = {"class_path": path}
         keep_codes(folder, plan, number, np.eye(3))
-    run = folder.run(plan.runs[1].id)
-    (run / "codes.npz").unlink()
+    lost = folder.run(plan.runs[1].id)
+    (lost / "codes.npz").unlink()
     if content is not None:
-        (run / "codes.npz").write_bytes(content)
-    with pytest.raises(InputError, match=f"remove {run}/stages/codes/done.json"):
+        (lost / "codes.npz").write_bytes(content)
+    with pytest.raises(InputError, match=f"remove {lost}/stages/codes/done.json"):
         Study.of(folder.path, plan).agreement()
 
 
