@@ -18,6 +18,7 @@ from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.plugins import load
 from dislab.regularizers import KL
+from dislab.training import stack as stacking
 from dislab.training.stack import Member, Stack
 
 RUNS = 3
@@ -33,7 +34,8 @@ def made(build: Callable[[], Objective], number: int) -> Member:
     torch.manual_seed(number)
     model = build().train()
     model.draw_seed.fill_(number)
-    return Member(model, model.configure_optimizers(), clip=20.0)  # type: ignore[arg-type]
+    made: Any = model.configure_optimizers()
+    return Member(model, made["optimizer"] if isinstance(made, dict) else made, clip=20.0)
 
 
 def train_alone(member: Member, batch: Any, seed: int, steps: int, first: int = 0) -> None:
@@ -110,6 +112,7 @@ def vae(
     encoder: Any = ENCODER,
     latent_dim: int = 3,
     optimizer: Any = ADAM,
+    scheduler: Any = None,
     **kl: Any,
 ) -> VAE:
     decoder = partial(MLPDecoder, hidden=(5,))
@@ -123,6 +126,7 @@ def vae(
         parts,
         likelihood="discretized",
         optimizer=optimizer,
+        scheduler=scheduler,
     )
 
 
@@ -176,6 +180,20 @@ def test_settings_may_differ_in_numbers() -> None:
     assert [one.regularizers["kl"].beta for one in trained] == [1.0, 4.0, 0.5]
 
 
+def test_settings_reach_the_device_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[Any] = []
+    columns = stacking._columns
+
+    def noted(values: Any, device: torch.device) -> Any:
+        moved.append(values)
+        return columns(values, device)
+
+    monkeypatch.setattr(stacking, "_columns", noted)
+    members = [made(partial(vae, beta=beta), run) for run, beta in enumerate((1.0, 4.0))]
+    train_stacked(members, BATCH, 3)
+    assert moved == [[1.0, 4.0]]
+
+
 def test_channels_side_by_side_in_memory_stay_so() -> None:
     def build() -> Objective:
         encoder = load("encoders", "ConvCritic")
@@ -212,6 +230,31 @@ class Branching(Chance):
         return found if found.sum() > 0 else 2 * found
 
 
+class Active(Encoder):
+    """Keeps a function."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int, smooth: bool = False) -> None:
+        super().__init__()
+        self.layer = nn.Linear(64, outputs)
+        self.function = nn.functional.silu if smooth else nn.functional.relu
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.function(self.layer(image.flatten(1)))
+        return found
+
+
+class Strange(Active):
+    """Gives NaN in a stack only."""
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        found = super().forward(image)
+        return found * torch.nan if torch._C._functorch.is_batchedtensor(found) else found
+
+
+def schedule(step_size: int) -> Any:
+    return partial(torch.optim.lr_scheduler.StepLR, step_size=step_size)
+
+
 REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     "another shape": ([{"latent_dim": 3}, {"latent_dim": 4}], "shape .* in run 0 and .* in run 1"),
     "another part": (
@@ -222,6 +265,16 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
         [{}, {"optimizer": partial(torch.optim.Adam, lr=3e-2)}],
         "lr of the optimiser is 0.01 in run 0 and 0.03 in run 1",
     ),
+    "another schedule": (
+        [{"scheduler": schedule(5)}, {"scheduler": schedule(5000)}],
+        "the scheduler is .*'step_size': 5.* in run 0 and .*'step_size': 5000.* in run 1",
+    ),
+    "a schedule in one run": ([{"scheduler": schedule(5)}, {}], "the scheduler is .* and None"),
+    "another function": (
+        [{"encoder": Active}, {"encoder": partial(Active, smooth=True)}],
+        "encoder.function is <function relu .* in run 0 and <function silu .* in run 1",
+    ),
+    "another loss in the stack": (2 * [{"encoder": Strange}], "run 0 is nan in it and .* alone"),
     "a number that decides a branch": ([{"warmup_steps": 3}, {}], "vmap refuses"),
     "an optimiser of whole tensors": (
         2 * [{"optimizer": torch.optim.LBFGS}],

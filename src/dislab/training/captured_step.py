@@ -14,10 +14,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from dislab.base import Objective
-from dislab.training.plain_step import Arrival, addition_of, drop_gradients
-
-_AFTER_BACKWARD: Final = ("on_before_optimizer_step", "configure_gradient_clipping")
-"""Methods of an objective that may decide something new on the host in every step."""
+from dislab.training.plain_step import AFTER_BACKWARD, Arrival, addition_of, drop_gradients
 
 _WARM_UP: Final = 3
 """Steps before a recording, in which libraries and the optimiser make what they keep."""
@@ -79,7 +76,7 @@ def obstacle_to_capture(trainer: pl.Trainer) -> str | None:
     """Why no step of a trainer can be recorded; None when nothing is known against it."""
     module, precision = trainer.lightning_module, trainer.precision_plugin
     optimizer, kind = trainer.optimizers[0], trainer.strategy.root_device.type
-    addition = addition_of(module, _AFTER_BACKWARD)
+    addition = addition_of(module, AFTER_BACKWARD)
     if kind not in RECORDINGS:
         return f"a {kind} device has no CUDA graphs"
     if type(trainer.strategy) is not SingleDeviceStrategy:

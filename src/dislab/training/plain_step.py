@@ -22,6 +22,9 @@ _ADDITIONS: Final = (
 )
 """Methods of an objective that Lightning has to call when it has any of its own."""
 
+AFTER_BACKWARD: Final = ("on_before_optimizer_step", "configure_gradient_clipping")
+"""Methods of an objective that may change gradients, or decide on the host, before an update."""
+
 
 def is_plain(trainer: pl.Trainer) -> bool:
     """Whether neither precision, strategy, optimiser nor objective adds to a step."""

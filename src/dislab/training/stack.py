@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
+from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 import lightning.pytorch as pl
@@ -17,9 +18,10 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.optim import Optimizer
 
 from dislab.base import Objective
-from dislab.errors import DivergenceError, PackError, lacks_memory
+from dislab.base.hyperparameters import describe
+from dislab.errors import DivergenceError, InputError, PackError, lacks_memory, one_line
 from dislab.functional.streams import Stream
-from dislab.training.plain_step import addition_of
+from dislab.training.plain_step import AFTER_BACKWARD, addition_of
 
 _BY_ELEMENT: Final = (
     torch.optim.SGD,
@@ -37,12 +39,12 @@ _BY_ELEMENT: Final = (
 _OF_STEPS: Final = ("step", "mu_product")
 """Entries of their states that follow from the number of steps."""
 
-_OF_AN_UPDATE: Final = ("on_before_optimizer_step", "configure_gradient_clipping")
-"""Methods of an objective that change gradients."""
-
 _SAME: Final = 1e-3
 """Largest relative difference between a run's loss in the stack and alone: rounding is far below,
 a wrong result far above."""
+
+_OF_PARTIALS: Final = ("func", "args", "keywords")
+"""Attributes in which two `functools.partial` may differ."""
 
 _UNRELATED: Final = (
     "training",
@@ -87,8 +89,9 @@ class Stack:
     def __init__(self, members: Sequence[Member]) -> None:
         self._members = members
         self._first = members[0]
-        self._differing = _differing([one.objective for one in members])
         models = [one.objective for one in members]
+        self._differing = _differing(models)
+        _check_schedules(models)
         self._parameters = [dict(one.named_parameters()) for one in models]
         self._buffers = [dict(one.named_buffers()) for one in models]
         _check_alike(self._parameters)
@@ -96,6 +99,7 @@ class Stack:
         self._pass = _Pass(self._first.objective)
         self._mapped = vmap(self._of_one, in_dims=(0, 0, 0, 0, None, 0))
         self._seeds = torch.tensor([int(one.draw_seed) for one in models]).to(models[0].device)
+        self._settings = [_columns(values, self._seeds.device) for _, _, values in self._differing]
         self._verified = False
         self._terms: list[tuple[int, dict[str, Tensor]]] = []
 
@@ -150,7 +154,7 @@ class Stack:
             PackError: The losses cannot be mapped over runs, or give other values than alone.
         """
         batch = _together(batches)
-        with self._numbered():
+        with self._kept_settings():
             loss, terms = self._losses(batch, number)
         if not self._verified:
             self._verify(batches, number, loss)
@@ -175,7 +179,8 @@ class Stack:
                 raise
             raise PackError(
                 f"{type(self._first.objective).__name__} cannot be trained as one stacked model: "
-                f"torch.func.vmap refuses its losses ({_short(error)}); train its runs one by one"
+                f"torch.func.vmap refuses its losses ({one_line(error)[:160]}); train its runs "
+                "one by one"
             ) from error
 
     def _of_one(
@@ -197,10 +202,8 @@ class Stack:
         return found
 
     @contextmanager
-    def _numbered(self) -> Iterator[None]:
-        """The settings that differ as tensors, one number a run."""
-        device = self._seeds.device
-        self._settings = [_columns(values, device) for _, _, values in self._differing]
+    def _kept_settings(self) -> Iterator[None]:
+        """Give the first run its own settings back, which `_of_one` replaces by tensors."""
         before = [getattr(module, name) for module, name, _ in self._differing]
         try:
             yield
@@ -216,7 +219,8 @@ class Stack:
             with torch.no_grad():
                 alone, _ = _Pass(model)(batches[run], seed, number, self._values["steps"][run])
             together = loss[run].detach()
-            if alone.isfinite() and (together - alone).abs() > _SAME * alone.abs().clamp(min=1):
+            close = (together - alone).abs() <= _SAME * alone.abs().clamp(min=1)
+            if alone.isfinite() and not close:  # a NaN in the stack is not close
                 raise PackError(
                     f"{type(model).__name__} cannot be trained as one stacked model: the loss of "
                     f"run {run} is {float(together):.6g} in it and {float(alone):.6g} alone; "
@@ -333,12 +337,31 @@ def obstacle_to_stacking(trainer: pl.Trainer) -> str | None:
     if type(trainer.strategy) is not SingleDeviceStrategy:
         return f"the strategy is {type(trainer.strategy).__name__}, and a single device is needed"
     model = trainer.lightning_module
-    if (own := addition_of(model, _OF_AN_UPDATE)) is not None:
+    if (own := addition_of(model, AFTER_BACKWARD)) is not None:
         return f"{type(model).__name__} has its own {own}"
     for name, module in model.named_modules():
         if isinstance(module, _NormBase) and module.track_running_stats:
             return f"{name} ({type(module).__name__}) keeps statistics of earlier batches"
     return None
+
+
+def _check_schedules(models: Sequence[Objective]) -> None:
+    """Refuse different schedules, since the stack follows that of the first run."""
+    first, *others = map(_schedule, models)
+    for number, other in enumerate(others, 1):
+        if not _equal(first, other):
+            raise PackError(
+                f"the scheduler is {first!r} in run 0 and {other!r} in run {number}; runs of one "
+                "pack share the schedule of their learning rate"
+            )
+
+
+def _schedule(model: Objective) -> Any:
+    """The builder of a schedule as plain data; itself where it is a function."""
+    try:
+        return describe(model._make_scheduler, "scheduler")
+    except InputError:
+        return model._make_scheduler
 
 
 def _check_alike(found: Sequence[Mapping[str, Tensor]]) -> None:
@@ -397,8 +420,12 @@ def _equal(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, Tensor):
         return torch.equal(one, other)
+    if isinstance(one, FunctionType):
+        return False  # functions that are defined anew for each run may hold other values
     if isinstance(one, partial):
-        return one.func is other.func and one.args == other.args and one.keywords == other.keywords
+        return all(_equal(getattr(one, part), getattr(other, part)) for part in _OF_PARTIALS)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(_equal, one, other))
     if "__eq__" not in {name for kind in type(one).__mro__[:-1] for name in vars(kind)} and hasattr(
@@ -451,7 +478,3 @@ def _own(key: str, value: Any, number: int, parameter: Tensor) -> Any:
     if key in _OF_STEPS:
         return value.clone()
     return torch.empty_like(parameter, requires_grad=False).copy_(value[number])
-
-
-def _short(error: BaseException) -> str:
-    return " ".join(str(error).split())[:160]
