@@ -23,7 +23,7 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import DivergenceError, InputError, PackError
 from dislab.objectives import VAE, InfoWGANGP
 from dislab.regularizers import KL, TotalCorrelation
-from dislab.training.packed import fit_packed
+from dislab.training.packed import Seat, fit_packed
 from dislab.training.stack import Stack
 
 
@@ -36,6 +36,8 @@ def fit(
     inner: bool = True,
     resume: Path | None = None,
     model: Callable[[], Any] | None = None,
+    steps: int = 1,
+    broken: int | None = None,
     **settings: Any,
 ) -> pl.Trainer:
     """Trains a run as a user of Lightning does."""
@@ -71,14 +73,28 @@ def fit(
         enable_model_summary=False,
         logger=CSVLogger(folder, name="", version=""),
         callbacks=[
-            *([InnerSteps()] if inner else []),
+            *([InnerSteps(steps)] if inner else []),
             *callbacks,
             Checkpoints(folder / "kept", every_n_train_steps=20, save_last=True, save_top_k=0),
         ],
     )
     data = SingleData(GaussianBlob(), batch_size=4, steps_per_epoch=23)
+    if broken is not None:
+        break_batch(data, broken)
     trainer.fit(objective, datamodule=data, ckpt_path=resume, weights_only=True)
     return trainer
+
+
+def break_batch(data: Any, number: int) -> None:
+    """Lets the transfer of a batch fail, counted from 1."""
+    arrive, counted = data.on_after_batch_transfer, iter(range(1, 10**6))
+
+    def broken(batch: Any, dataloader_idx: int) -> Any:
+        if next(counted) == number:
+            raise LookupError("no such batch")
+        return arrive(batch, dataloader_idx)
+
+    data.on_after_batch_transfer = broken
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
@@ -167,6 +183,53 @@ def test_a_run_of_a_pack_goes_on_alone(tmp_path: Path) -> None:
         assert_close(last(tmp_path / "rest")[part], last(tmp_path / "alone")[part], part)
 
 
+@pytest.mark.filterwarnings("ignore:The dirpath has changed from")
+def test_a_run_that_is_behind_catches_up(tmp_path: Path, steps: list[int]) -> None:
+    fit(tmp_path / "start", 1, max_steps=20)
+    fits = [
+        partial(fit, tmp_path / "behind", 0),
+        partial(fit, tmp_path / "ahead", 99, resume=tmp_path / "start/kept/last.ckpt"),
+    ]
+    fit_packed(fits, measure=False)
+    # after step 23, at which both have been alone, without 27, 28, 36, 37 and 40
+    assert steps == [2] * 12
+    for seed, name in enumerate(("behind", "ahead")):
+        fit(tmp_path / f"alone_{seed}", seed)
+        for part in ("state_dict", "optimizer_states", "lr_schedulers", "global_step"):
+            assert_close(last(tmp_path / name)[part], last(tmp_path / f"alone_{seed}")[part], part)
+
+
+def fit_twice(folder: Path, seed: int) -> None:
+    for number in range(2):
+        fit(folder / str(number), seed + 10 * number, max_steps=20)
+
+
+def test_each_of_two_fits_of_a_run_trains_its_own_model(tmp_path: Path) -> None:
+    fit_packed(
+        [partial(fit_twice, tmp_path / f"packed_{run}", run) for run in range(2)], measure=False
+    )
+    for run in range(2):
+        fit_twice(tmp_path / f"alone_{run}", run)
+        for number in range(2):
+            assert_same_run(*(tmp_path / f"{way}_{run}/{number}" for way in ("packed", "alone")))
+
+
+def test_a_trainer_that_leaves_its_pack_trains_alone(
+    tmp_path: Path, steps: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits = [partial(fit, tmp_path / str(run), run, steps=5, max_steps=20) for run in range(2)]
+    trainer = fit_packed(fits, measure=False)[0]
+    assert len(steps) == 20 - len({9, 18, 14, 5, 10, 15, 20})  # every fifth is each run's own, too
+
+    def wait(*_: Any) -> None:
+        raise AssertionError("it would wait forever")
+
+    monkeypatch.setattr(Seat, "wait", wait)
+    trainer.fit_loop.epoch_loop.max_steps = 40
+    trainer.fit(trainer.lightning_module, datamodule=trainer.datamodule)  # type: ignore[attr-defined]
+    assert trainer.global_step == 40
+
+
 @pytest.mark.parametrize("stacked", [0.5, 2.0])
 def test_a_cpu_takes_the_faster_way_and_says_so(
     stacked: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
@@ -219,6 +282,30 @@ def test_a_run_that_diverges_leaves_the_others(tmp_path: Path, steps: list[int])
     assert set(steps) == {3, 2}
 
 
+@pytest.mark.parametrize("measure", [False, True])
+def test_an_error_in_a_batch_ends_its_run_alone_and_every_error_is_reported(
+    measure: bool, tmp_path: Path, steps: list[int], caplog: Any
+) -> None:
+    fits = [
+        partial(fit, tmp_path / "a", 0),
+        partial(fit, tmp_path / "b", 1, broken=12),
+        partial(fit, tmp_path / "c", 2, callbacks=(Spoiling(),)),
+    ]
+    with (
+        caplog.at_level("INFO", "lightning.pytorch.utilities.rank_zero"),
+        pytest.raises(LookupError, match="no such batch") as caught,
+    ):
+        fit_packed(fits, measure=measure)
+    fit(tmp_path / "alone", 0)
+    assert_same_run(tmp_path / "a", tmp_path / "alone")
+    assert set(steps) == {3, 2}
+    said = [one.getMessage() for one in caplog.records if "has failed" in one.getMessage()]
+    assert said[0] == "pack: run 1 has failed: LookupError: no such batch"
+    assert said[1].startswith("pack: run 2 has failed: DivergenceError: training stopped")
+    [note] = caught.value.__notes__
+    assert note.startswith("another run of the pack has failed: DivergenceError")
+
+
 class Raising(pl.Callback):
     """Sends a signal to the process at a validation."""
 
@@ -227,14 +314,18 @@ class Raising(pl.Callback):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_a_signal_asks_every_run_to_save_and_end(tmp_path: Path) -> None:
+def test_a_signal_asks_every_run_to_save_and_end(tmp_path: Path, caplog: Any) -> None:
     fits = [
         partial(fit, tmp_path / str(run), run, callbacks=(*before, StopOnSignal()))
         for run, before in enumerate([(Raising(),), ()])
     ]
     previous = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit):
+    with (
+        caplog.at_level("INFO", "lightning.pytorch.utilities.rank_zero"),
+        pytest.raises(SystemExit),
+    ):
         fit_packed(fits, measure=False)
+    assert "SIGTERM: stopping each run at its next row of the log, checkpoint or" in caplog.text
     assert signal.getsignal(signal.SIGTERM) is previous
     # each at the next step of its own: one was behind its step 14 already, the other was not
     assert [last(tmp_path / str(run))["global_step"] for run in range(2)] == [18, 14]

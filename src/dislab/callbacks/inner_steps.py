@@ -12,7 +12,7 @@ from dislab.training.inner_loop import InnerLoop
 from dislab.training.packed import current_seat
 
 _IN_A_PACK: Final = 1000
-"""Every how many steps Lightning takes part at least in each run of a pack."""
+"""Every how many steps Lightning takes part at least in a run of a pack that sets no number."""
 
 
 @checks_settings
@@ -35,7 +35,8 @@ class InnerSteps(pl.Callback):
     in single precision. Checkpoints are the same, and either kind of run resumes the other.
 
     In a pack (`dislab.training.packed.fit_packed`) it lets runs wait for each other, and the steps
-    between are those that the runs make together, whatever their number is set to.
+    between are those that the runs make together; where `steps` is 1, Lightning takes part in every
+    1000th.
 
     Args:
         steps: Every how many optimiser steps Lightning takes part; with 1 in all of them.
@@ -77,10 +78,10 @@ class InnerSteps(pl.Callback):
                     "made for all its runs; leave it out"
                 )
             seat.is_ready = True
-            steps = max(self.steps, _IN_A_PACK)
+            steps = self.steps if self.steps > 1 else _IN_A_PACK
             trainer.fit_loop.epoch_loop = InnerLoop(loop, steps, seat=seat)
         elif isinstance(loop, InnerLoop):
-            # a trainer that fits again continues to count
-            loop.steps, loop.graph = self.steps, self.graph
+            # a trainer that fits again continues to count; outside of a pack it waits for no one
+            loop.steps, loop.graph, loop.seat = self.steps, self.graph, seat
         elif stage == "fit" and self.steps > 1:
             trainer.fit_loop.epoch_loop = InnerLoop(loop, self.steps, self.graph)

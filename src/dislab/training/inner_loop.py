@@ -51,7 +51,7 @@ class InnerLoop(_TrainingEpochLoop):
         self.steps = steps
         self.graph = graph
         self.captured: CapturedStep | None = None
-        self._seat = seat
+        self.seat = seat
         self._may_stack = False
         self._noted: set[str] = set()
         self._everyone: list[Callback] | None = None
@@ -67,7 +67,7 @@ class InnerLoop(_TrainingEpochLoop):
         """Train up to the next step after which something is due."""
         if self.steps > 1 and not self.restarting:
             obstacle = self._obstacle(data_fetcher)
-            if self._seat is not None:
+            if self.seat is not None:
                 self._check_pack(obstacle)
             if obstacle is None:
                 self._advance_to_the_next_duty(data_fetcher)
@@ -82,10 +82,10 @@ class InnerLoop(_TrainingEpochLoop):
             self.captured.look_around()
         count = int(min(self._uneventful(data_fetcher)))
         with self._alone():
-            if self._seat is None:
+            if self.seat is None:
                 self.make(data_fetcher, count)
             elif count:
-                self._seat.wait(Request(self, data_fetcher, count))
+                self.seat.wait(Request(self, data_fetcher, count))
         if self.captured is not None:
             self._note(self.captured.obstacle)
 

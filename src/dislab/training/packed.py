@@ -3,12 +3,15 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from lightning.pytorch.utilities import rank_zero_info
 
+from dislab.base.failures import said
 from dislab.errors import InputError, PackError
 from dislab.signals import give_back, handle, leave_closed_terminal
 from dislab.training.stack import Stack
@@ -39,8 +42,10 @@ def fit_packed(fits: Sequence[Callable[[], T]], *, measure: bool = True) -> list
     equal those of a single run up to rounding: within 1e-5 after 100 steps in float32.
 
     The runs may differ in their seeds, and in settings of the model that are numbers and change no
-    shape, such as the weight of a penalty. A run that fails leaves the others to go on. The first
-    Ctrl-C, SIGTERM or SIGHUP asks all runs to save and end, as in a single run.
+    shape, such as the weight of a penalty. A run that fails after its first steps leaves the others
+    to go on, and a line reports it; the first error is raised once all have ended, with those of
+    other runs as notes. A run that has fallen behind catches up before the others go on. The first
+    Ctrl-C, SIGTERM or SIGHUP asks all runs to save and end, each at the next step of its own.
 
     On a CPU the first steps are timed in both ways, and the faster one goes on; a line says which.
     Small networks gain, since most of their steps is overhead. Convolutions do not.
@@ -66,18 +71,21 @@ def fit_packed(fits: Sequence[Callable[[], T]], *, measure: bool = True) -> list
     return Pack(fits, measure).work()
 
 
-class Request(NamedTuple):
+@dataclass(eq=False)
+class Request:
     """Steps that a run waits for.
 
     Attributes:
         loop: Its loop.
         batches: Its batches.
         steps: Number of steps.
+        error: Error that ends the run instead of the rest of the steps.
     """
 
     loop: "InnerLoop"
     batches: Any
     steps: int
+    error: BaseException | None = None
 
     @property
     def place(self) -> tuple[int, int, int]:
@@ -158,7 +166,7 @@ class Pack(Generic[T]):
         self._seats = [Seat(fit) for fit in fits]
         self._measure = measure
         self._stack: Stack | None = None
-        self._of: list[Seat[T]] = []
+        self._loops: list[InnerLoop] = []
         self._is_stacked: bool | None = None
         self._times: dict[str, list[float]] = {"stacked": [], "apart": []}
 
@@ -167,16 +175,41 @@ class Pack(Generic[T]):
         previous = handle(self._receive)
         try:
             self._begin()
-            while waiting := [seat for seat in self._seats if seat.request is not None]:
-                error = self._train(waiting)
-                for seat in waiting:
-                    seat.resume(error)
+            while waiting := [(seat, seat.request) for seat in self._seats if seat.request]:
+                first = min(request.place for _, request in waiting)
+                due = [(seat, request) for seat, request in waiting if request.place == first]
+                try:
+                    self._train([request for _, request in due])
+                except KeyboardInterrupt:
+                    due = waiting
+                    for _, request in due:
+                        # Lightning handles KeyboardInterrupt in the main thread only
+                        request.error = SystemExit(1)
+                for seat, request in due:
+                    seat.resume(request.error)
+                self._report([seat for seat, _ in due])
         finally:
             give_back(previous)
-        errors = [seat.error for seat in self._seats if seat.error is not None]
-        if errors:
+        if errors := self._errors():
+            for other in errors[1:]:
+                errors[0].add_note(f"another run of the pack has failed: {said(other)}")
             raise errors[0]
         return [seat.result for seat in self._seats]  # type: ignore[misc]  # none has failed
+
+    def _errors(self) -> list[BaseException]:
+        """The different errors of the runs: those of signals first, as the user has sent them."""
+        # errors are equal to themselves only; that of a stacked step is shared by its runs
+        errors = dict.fromkeys(seat.error for seat in self._seats if seat.error is not None)
+        return sorted(errors, key=lambda error: isinstance(error, Exception))
+
+    def _report(self, seats: Sequence[Seat[T]]) -> None:
+        """Print the errors of runs, except one that ends the pack, which is raised."""
+        ended = all(seat.ended for seat in self._seats)
+        for number, seat in enumerate(self._seats):
+            if seat not in seats or not isinstance(seat.error, Exception):
+                continue
+            if not ended or seat.error is not self._errors()[0]:
+                rank_zero_info(f"pack: run {number} has failed: {said(seat.error)}")
 
     def _begin(self) -> None:
         """Let every run go on to its first steps; if one fails before, end them all."""
@@ -193,61 +226,78 @@ class Pack(Generic[T]):
                         other.resume(PackError(f"run {number} of the pack failed: {seat.error}"))
                 raise seat.error
 
-    def _train(self, waiting: Sequence[Seat[T]]) -> BaseException | None:
-        """Make the steps that runs wait for; returns the error that ends them, if any."""
-        requests = [seat.request for seat in waiting if seat.request is not None]
+    def _train(self, requests: Sequence[Request]) -> None:
+        """Make the steps that runs at the same place wait for, and note errors in the requests."""
+        if len(requests) == 1:
+            with _ending(requests[0]):
+                requests[0].loop.make(requests[0].batches, requests[0].steps)
+            return
         try:
-            together = len({one.place for one in requests}) == 1
-            if len(requests) > 1 and together:
-                self._train_together(waiting, requests)
-            else:
-                for one in requests:
-                    one.loop.make(one.batches, one.steps)
-        except KeyboardInterrupt:
-            return SystemExit(1)  # Lightning handles KeyboardInterrupt in the main thread only
-        except Exception as error:  # ends the runs, whose functions report it
-            return error
-        return None
+            self._train_together(requests)
+        except Exception as error:  # of the stack, so of all its runs, whose functions raise it
+            for one in requests:
+                one.error = one.error or error
 
-    def _train_together(self, waiting: Sequence[Seat[T]], requests: Sequence[Request]) -> None:
+    def _train_together(self, requests: Sequence[Request]) -> None:
         """Make the same number of steps of several runs, in the faster way once it is known."""
         if self._is_stacked is None:
             device = requests[0].loop.trainer.strategy.root_device
             if not self._measure or device.type != "cpu":
                 self._is_stacked = True
-        if self._stack is None or self._of != waiting:
-            self._of = list(waiting)
-            self._stack = Stack([one.loop.member() for one in requests])
         left = requests[0].steps
-        while left:
+        while left and (going := _going(requests)):
             if self._is_stacked is None:
+                self._stack_of(going)  # which discards the times of others
                 way = min(self._times, key=lambda name: len(self._times[name]))
                 count = min(_PIECE, left)
-                self._times[way] += self._make(way, self._stack, requests, count)
-                self._choose(len(requests))
+                self._times[way] += self._make(way, going, count)
+                self._choose(len(going))
             else:
                 count = left
-                self._make("stacked" if self._is_stacked else "apart", self._stack, requests, count)
+                self._make("stacked" if self._is_stacked else "apart", going, count)
             left -= count
 
-    def _make(self, way: str, stack: Stack, requests: Sequence[Request], count: int) -> list[float]:
+    def _stack_of(self, requests: Sequence[Request]) -> Stack:
+        """The stack of these runs, made anew for other runs or for another `fit` of one."""
+        loops = [one.loop for one in requests]
+        if self._stack is None or self._loops != loops:
+            self._stack = None  # before another one takes as much memory
+            self._stack = Stack([one.member() for one in loops])
+            self._loops = loops
+            self._times = {"stacked": [], "apart": []}
+        return self._stack
+
+    def _make(self, way: str, requests: Sequence[Request], count: int) -> list[float]:
         """Make some steps of all runs; returns the seconds of each."""
-        times = []
-        if way == "stacked":
-            stack.load()
+        return (self._make_stacked if way == "stacked" else _make_apart)(requests, count)
+
+    def _make_stacked(self, requests: Sequence[Request], count: int) -> list[float]:
+        """Make some steps as those of one model; a run without a batch leaves it before the step.
+
+        All batches are taken before the step, so that the others lose none.
+        """
+        times: list[float] = []
+        stack = self._stack_of(requests)
+        stack.load()
         for _ in range(count):
             began = time.perf_counter()
-            if way == "apart":
-                for one in requests:
-                    one.loop.make(one.batches, 1)
-            else:
-                batches = [one.loop.begin(one.batches) for one in requests]
-                stack.step(batches, requests[0].loop.trained_batches)
-                for one in requests:
+            batches = {}
+            for one in _going(requests):
+                with _ending(one):
+                    batches[one] = one.loop.begin(one.batches)
+            if len(batches) < len(requests):
+                stack.store()
+                requests = [*batches]
+                if not requests:
+                    return times
+                stack = self._stack_of(requests)
+                stack.load()
+            stack.step([*batches.values()], requests[0].loop.trained_batches)
+            for one in requests:
+                with _ending(one):
                     one.loop.end()
             times.append(time.perf_counter() - began)
-        if way == "stacked":
-            stack.store()
+        stack.store()
         return times
 
     def _choose(self, runs: int) -> None:
@@ -262,6 +312,7 @@ class Pack(Generic[T]):
                 "fast as one after another"
             )
         else:
+            self._stack, self._loops = None, []  # it holds all weights once more
             rank_zero_info(
                 f"pack: {runs} runs make their steps one after another; one stacked model would "
                 f"take {stacked / apart:.1f} times as long"
@@ -274,5 +325,32 @@ class Pack(Generic[T]):
             seat.signal = number
         leave_closed_terminal()
         rank_zero_info(
-            f"\n{signal.Signals(number).name}: stopping after this step; once more to stop at once"
+            f"\n{signal.Signals(number).name}: stopping each run at its next row of the log, "
+            "checkpoint or validation; once more to stop at once"
         )
+
+
+def _make_apart(requests: Sequence[Request], count: int) -> list[float]:
+    """Make some steps of all runs, one after another; returns the seconds of each."""
+    times = []
+    for _ in range(count):
+        began = time.perf_counter()
+        for one in _going(requests):
+            with _ending(one):
+                one.loop.make(one.batches, 1)
+        times.append(time.perf_counter() - began)
+    return times
+
+
+def _going(requests: Sequence[Request]) -> list[Request]:
+    """The requests of the runs that no error has ended."""
+    return [one for one in requests if one.error is None]
+
+
+@contextmanager
+def _ending(request: Request) -> Iterator[None]:
+    """Let an error end the run that waits for the steps, and no other one."""
+    try:
+        yield
+    except Exception as error:  # whatever the code of a run raises; its own thread raises it again
+        request.error = error
