@@ -24,6 +24,9 @@ model:
     decoder: {class_path: MLPDecoder, init_args: {hidden: [4]}}
     regularizers:
       kl: {class_path: KL}
+    scheduler:
+      class_path: torch.optim.lr_scheduler.StepLR
+      init_args: {step_size: 6}
 data:
   class_path: SingleData
   init_args: {dataset: GaussianBlob, batch_size: 4}
@@ -94,6 +97,16 @@ def test_folders_are_as_if_each_run_had_been_alone(
         assert one == pytest.approx(other, rel=1e-4, abs=1e-5)
     assert main(["fit", f"--resume={mine}", "--trainer.max_steps=25"]) == 0
     assert int(weights(mine)["steps"]) == 25
+
+
+def test_a_divergence_names_the_seed_of_each_run(
+    config: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    optimizer = ["--model.optimizer=torch.optim.SGD", "--model.optimizer.lr=1e30"]
+    assert main(["fit", f"--config={config}", "--pack=2", *optimizer]) == 1
+    said = capfd.readouterr()
+    for seed in (3, 4):
+        assert f"seed {seed}: training stopped" in said.out + said.err
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {

@@ -100,12 +100,12 @@ def run(command: str, args: Sequence[str]) -> int:
 
 def _pack_of(command: str, args: Sequence[str]) -> tuple[int, list[str]]:
     """The number of runs that --pack asks for, 1 without it, and the other arguments."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("--pack", nargs="?")
-    parser.add_argument("--resume")
-    given, _ = parser.parse_known_args(list(args))
     if "--pack" not in [one.partition("=")[0] for one in args]:
         return 1, list(args)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--pack", nargs="?")
+    parser.add_argument("--resume", nargs="?", const="")
+    given, rest = parser.parse_known_args(list(args))
     if not (given.pack or "").isdecimal() or not 1 <= int(given.pack) <= _MOST_RUNS:
         raise InputError(
             f"--pack is {given.pack!r}; it must be a whole number of runs from 1 to {_MOST_RUNS}"
@@ -116,23 +116,23 @@ def _pack_of(command: str, args: Sequence[str]) -> tuple[int, list[str]]:
         raise InputError(
             "--pack starts new runs; go on with each run of a pack by dislab fit --resume RUN"
         )
-    rest = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    rest.add_argument("--pack")
-    return int(given.pack), rest.parse_known_args(list(args))[1]
+    return int(given.pack), rest
 
 
 def _run_of_pack(args: Sequence[str], place: int) -> None:
     """One run of a pack, whose seed is that of the first run plus its place."""
     os.environ.pop(RUN_FOLDER, None)
-    first = TrainingCLI.first_seed
-    if not place:
-        return _run_one(["fit", *args])
-    if first is None or first is False:
-        raise InputError("seed_everything is false, and a pack counts its seeds from it; set one")
     try:
+        if not place:
+            return _run_one(["fit", *args])
+        first = TrainingCLI.first_seed
+        if first is None or first is False:
+            raise InputError(
+                "seed_everything is false, and a pack counts its seeds from it; set one"
+            )
         return _run_one(["fit", *args, f"--seed_everything={first + place}"])
     except TrainingError as error:
-        raise type(error)(f"seed {first + place}: {error}") from error
+        raise type(error)(f"seed {(TrainingCLI.first_seed or 0) + place}: {error}") from error
 
 
 def _run_one(args: list[str]) -> None:
