@@ -23,7 +23,7 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import DivergenceError, InputError, PackError
 from dislab.objectives import VAE, InfoWGANGP
 from dislab.regularizers import KL, TotalCorrelation
-from dislab.training.packed import Seat, fit_packed
+from dislab.training.packed import Pack, Seat, fit_packed
 from dislab.training.stack import Stack
 
 
@@ -249,7 +249,9 @@ def test_a_cpu_takes_the_faster_way_and_says_so(
     monkeypatch.setattr(Stack, "step", timed)
     monkeypatch.setattr("dislab.training.packed.time.perf_counter", now)
     with caplog.at_level("INFO", "lightning.pytorch.utilities.rank_zero"):
-        fit_packed([partial(fit, tmp_path / str(run), run) for run in range(2)])
+        pack = Pack([partial(fit, tmp_path / str(run), run) for run in range(2)])
+        pack.work()
+    assert (pack._stack is None) is (stacked > 1), "it holds the weights of all runs once more"
     [line] = [one.getMessage() for one in caplog.records if "pack:" in one.getMessage()]
     assert line == (
         "pack: 2 runs train as one stacked model, 2.0 times as fast as one after another"
