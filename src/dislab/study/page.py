@@ -6,10 +6,11 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 
 from dislab.errors import InputError
 from dislab.report import PAGE, ReportedRun
@@ -33,9 +34,6 @@ from dislab.study.study import (
     versions_of,
 )
 from dislab.study.summary import NothingToCompareError, StudySummary, label
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Load = Callable[[Path], ReportedRun]
 """Reads the model and the data of a run folder."""
@@ -169,7 +167,7 @@ def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str
         return None, str(error)
 
 
-def _described(study: Study, table: "pd.DataFrame") -> str:
+def _described(study: Study, table: pd.DataFrame) -> str:
     """The axes with their values, in a sentence."""
     seeds = table["seed"].nunique()
     parts = [f"{len(table):,} run{'s' * (len(table) != 1)}"]
@@ -180,7 +178,7 @@ def _described(study: Study, table: "pd.DataFrame") -> str:
     return "; ".join([*parts, f"{seeds} seed{'s' * (seeds != 1)}"])
 
 
-def _headline(table: "pd.DataFrame", summary: StudySummary | None) -> dict[str, str]:
+def _headline(table: pd.DataFrame, summary: StudySummary | None) -> dict[str, str]:
     counts = table["state"].value_counts()
     found = {state: str(counts[state]) for state in _STATES if state in counts}
     if summary is None:
@@ -239,9 +237,7 @@ def _is_known(value: Any) -> bool:
     return value is not None and bool(value == value)  # NaN is not
 
 
-def _rows(
-    table: "pd.DataFrame", summary: StudySummary | None, axes: Sequence[str]
-) -> dict[str, Any]:
+def _rows(table: pd.DataFrame, summary: StudySummary | None, axes: Sequence[str]) -> dict[str, Any]:
     """The table of runs: columns, rows, and the column that rows are sorted by at first."""
     measures: Mapping[str, str] = {} if summary is None else summary.measures
     whole = table if summary is None else summary.runs
@@ -361,7 +357,7 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         yield _Section(name, title, f"Not computed: {reason}.", [], {}, ())
 
 
-def _table(frame: "pd.DataFrame", summary: StudySummary) -> Table:
+def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
     """Texts of a table; values of settings as they are."""
     plain = frame.copy()
     for number, (name, column) in enumerate(frame.items()):
