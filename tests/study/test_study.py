@@ -16,7 +16,8 @@ from dislab.errors import InputError
 from dislab.study.plan import PLAN, Plan, read_plan
 from dislab.study.results import Done, Failed, StudyFolder
 from dislab.study.statistics import udr
-from dislab.study.study import Study, StudyWarning, duration, lines
+from dislab.study.status import duration, lines
+from dislab.study.study import Study, StudyWarning
 from dislab.study.tables import table_bytes, write_table
 
 TEXT = (

@@ -23,7 +23,8 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import DivergenceError, InputError, PackError
 from dislab.objectives import VAE, InfoWGANGP
 from dislab.regularizers import KL, TotalCorrelation
-from dislab.training.packed import Pack, Seat, fit_packed
+from dislab.training.packed import Pack, fit_packed
+from dislab.training.seat import Seat
 from dislab.training.stack import Stack
 
 

@@ -9,7 +9,7 @@ from dislab.errors import InputError, PackError
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
 from dislab.training.inner_loop import InnerLoop
-from dislab.training.packed import current_seat
+from dislab.training.seat import current_seat
 
 _IN_A_PACK: Final = 1000
 """Every how many steps Lightning takes part at least in a run of a pack that sets no number."""

@@ -10,7 +10,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.runs import last_checkpoint
 from dislab.signals import Handlers, give_back, handle, interrupt, leave_closed_terminal
-from dislab.training.packed import current_seat
+from dislab.training.seat import current_seat
 from dislab.training.step_end import validation_follows
 
 _STEPS_BETWEEN_TALKS: Final = 10

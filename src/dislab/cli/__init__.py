@@ -141,14 +141,17 @@ def dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import data
 
         return data.run(args)
-    if command in ("study", "compare"):
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-        from dislab.cli import study
-
-        return study.run(args) if command == "study" else study.run_compare(args)
     # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
     # training step several times as soon as another process wants a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if command == "study":
+        from dislab.cli import study
+
+        return study.run(args)
+    if command == "compare":
+        from dislab.cli import compare
+
+        return compare.run(args)
     if command == "encode":
         from dislab.cli import encode
 

@@ -1,4 +1,4 @@
-"""`dislab study` and `dislab compare`: many runs, made and seen together."""
+"""`dislab study`: many runs, made and seen together."""
 
 import argparse
 import math
@@ -6,22 +6,26 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dislab.cli.arguments import Parser
 from dislab.cli.messages import own_warnings_in_one_line
+from dislab.cli.study_tables import (
+    add_table_options,
+    check_table_options,
+    print_results,
+    put_table,
+)
 from dislab.errors import InputError, suggestion
-from dislab.storage import atomic, check_output
+from dislab.storage import atomic
 from dislab.study.claims import STALE
 from dislab.study.estimate import estimate
 from dislab.study.plan import PLAN, Plan, Resolver, make_plan, read_plan, study_file_of
 from dislab.study.results import STUDY, StudyFolder
-from dislab.study.study import STUDIES, Study, duration, folder_of, lines, versions_of
+from dislab.study.status import duration, lines, versions_of
+from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import read_study_file
-from dislab.study.tables import FORMATS, PICTURES, SUFFIXES, format_of, table_bytes, write_table
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dislab.study.tables import PICTURES
 
 _VERBS: Final = {
     "plan": "read a study file, check every run, and say what is to be done",
@@ -40,8 +44,6 @@ verbs:
 
 A first study:  dislab study run configs/studies/quick.yaml
 """
-_SHOWN: Final = 8
-"""Scores of which the rank correlations are printed at the end; a study may have hundreds."""
 
 
 def run(args: list[str]) -> int:
@@ -65,26 +67,6 @@ def run(args: list[str]) -> int:
     parser = Parser(f"dislab study {verb}", description=f"{_VERBS[verb].capitalize()}.")
     with own_warnings_in_one_line():
         return _RUN[verb](parser, rest)
-
-
-def run_compare(args: list[str]) -> int:
-    """Prints or writes a table of loose run folders, and returns the exit status.
-
-    Args:
-        args: What follows `dislab compare`.
-
-    Raises:
-        InputError: A folder is no run, or the table cannot be written.
-    """
-    parser = Parser("dislab compare", description="Show runs side by side, one row a run.")
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
-    _add_output(parser)
-    options = parser.parse_args(args)
-    _check_output(options)
-    from dislab.study.comparison import compare
-
-    _put(compare(options.runs), options)
-    return 0
 
 
 def _plan(parser: Parser, args: list[str]) -> int:
@@ -206,17 +188,17 @@ def _status(parser: Parser, args: list[str]) -> int:
 
 def _table(parser: Parser, args: list[str]) -> int:
     _add_study(parser)
-    _add_output(parser)
+    add_table_options(parser)
     parser.add_argument(
         "--agreement",
         action="store_true",
         help="add UDR and the alignment of latents with other seeds, of a study with stage codes",
     )
     options = parser.parse_args(args)
-    _check_output(options)
+    check_table_options(options)
     study = Study(options.study, options.folder)
     table = study.table()
-    _put(table.join(study.agreement()) if options.agreement else table, options)
+    put_table(table.join(study.agreement()) if options.agreement else table, options)
     return 0
 
 
@@ -277,37 +259,10 @@ def _add_study(parser: Parser) -> None:
     parser.add_argument("--folder", type=Path, help=f"of the study; {STUDIES}/NAME unless given")
 
 
-def _add_output(parser: Parser) -> None:
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the table there")
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        help=f"of the table; goes by the file's suffix ({', '.join(SUFFIXES)}), csv on a terminal",
-    )
-
-
 def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 10_000:
         raise argparse.ArgumentTypeError(f"{text} is no number of workers; give 1 or more")
     return int(text)
-
-
-def _check_output(options: argparse.Namespace) -> None:
-    """Refuses an output before the work."""
-    if options.out:
-        if not options.format:
-            format_of(options.out)
-        check_output("--out", options.out, [])
-    elif options.format == "parquet":
-        raise InputError("--format parquet needs --out FILE, as Parquet is no text")
-
-
-def _put(table: "pd.DataFrame", options: argparse.Namespace) -> None:
-    if options.out:
-        write_table(table, options.out, options.format)
-        print(options.out)
-    else:
-        sys.stdout.write(table_bytes(table, options.format or "csv").decode())
 
 
 def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
@@ -357,32 +312,9 @@ def _show_end(study: Study) -> int:
         print(line)
     took = sum(status.seconds.values())
     print(f"work done: {duration(took)} of one worker")
-    _summarize(study.table())
+    print_results(study.table())
     print(f"\nAll numbers: dislab study table {study.path} --out table.csv")
     return int("failed" in status.counts())
-
-
-def _summarize(table: "pd.DataFrame") -> None:
-    """Prints means over seeds and rank correlations."""
-    from dislab.study.statistics import (
-        correlation_table,
-        markdown,
-        rank_correlations,
-        summary,
-        summary_table,
-    )
-
-    results = [name for name in map(str, table) if name.startswith("score.")]
-    of_test = [name for name in results if not name.endswith(("_train", "_validation"))]
-    known = [name for name in of_test if table[name].nunique() > 1][:_SHOWN]
-    if not known:
-        return
-    print("\nmean ± standard deviation over seeds [95 % interval]\n")
-    print(markdown(summary_table(summary(table, known))), end="")
-    if len(known) > 1 and len(table) > 2:
-        print(f"\nrank correlations (Spearman) over {len(table)} runs\n")
-        found = rank_correlations(table, known, by=[])
-        print(markdown(correlation_table(found).rename_axis("score")), end="")
 
 
 def _warn_of_versions(plan: Plan) -> None:

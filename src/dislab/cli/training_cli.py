@@ -58,7 +58,7 @@ from dislab.runs import (
     remove_unused,
     trained_alone,
 )
-from dislab.training.packed import current_seat
+from dislab.training.seat import current_seat
 from dislab.training.step_end import count_last_step
 from dislab.yaml_files import parse_yaml
 

@@ -13,6 +13,7 @@ The folder of a study is its database:
 """
 
 from dislab.study.comparison import compare
-from dislab.study.study import RunStatus, Status, Study, StudyWarning
+from dislab.study.status import RunStatus, Status
+from dislab.study.study import Study, StudyWarning
 
 __all__ = ["RunStatus", "Status", "Study", "StudyWarning", "compare"]

@@ -25,14 +25,8 @@ from dislab.study.pictures import pictures
 from dislab.study.plan import read_plan, study_file_of
 from dislab.study.results import STUDY
 from dislab.study.statistics.text import texts
-from dislab.study.study import (
-    RunStatus,
-    Study,
-    StudyWarning,
-    duration,
-    mixed_versions,
-    versions_of,
-)
+from dislab.study.status import RunStatus, duration, mixed_versions, versions_of
+from dislab.study.study import Study, StudyWarning
 from dislab.study.summary import NothingToCompareError, StudySummary, label
 
 Load = Callable[[Path], ReportedRun]

@@ -5,7 +5,8 @@ from typing import Final
 
 from tqdm import tqdm
 
-from dislab.study.study import Study, duration
+from dislab.study.status import duration
+from dislab.study.study import Study
 
 _LEAST: Final = 2.0
 """Seconds between two looks at the folder."""

@@ -108,10 +108,8 @@ class StudyFolder:
             run: The run.
             stage: The word of the stage.
         """
-        record = _read(self.stage(run.id, stage) / DONE)
-        if record is None or record.get("digest") != run.group.stages[stage].digest:
-            return None
-        return Done(**record)
+        record = self._current(run, stage, DONE)
+        return None if record is None else Done(**record)
 
     def failed(self, run: PlannedRun, stage: str) -> Failed | None:
         """The record of a stage that has failed with the settings that are asked for.
@@ -120,10 +118,14 @@ class StudyFolder:
             run: The run.
             stage: The word of the stage.
         """
-        record = _read(self.stage(run.id, stage) / FAILED)
-        if record is None or record.get("digest") != run.group.stages[stage].digest:
-            return None
-        return Failed(**record)
+        record = self._current(run, stage, FAILED)
+        return None if record is None else Failed(**record)
+
+    def _current(self, run: PlannedRun, stage: str, name: str) -> dict[str, Any] | None:
+        """A record of a stage, unless it is of other settings."""
+        record = _read(self.stage(run.id, stage) / name)
+        same = record is not None and record.get("digest") == run.group.stages[stage].digest
+        return record if same else None
 
     def write_done(self, run: PlannedRun, stage: str, done: Done) -> None:
         """Records that a stage was done; an older failure is forgotten.

@@ -3,15 +3,14 @@
 import statistics
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from dislab.errors import InputError
 from dislab.study.claims import Claims
 from dislab.study.plan import PLAN, Plan, PlannedRun, read_plan
-from dislab.study.results import Done, Failed, State, StudyFolder, is_given_up
-from dislab.study.stages import FIRST
+from dislab.study.results import Failed, StudyFolder, is_given_up
+from dislab.study.status import RunStatus, Status, mixed_versions, state_of
 from dislab.study.study_file import read_study_file
 
 if TYPE_CHECKING:
@@ -27,41 +26,6 @@ STUDIES: Final = Path("studies")
 
 class StudyWarning(UserWarning):
     """A table holds what is not quite comparable."""
-
-
-class RunStatus(NamedTuple):
-    """One run.
-
-    Attributes:
-        run: As it was planned.
-        state: What it is at.
-        done: Its finished stages.
-        failed: The stages that have failed and are not tried again.
-    """
-
-    run: PlannedRun
-    state: State
-    done: dict[str, Done]
-    failed: dict[str, Failed]
-
-
-class Status(NamedTuple):
-    """A study as it is now.
-
-    Attributes:
-        runs: Every run, in the order of the study file.
-        seconds: What all finished stages took, by stage.
-        left: Seconds of work that are left for one worker, from the median of each stage's finished
-            runs; None where a stage of which something is left has no finished run.
-    """
-
-    runs: list[RunStatus]
-    seconds: dict[str, float]
-    left: float | None
-
-    def counts(self) -> dict[State, int]:
-        """How many runs are in each state."""
-        return dict(Counter(one.state for one in self.runs))
 
 
 @final
@@ -252,7 +216,7 @@ class Study:
                 failure = self.folder.failed(run, stage) if stage not in done else None
                 if failure is not None and is_given_up(failure, retries):
                     failed[stage] = failure
-        return RunStatus(run, _state(self.plan, run, done, failed, working), done, failed)
+        return RunStatus(run, state_of(self.plan, run, done, failed, working), done, failed)
 
     def _working(self) -> frozenset[str]:
         """Runs that a worker works on."""
@@ -286,53 +250,6 @@ def folder_of(path: str | Path, folder: str | Path | None = None) -> Path:
     return Path(folder) if folder is not None else STUDIES / read_study_file(path).name
 
 
-def mixed_versions(runs: list[RunStatus]) -> str:
-    """A sentence on the versions that differ between runs; empty if none does.
-
-    Args:
-        runs: The runs.
-    """
-    found = _versions(runs)
-    parts = [f"{name} {', '.join(one)}" for name, one in found.items() if len(one) > 1]
-    return f"these numbers come from several versions: {'; '.join(parts)}" if parts else ""
-
-
-def versions_of(runs: list[RunStatus]) -> list[str]:
-    """Every distribution with the versions that the numbers of the runs come from.
-
-    Args:
-        runs: The runs.
-    """
-    return [f"{name} {' and '.join(one)}" for name, one in _versions(runs).items()]
-
-
-def _versions(runs: list[RunStatus]) -> dict[str, list[str]]:
-    found: dict[str, set[str]] = {}
-    for one in runs:
-        for done in one.done.values():
-            for name, version in done.versions.items():
-                found.setdefault(name, set()).add(version)
-    return {name: sorted(versions) for name, versions in sorted(found.items())}
-
-
-def _state(
-    plan: Plan,
-    run: PlannedRun,
-    done: dict[str, Done],
-    failed: dict[str, Failed],
-    working: frozenset[str],
-) -> State:
-    if FIRST in done and done[FIRST].outcome == "diverged":
-        return "diverged"
-    if len(done) == len(plan.stages):
-        return "finished"
-    if run.id in working:
-        return "running"
-    if FIRST in failed or len(done) + len(failed) == len(plan.stages):
-        return "failed"
-    return "waiting"
-
-
 def _check_images(known: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
     """Refuses codes of a setting that are of other images than those of most of its runs."""
     from dislab.study.stages.codes import again
@@ -356,46 +273,3 @@ def _row(one: RunStatus) -> tuple[dict[str, Any], int, dict[str, float | None]]:
         for name, value in done.scores.items()
     }
     return one.run.group.axes, one.run.seed, scores
-
-
-def lines(status: Status) -> Iterator[str]:
-    """A study as it is now, in lines.
-
-    Args:
-        status: What `Study.status` returns.
-    """
-    order: tuple[State, ...] = ("finished", "diverged", "failed", "running", "waiting")
-    counts = status.counts()
-    shown = ", ".join(f"{counts[state]} {state}" for state in order if state in counts)
-    yield f"{len(status.runs)} runs: {shown}"
-    for stage, seconds in status.seconds.items():
-        done = sum(stage in one.done for one in status.runs)
-        mean = f", {duration(seconds / done)} each" if done else ""
-        yield f"  {stage}: {done} done{mean}"
-    if counts.get("waiting") or counts.get("running"):
-        known = status.left is not None
-        left = f"{duration(status.left or 0.0)} of one worker" if known else "unknown as yet"
-        yield f"work left: {left}"
-    for one in status.runs:
-        for stage, failed in one.failed.items():
-            yield f"{one.run.id}: {stage} failed ({failed.kind}): {failed.message[:300]}"
-
-
-def duration(seconds: float) -> str:
-    """A time in the two largest units that it has.
-
-    Args:
-        seconds: The time.
-
-    >>> duration(3725.0)
-    '1 h 2 min'
-    """
-    whole = round(seconds)
-    if whole < 120:
-        return f"{whole} s"
-    minutes, hours = whole // 60, whole // 3600
-    if minutes < 60:
-        return f"{minutes} min"
-    if hours < 48:
-        return f"{hours} h {minutes % 60} min"
-    return f"{hours // 24} d {hours % 24} h"

@@ -14,8 +14,8 @@ from torch import Tensor
 from dislab.base import Objective
 from dislab.errors import PackError
 from dislab.training.captured_step import CapturedStep, obstacle_to_capture
-from dislab.training.packed import Request, Seat
 from dislab.training.plain_step import PlainStep, is_plain
+from dislab.training.seat import Request, Seat
 from dislab.training.stack import Member, obstacle_to_stacking
 
 _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")

@@ -1,11 +1,9 @@
 """Several objectives of one kind as one stacked model."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
-from functools import partial
-from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 import lightning.pytorch as pl
@@ -18,10 +16,10 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.optim import Optimizer
 
 from dislab.base import Objective
-from dislab.base.hyperparameters import describe
-from dislab.errors import DivergenceError, InputError, PackError, lacks_memory, one_line
+from dislab.errors import DivergenceError, PackError, lacks_memory, one_line
 from dislab.functional.streams import Stream
 from dislab.training.plain_step import AFTER_BACKWARD, addition_of
+from dislab.training.stack_checks import check_alike, check_schedules, differing, is_number
 
 _BY_ELEMENT: Final = (
     torch.optim.SGD,
@@ -42,16 +40,6 @@ _OF_STEPS: Final = ("step", "mu_product")
 _SAME: Final = 1e-3
 """Largest relative difference between a run's loss in the stack and alone: rounding is far below,
 a wrong result far above."""
-
-_OF_PARTIALS: Final = ("func", "args", "keywords")
-"""Attributes in which two `functools.partial` may differ."""
-
-_UNRELATED: Final = (
-    "training",
-    "own_classes",
-    "allow_zero_length_dataloader_with_multiple_devices",
-)
-"""Attributes of modules that no loss reads."""
 
 
 class Member(NamedTuple):
@@ -90,12 +78,12 @@ class Stack:
         self._members = members
         self._first = members[0]
         models = [one.objective for one in members]
-        self._differing = _differing(models)
-        _check_schedules(models)
+        self._differing = differing(models)
+        check_schedules(models)
         self._parameters = [dict(one.named_parameters()) for one in models]
         self._buffers = [dict(one.named_buffers()) for one in models]
-        _check_alike(self._parameters)
-        _check_alike(self._buffers)
+        check_alike(self._parameters)
+        check_alike(self._buffers)
         self._pass = _Pass(self._first.objective)
         self._mapped = vmap(self._of_one, in_dims=(0, 0, 0, 0, None, 0))
         self._seeds = torch.tensor([int(one.draw_seed) for one in models]).to(models[0].device)
@@ -345,110 +333,9 @@ def obstacle_to_stacking(trainer: pl.Trainer) -> str | None:
     return None
 
 
-def _check_schedules(models: Sequence[Objective]) -> None:
-    """Refuse different schedules, since the stack follows that of the first run."""
-    first, *others = map(_schedule, models)
-    for number, other in enumerate(others, 1):
-        if not _equal(first, other):
-            raise PackError(
-                f"the scheduler is {first!r} in run 0 and {other!r} in run {number}; runs of one "
-                "pack share the schedule of their learning rate"
-            )
-
-
-def _schedule(model: Objective) -> Any:
-    """The builder of a schedule as plain data; itself where it is a function."""
-    try:
-        return describe(model._make_scheduler, "scheduler")
-    except InputError:
-        return model._make_scheduler
-
-
-def _check_alike(found: Sequence[Mapping[str, Tensor]]) -> None:
-    """Refuse parameters, or buffers, of different names, shapes or kinds of number."""
-    first = found[0]
-    for number, other in enumerate(found):
-        for name in dict.fromkeys([*first, *other]):
-            one, its = (_form(tensors.get(name)) for tensors in (first, other))
-            if one != its:
-                raise PackError(
-                    f"{name} is {one} in run 0 and {its} in run {number}; runs of one pack differ "
-                    "in their seeds, and in settings that are numbers and change no shape"
-                )
-
-
-def _form(tensor: Tensor | None) -> str:
-    if tensor is None:
-        return "missing"
-    return f"{str(tensor.dtype).removeprefix('torch.')} of shape {tuple(tensor.shape)}"
-
-
-def _differing(models: Sequence[nn.Module]) -> list[tuple[nn.Module, str, list[Any]]]:
-    """The settings in which models differ: module of the first model, attribute, all values."""
-    found: list[tuple[nn.Module, str, list[Any]]] = []
-    modules = [dict(model.named_modules()) for model in models]
-    for place, module in modules[0].items():
-        others = [its.get(place) for its in modules]
-        for number, other in enumerate(others):
-            if type(other) is not type(module):
-                raise PackError(
-                    f"{place or 'the model'} is a {type(module).__name__} in run 0 and a "
-                    f"{type(other).__name__} in run {number}; runs of one pack have the same parts"
-                )
-        for name, value in vars(module).items():
-            if name.startswith("_") or name in _UNRELATED:
-                continue
-            values = [vars(other).get(name) for other in others]
-            wrong = [number for number, one in enumerate(values) if not _equal(value, one)]
-            if not wrong:
-                continue
-            if not all(_is_number(one) or _are_numbers(one, value) for one in values):
-                raise PackError(
-                    f"{f'{place}.' if place else ''}{name} is {value!r} in run 0 and "
-                    f"{values[wrong[0]]!r} in run {wrong[0]}; runs of one pack differ in their "
-                    "seeds and in numbers only"
-                )
-            found.append((module, name, values))
-    return found
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Whether two values of a setting mean the same."""
-    if one is other:
-        return True
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, Tensor):
-        return torch.equal(one, other)
-    if isinstance(one, FunctionType):
-        return False  # functions that are defined anew for each run may hold other values
-    if isinstance(one, partial):
-        return all(_equal(getattr(one, part), getattr(other, part)) for part in _OF_PARTIALS)
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    if "__eq__" not in {name for kind in type(one).__mro__[:-1] for name in vars(kind)} and hasattr(
-        one, "__dict__"
-    ):
-        return _equal([*vars(one).items()], [*vars(other).items()])
-    return bool(one == other)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _are_numbers(value: Any, example: Any) -> bool:
-    """Whether a value is as many numbers in a row as an example."""
-    if not isinstance(value, list | tuple) or not isinstance(example, list | tuple):
-        return False
-    return len(value) == len(example) and all(map(_is_number, value))
-
-
 def _columns(values: Sequence[Any], device: torch.device) -> Any:
     """A setting of each run as a tensor, or a tuple of tensors, with one number a run."""
-    if _is_number(values[0]):
+    if is_number(values[0]):
         whole = all(isinstance(one, int) for one in values)
         return torch.tensor(values, dtype=torch.int64 if whole else None).to(device)
     return tuple(_columns(column, device) for column in zip(*values, strict=True))

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dislab.errors import InputError, suggestion
-from dislab.plugins import LAUNCHERS, declared, load_object
+from dislab.plugins import LAUNCHERS
+from dislab.study.declared import load_declared
 from dislab.study.study_file import Resources
 
 
@@ -62,15 +62,5 @@ def load_launcher(word: str) -> Launcher:
     Raises:
         InputError: There is no such launcher, or it cannot be imported.
     """
-    known = declared(LAUNCHERS)
-    if word not in known:
-        raise InputError(
-            f"no launcher is named {word!r}{suggestion(word, known)}; the launchers are "
-            f"{', '.join(known)}"
-        )
-    found = load_object(known[word])
-    if not isinstance(found, type) or not issubclass(found, Launcher):
-        raise InputError(
-            f"{known[word].value} of dislab.launchers is no dislab.study.launchers.Launcher"
-        )
-    return found()
+    found: Launcher = load_declared(LAUNCHERS, word, Launcher)
+    return found

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from dislab.errors import InputError, suggestion
-from dislab.plugins import STAGES, declared, load_object
+from dislab.errors import InputError
+from dislab.plugins import STAGES
+from dislab.study.declared import load_declared
 
 FIRST: Final = "train"
 """The stage that makes a run; every other one reads what it has made."""
@@ -72,16 +73,8 @@ def load_stage(word: str) -> Stage:
     Raises:
         InputError: There is no such stage, or it cannot be imported.
     """
-    known = declared(STAGES)
-    if word not in known:
-        raise InputError(
-            f"no stage is named {word!r}{suggestion(word, known)}; the stages are "
-            f"{', '.join(known)}"
-        )
-    found = load_object(known[word])
-    if not isinstance(found, type) or not issubclass(found, Stage):
-        raise InputError(f"{known[word].value} of dislab.stages is no dislab.study.stages.Stage")
-    return found()
+    found: Stage = load_declared(STAGES, word, Stage)
+    return found
 
 
 def checked_stages(given: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,89 @@
+"""Tables of many runs, as commands print and write them."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dislab.cli.arguments import Parser
+from dislab.errors import InputError
+from dislab.storage import check_output
+from dislab.study.tables import FORMATS, SUFFIXES, format_of, table_bytes, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN: Final = 8
+"""Scores of which the rank correlations are printed at the end; a study may have hundreds."""
+
+
+def add_table_options(parser: Parser) -> None:
+    """Adds the options that say where a table goes.
+
+    Args:
+        parser: The parser of a command.
+    """
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the table there")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help=f"of the table; goes by the file's suffix ({', '.join(SUFFIXES)}), csv on a terminal",
+    )
+
+
+def check_table_options(options: argparse.Namespace) -> None:
+    """Refuses an output before the work.
+
+    Args:
+        options: Parsed options of `add_table_options`.
+
+    Raises:
+        InputError: The file cannot be written, or its format is unknown.
+    """
+    if options.out:
+        if not options.format:
+            format_of(options.out)
+        check_output("--out", options.out, [])
+    elif options.format == "parquet":
+        raise InputError("--format parquet needs --out FILE, as Parquet is no text")
+
+
+def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
+    """Writes a table into its file, or prints it.
+
+    Args:
+        table: The table.
+        options: Parsed options of `add_table_options`.
+    """
+    if options.out:
+        write_table(table, options.out, options.format)
+        print(options.out)
+    else:
+        sys.stdout.write(table_bytes(table, options.format or "csv").decode())
+
+
+def print_results(table: "pd.DataFrame") -> None:
+    """Prints means over seeds and rank correlations.
+
+    Args:
+        table: One row a run.
+    """
+    from dislab.study.statistics import (
+        correlation_table,
+        markdown,
+        rank_correlations,
+        summary,
+        summary_table,
+    )
+
+    results = [name for name in map(str, table) if name.startswith("score.")]
+    of_test = [name for name in results if not name.endswith(("_train", "_validation"))]
+    known = [name for name in of_test if table[name].nunique() > 1][:_SHOWN]
+    if not known:
+        return
+    print("\nmean ± standard deviation over seeds [95 % interval]\n")
+    print(markdown(summary_table(summary(table, known))), end="")
+    if len(known) > 1 and len(table) > 2:
+        print(f"\nrank correlations (Spearman) over {len(table)} runs\n")
+        found = rank_correlations(table, known, by=[])
+        print(markdown(correlation_table(found).rename_axis("score")), end="")

@@ -1,0 +1,30 @@
+"""Launchers and stages by the words that name them."""
+
+from typing import Any
+
+from dislab.errors import InputError, suggestion
+from dislab.plugins import declared, load_object
+
+
+def load_declared(group: str, word: str, base: type) -> Any:
+    """Make the launcher or the stage that a distribution declares under a word.
+
+    Args:
+        group: The group of entry points, such as `dislab.launchers`.
+        word: As on the command line or in a study file.
+        base: What it is.
+
+    Raises:
+        InputError: Nothing is declared under the word, or something else, or it cannot be imported.
+    """
+    known, noun = declared(group), base.__name__.lower()
+    if word not in known:
+        raise InputError(
+            f"no {noun} is named {word!r}{suggestion(word, known)}; the {noun}s are "
+            f"{', '.join(known)}"
+        )
+    found = load_object(known[word])
+    if not isinstance(found, type) or not issubclass(found, base):
+        place = base.__module__.removesuffix(".base")
+        raise InputError(f"{known[word].value} of {group} is no {place}.{base.__name__}")
+    return found()
