@@ -1,14 +1,14 @@
 """Kills processes of a study at random, changes its launcher, and compares it with another study.
 
     python benchmarks/faults/study_kills.py --json benchmarks/results/study_kills.json
-    python benchmarks/faults/study_kills.py --runs 6 --every 6 --kills 6 --launchers processes ray
+    python benchmarks/faults/study_kills.py --runs 6 --stages 2 --kills 4 --launchers processes ray
 
 One study is left alone. Another one of the same runs is started, and whenever its workers have been
-at work for some seconds one of its processes is killed (SIGKILL): the command, a worker, a process
-of a stage, or one of Ray. Whenever the command has died it is started again; at each third of the
-runs it is ended by SIGINT and goes on with the next launcher. At the end the table must equal that
-of the undisturbed study byte by byte, every run must be finished, and no finished stage may have
-been done again.
+at work for some seconds (or, with --stages, have ended so many stages more) one of its processes is
+killed (SIGKILL): the command, a worker, a process of a stage, or one of Ray. Whenever the command
+has died it is started again; at each third of the runs it is ended by SIGINT and goes on with the
+next launcher. At the end the table must equal that of the undisturbed study byte by byte, every run
+must be finished, and no finished stage may have been done again.
 
 The 200 runs take about an hour on two cores.
 """
@@ -81,14 +81,23 @@ class Campaign:
         place: The folder of its files.
         launchers: One after another.
         every: Seconds of work between two kills.
+        stages: Stages done between two kills, which take the place of the seconds; the number of
+            kills then does not depend on the speed of the machine.
         seed: Decides what is killed.
         most: How many kills there are at most.
     """
 
     def __init__(
-        self, place: Path, launchers: Sequence[str], every: float, seed: int, most: int
+        self,
+        place: Path,
+        launchers: Sequence[str],
+        every: float,
+        stages: int | None,
+        seed: int,
+        most: int,
     ) -> None:
         self.most = most
+        self.stages = stages
         self.place = place
         self.launchers = list(launchers)
         self.every = every
@@ -128,10 +137,16 @@ class Campaign:
                 process = self._start()
             if not any(self.place.glob("studies/kills/claims/*.*")):
                 due = time.monotonic() + self.every  # nobody is at work as yet
-            elif time.monotonic() >= due and self.kills.total() < self.most:
+            if self.kills.total() < self.most and self._is_due(due):
                 self._kill(process.pid)
                 due = time.monotonic() + self.every
         self._look()
+
+    def _is_due(self, due: float) -> bool:
+        """Whether the time for a kill has come, or as many stages are done."""
+        if self.stages is None:
+            return time.monotonic() >= due
+        return len(self.done) >= self.stages * (self.kills.total() + 1)
 
     def _start(self) -> "subprocess.Popen[bytes]":
         launcher = self.launchers[self.changes]
@@ -208,6 +223,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200, help="an even number")
     parser.add_argument("--every", type=float, default=20.0, help="seconds of work between kills")
+    parser.add_argument("--stages", type=int, help="stages done between kills, in place of seconds")
     parser.add_argument("--launchers", nargs="+", default=["processes", "ray", "processes"])
     parser.add_argument("--kills", type=int, default=10_000, help="at most so many")
     parser.add_argument("--seed", type=int, default=0)
@@ -224,7 +240,9 @@ def main() -> None:
     quiet = time.monotonic() - began
     print(f"{options.runs} undisturbed runs took {quiet:.0f} s", flush=True)
     began = time.monotonic()
-    campaign = Campaign(disturbed, options.launchers, options.every, options.seed, options.kills)
+    campaign = Campaign(
+        disturbed, options.launchers, options.every, options.stages, options.seed, options.kills
+    )
     campaign.run(options.runs)
     noisy = time.monotonic() - began
     problems = campaign.problems
@@ -255,7 +273,7 @@ def _write(options: argparse.Namespace, campaign: Campaign, quiet: float, noisy:
 
     record = {
         "runs": options.runs,
-        "every": options.every,
+        "every": options.every if options.stages is None else f"{options.stages} stages",
         "launchers": options.launchers,
         "kills": dict(campaign.kills),
         "changes_of_the_launcher": campaign.changes,

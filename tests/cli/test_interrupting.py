@@ -43,6 +43,11 @@ evaluate: {metrics: {mig: {class_path: MIG}}, points: 300}
 traversals: {images: 1, steps: 3, points: 50}
 """
 FOR_EVER = "--evaluate.untrained=1000"
+MANY = [
+    *("--predictors", "GradientBoosting", "RandomForest", "MLP"),
+    *("--baselines", "untrained", "pixels", "pca"),
+]
+"""So much to predict that a fast machine is still at it when the signal comes."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 RUN = "runs/long/version_0"
 
@@ -126,7 +131,7 @@ def test_scoring_by_a_command_of_its_own_ends_and_says_what_to_run(
         ["test", f"--run={RUN}", FOR_EVER],
         ["validate", f"--run={RUN}", FOR_EVER, *several],
         ["score", "codes.npz", "--bootstrap", "1000000", "--json", "out.json"],
-        ["transfer", RUN, "--scenarios", HEARTS, "--predictors", "MLP", "--labels", "600"],
+        ["transfer", RUN, "--scenarios", HEARTS, "--labels", "1000", *MANY],
     ]
     before = contents(folder)
     for number, command in enumerate(commands):

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 def test_a_study_whose_processes_are_killed_equals_an_undisturbed_one() -> None:
     script = str(ROOT / "benchmarks/faults/study_kills.py")
-    options = ["--runs", "6", "--every", "5", "--kills", "4"]
+    options = ["--runs", "6", "--stages", "2", "--kills", "4"]
     # Ray takes minutes to miss a process of its own; tests/study/test_commands.py kills its worker
     options += ["--launchers", "processes", "processes"]
     done = subprocess.run(
