@@ -13,7 +13,7 @@ import pytest
 from dislab import cli
 from dislab.cli import unit
 from dislab.errors import BusyError, DivergenceError, InputError, TrainingError
-from dislab.study.units import Report
+from dislab.study.units import Report, Task
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -27,6 +27,10 @@ def of_full_disk() -> InputError:
 @pytest.fixture(autouse=True)
 def _preloaded() -> None:
     unit.preload()
+
+
+def task(folder: Path, *args: str) -> Task:
+    return Task(args, folder, folder / "log", folder / "report.json")
 
 
 ENDS = [
@@ -58,9 +62,9 @@ def ended(end: int | BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise end
 
     monkeypatch.setattr(cli, "dispatch", dispatch)
-    process = unit.Process(["fit", "--a"], tmp_path, tmp_path / "log", tmp_path / "report.json")
+    process = unit.Process([task(tmp_path, "fit", "--a")])
     assert process.wait(100.0)
-    return process.report()
+    return process.reports()[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the made-up command is known to forks only")
@@ -91,9 +95,9 @@ def test_a_process_that_is_killed_has_crashed(
         return 0
 
     monkeypatch.setattr(cli, "dispatch", die)
-    process = unit.Process(["fit"], tmp_path, tmp_path / "log", tmp_path / "report.json")
+    process = unit.Process([task(tmp_path, "fit")])
     assert process.wait(100.0)
-    report = process.report()
+    (report,) = process.reports()
     assert (report.outcome, report.message[:31]) == ("crash", "the process ended by signal 9; ")
 
 
@@ -101,10 +105,11 @@ def test_a_process_that_is_killed_has_crashed(
 def test_a_process_ends_with_its_worker(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from dislab import cli; from dislab.cli import unit\n"
+        "from dislab import cli; from dislab.cli import unit; from dislab.study.units import Task\n"
         "here = Path(sys.argv[1])\n"
         "cli.dispatch = lambda *_: (here / 'at_work').touch() or time.sleep(100)\n"
-        "process = unit.Process(['fit'], here, here / 'log', here / 'report.json')\n"
+        "task = Task(['fit'], here, here / 'log', here / 'report.json')\n"
+        "process = unit.Process([task])\n"
         "print(process._process.pid, flush=True); time.sleep(100)"
     )
     worker = subprocess.Popen(

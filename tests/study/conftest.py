@@ -13,7 +13,7 @@ import pytest
 from dislab.study.plan import Plan, Resolved, make_plan
 from dislab.study.results import Done, StudyFolder
 from dislab.study.study_file import read_study_file
-from dislab.study.units import Outcome, Report
+from dislab.study.units import Outcome, Report, Task
 
 TINY = """
 trainer: {max_steps: 20, log_every_n_steps: 10, accelerator: cpu, enable_model_summary: false}
@@ -92,21 +92,29 @@ class Units:
         self.during = during
         self.started: list[tuple[str, str]] = []
         """Run and stage of each process."""
+        self.packs: list[list[str]] = []
+        """The runs of each process that trained several."""
         self.killed = 0
         self.interrupted = 0
 
-    def __call__(self, args: Sequence[str], run: Path, log: Path, report: Path) -> "Units":
-        stage = log.parent.name
+    def __call__(self, tasks: Sequence[Task]) -> "Units":
+        self._outcomes = [self._end(task.run, task.log.parent.name) for task in tasks]
+        if len(tasks) > 1:
+            self.packs.append([task.run.name for task in tasks])
+        return self
+
+    def _end(self, run: Path, stage: str) -> Outcome:
+        """Does a task as the script says."""
         self.started.append((run.name, stage))
         script = self.outcomes.get(stage) or ["done"]
-        self._outcome: Outcome = script.pop(0) if len(script) > 1 else script[0]
-        if stage == "train":
+        outcome = script.pop(0) if len(script) > 1 else script[0]
+        if stage == "train" and outcome != "input":
             (run / "checkpoints").mkdir(exist_ok=True)
             (run / "checkpoints" / "last.ckpt").write_text("")
-        elif self._outcome == "done":
+        elif outcome == "done":
             record = {"scores": {"mig": len(self.started) / 100, "odd": None}}
             (run / "scores.json").write_text(json.dumps({"test": record}))
-        return self
+        return outcome
 
     def wait(self, seconds: float) -> bool:
         if self.interrupted or self.killed:
@@ -120,9 +128,9 @@ class Units:
     def kill(self) -> None:
         self.killed += 1
 
-    def report(self) -> Report:
+    def reports(self) -> list[Report]:
         versions = {"dislab": "1"}
-        return Report(self._outcome, f"it was {self._outcome}", "Traceback", versions)
+        return [Report(one, f"it was {one}", "Traceback", versions) for one in self._outcomes]
 
 
 @pytest.fixture

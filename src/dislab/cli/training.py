@@ -6,9 +6,10 @@ import os
 import threading
 import traceback
 import warnings
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import torch.distributed as dist
@@ -57,6 +58,52 @@ def run(command: str, args: Sequence[str]) -> int:
     """
     count, args = _pack_of(command, args)
     check_configurations(args)
+    with _prepared():
+        Parser.origin = written_elsewhere(args)
+        TrainingCLI.first_seed = None
+        if count == 1:
+            _run_one([command, *of_run(args)])
+        else:
+            fit_packed([partial(_run_of_pack, args, place) for place in range(count)])
+    return 0
+
+
+def run_together(
+    runs: Sequence[tuple[Sequence[str], Path]],
+    ended: Callable[[int, BaseException | None], object],
+) -> None:
+    """Train several runs as one pack, each with arguments of its own.
+
+    Args:
+        runs: What would follow `dislab` for each run, and its run folder.
+        ended: Is called with the place of each run and its error, or None, once it has ended.
+
+    Raises:
+        InputError: The pack was not trained as a whole; runs that had ended before have been
+            reported.
+    """
+
+    def fit(place: int) -> None:
+        (command, *args), folder = runs[place]
+        failure: BaseException | None = None
+        try:
+            with _explained():
+                os.environ[RUN_FOLDER] = str(folder)
+                Parser.origin = written_elsewhere(args)
+                _run_one([command, *of_run(args)])
+        except BaseException as error:  # each run is reported, and leaves the others to go on
+            failure = error
+        ended(place, failure)
+
+    for args, _ in runs:
+        check_configurations(args[1:])
+    with _prepared():
+        fit_packed([partial(fit, place) for place in range(len(runs))])
+
+
+@contextmanager
+def _prepared() -> Iterator[None]:
+    """What holds for the process while it runs a training command."""
     read_values_strictly()
     with warnings_in_one_line():
         plugins.load_all()
@@ -64,15 +111,22 @@ def run(command: str, args: Sequence[str]) -> int:
     for message in _NOT_THE_USERS:
         warnings.filterwarnings("ignore", message)
     threading.excepthook = _thread_failed
-    Parser.origin = written_elsewhere(args)
     logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
     try:
-        with parts_named(), own_warnings_in_one_line():
-            TrainingCLI.first_seed = None
-            if count == 1:
-                _run_one([command, *of_run(args)])
-            else:
-                fit_packed([partial(_run_of_pack, args, place) for place in range(count)])
+        with parts_named(), own_warnings_in_one_line(), _explained():
+            yield
+    finally:
+        os.environ.pop(RUN_FOLDER, None)
+    if dist.is_available() and dist.is_initialized():
+        # otherwise its threads live until the process ends, and may abort it
+        dist.destroy_process_group()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say what a user can do about the errors of libraries."""
+    try:
+        yield
     except (InputError, TrainingError):
         raise
     except MisconfigurationException as error:
@@ -90,12 +144,6 @@ def run(command: str, args: Sequence[str]) -> int:
         if isinstance(error, ValueError) and _is_of_lightning(error):
             raise InputError(one_line(error)) from error
         raise
-    finally:
-        os.environ.pop(RUN_FOLDER, None)
-    if dist.is_available() and dist.is_initialized():
-        # otherwise its threads live until the process ends, and may abort it
-        dist.destroy_process_group()
-    return 0
 
 
 def _pack_of(command: str, args: Sequence[str]) -> tuple[int, list[str]]:

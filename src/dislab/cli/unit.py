@@ -23,7 +23,7 @@ from dislab.errors import (
 )
 from dislab.signals import interrupting
 from dislab.storage import atomic
-from dislab.study.units import Outcome, Report
+from dislab.study.units import Outcome, Report, Task
 
 _WATCH: Final = 0.5
 """Seconds between two looks whether the worker is alive."""
@@ -32,22 +32,20 @@ _CONTEXT: Final[Any] = multiprocessing.get_context("fork" if sys.platform == "li
 
 
 class Process:
-    """A stage at work.
+    """A stage at work, or the training of a pack.
 
     Args:
-        arguments: What follows `dislab`.
-        run: The run folder.
-        log: Where its output goes.
-        report: Where it writes how it ended.
+        tasks: One task of any stage, or several of training; the output of all goes into the log of
+            the first.
     """
 
-    def __init__(self, arguments: Sequence[str], run: Path, log: Path, report: Path) -> None:
-        report.unlink(missing_ok=True)
-        self._report = report
-        self._log = log
-        self._process = _CONTEXT.Process(
-            target=_main, args=(list(arguments), run, log, report, os.getpid())
-        )
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        first, *others = self._tasks = list(tasks)
+        for task in self._tasks:
+            task.report.unlink(missing_ok=True)
+        for task in others:
+            task.log.write_text(f"trained with other runs; see {first.log}\n", encoding="utf-8")
+        self._process = _CONTEXT.Process(target=_main, args=(self._tasks, os.getpid()))
         self._process.start()
 
     def wait(self, seconds: float) -> bool:
@@ -68,16 +66,20 @@ class Process:
         self._process.kill()
         self._process.join()
 
-    def report(self) -> Report:
-        """How it ended."""
+    def reports(self) -> list[Report]:
+        """How each of its tasks ended, in their order."""
+        return [self._report(task) for task in self._tasks]
+
+    def _report(self, task: Task) -> Report:
         try:
-            record = json.loads(self._report.read_text(encoding="utf-8"))
-            self._report.unlink()
+            record = json.loads(task.report.read_text(encoding="utf-8"))
+            task.report.unlink()
             return Report(**record)
         except (OSError, ValueError, TypeError):
             code = self._process.exitcode
             how = f"by signal {-code}" if code and code < 0 else f"with status {code}"
-            return Report("crash", f"the process ended {how}; its output is in {self._log}")
+            log = self._tasks[0].log
+            return Report("crash", f"the process ended {how}; its output is in {log}")
 
 
 def preload() -> None:
@@ -86,38 +88,66 @@ def preload() -> None:
         from dislab.cli import training  # noqa: F401
 
 
-def _main(arguments: Sequence[str], run: Path, log: Path, report: Path, worker: int) -> None:
+def _main(tasks: Sequence[Task], worker: int) -> None:
     """The process."""
     os.setsid()
-    _redirect(log)
+    _redirect(tasks[0].log)
     threading.Thread(target=_end_with, args=(worker,), daemon=True).start()
-    found = _done(arguments, run, log)
-    with atomic(report) as temporary:
-        temporary.write_text(json.dumps(found._asdict()), encoding="utf-8")
+    if len(tasks) == 1:
+        _write(tasks[0], _done(tasks[0]))
+    else:
+        _do_together(tasks)
     sys.stdout.flush()
     sys.stderr.flush()
 
 
-def _done(arguments: Sequence[str], run: Path, log: Path) -> Report:
+def _write(task: Task, found: Report) -> None:
+    with atomic(task.report) as temporary:
+        temporary.write_text(json.dumps(found._asdict()), encoding="utf-8")
+
+
+def _done(task: Task) -> Report:
     """Runs the command; returns how it ended."""
     try:
         with interrupting():
             from dislab.cli import dispatch
             from dislab.cli.training_cli import RUN_FOLDER
-            from dislab.runs import versions
 
-            os.environ[RUN_FOLDER] = str(run)
-            command, *rest = arguments
+            os.environ[RUN_FOLDER] = str(task.run)
+            command, *rest = task.arguments
             status = dispatch(command, rest)
             if status:
                 return Report("input", f"dislab {command} ended with status {status}")
-            return Report("done", versions=versions())
+            return Report("done", versions=_versions())
     except BaseException as error:  # what is no end of a process becomes its report
-        said = one_line(error)
-        if isinstance(error, SystemExit):  # the reason was printed before
-            return Report(_kind(error), _last_line(log), versions=_versions())
-        print(f"dislab: {type(error).__name__}: {said}", file=sys.stderr)
-        return Report(_kind(error), said or type(error).__name__, _trace(error), _versions())
+        return _of_error(error, task.log)
+
+
+def _do_together(tasks: Sequence[Task]) -> None:
+    """Trains a pack, and reports how each run ended as soon as it has."""
+    missing = dict(enumerate(tasks))
+
+    def report(place: int, error: BaseException | None) -> None:
+        found = _of_error(error, tasks[0].log) if error else Report("done", versions=_versions())
+        _write(missing.pop(place), found)
+
+    try:
+        with interrupting():
+            from dislab.cli.training import run_together
+
+            run_together([(task.arguments, task.run) for task in tasks], report)
+    except BaseException as error:  # of the pack as a whole
+        for place in list(missing):
+            report(place, error)
+
+
+def _of_error(error: BaseException, log: Path) -> Report:
+    """The end that an error is."""
+    said = one_line(error)
+    if isinstance(error, SystemExit):  # the reason was printed before
+        return Report(_kind(error), _last_line(log), versions=_versions())
+    print(f"dislab: {type(error).__name__}: {said}", file=sys.stderr)
+    return Report(_kind(error), said or type(error).__name__, _trace(error), _versions())
 
 
 def _kind(error: BaseException) -> Outcome:

@@ -104,6 +104,7 @@ class Plan:
         resources: What one run needs.
         failure: What follows when a run fails.
         versions: Of the distributions that made the plan.
+        pack: How many runs a worker trains side by side.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Plan:
     resources: Resources
     failure: Failure
     versions: dict[str, str]
+    pack: int = 1
 
     def write(self, folder: Path) -> None:
         """Writes the plan into the folder of a study: as its last one, and under its own name.
@@ -142,6 +144,7 @@ class Plan:
             "resources": asdict(self.resources),
             "failure": asdict(self.failure),
             "versions": self.versions,
+            "pack": self.pack,
             "groups": kept,
             "runs": rows,
         }
@@ -216,6 +219,7 @@ def _read_plan(path: Path) -> Plan:
             resources=Resources(**record["resources"]),
             failure=Failure(**record["failure"]),
             versions=record["versions"],
+            pack=record.get("pack", 1),  # plans of older versions have none
         )
     except (ValueError, KeyError, TypeError, IndexError) as error:
         if isinstance(error, InputError):
@@ -282,6 +286,7 @@ def make_plan(
         resources=file.resources,
         failure=file.failure,
         versions=dict(versions),
+        pack=file.pack,
     )
 
 

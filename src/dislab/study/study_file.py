@@ -17,9 +17,20 @@ SEED: Final = "seed_everything"
 """The setting that `seeds` are values of."""
 
 _EXAMPLE: Final = "base: [../betavae.yaml]"
-_KEYS: Final = ("name", "base", "axes", "seeds", "exclude", "stages", "resources", "failure")
+_KEYS: Final = (
+    "name",
+    "base",
+    "axes",
+    "seeds",
+    "exclude",
+    "stages",
+    "pack",
+    "resources",
+    "failure",
+)
 _NAME: Final = re.compile(r"\w[\w.+=,-]*")
 _MOST_RUNS: Final = 1_000_000
+_LARGEST_PACK: Final = 1024
 _STAGES: Final[Mapping[str, Mapping[str, Any]]] = {"train": {}, "score": {}}
 
 
@@ -85,6 +96,7 @@ class StudyFile:
         seeds: One run is trained with each.
         exclude: Combinations that are left out, as labels by axis.
         stages: Settings of each stage.
+        pack: How many runs a worker trains side by side.
         resources: What one run needs.
         failure: What follows when a run fails.
     """
@@ -97,6 +109,7 @@ class StudyFile:
     seeds: tuple[int, ...]
     exclude: tuple[dict[str, tuple[Any, ...]], ...]
     stages: dict[str, dict[str, Any]]
+    pack: int = 1
     resources: Resources = field(default_factory=Resources)
     failure: Failure = field(default_factory=Failure)
 
@@ -162,6 +175,7 @@ def read_study_file(path: str | Path) -> StudyFile:
         seeds=seeds,
         exclude=reader.exclude(content.get("exclude") or [], axes),
         stages=checked_stages(reader.mapping(content.get("stages", _STAGES), "stages"), str(path)),
+        pack=reader.pack(content.get("pack", 1)),
         resources=reader.resources(content.get("resources") or {}),
         failure=reader.failure(content.get("failure") or {}),
     )
@@ -272,6 +286,11 @@ class _Reader:
         if not rule:
             raise self._wrong("exclude", value, "mappings from axes to values")
         return rule
+
+    def pack(self, value: object) -> int:
+        if not _is_count(value) or value > _LARGEST_PACK:  # type: ignore[operator]
+            raise self._wrong("pack", value, f"a whole number of runs from 1 to {_LARGEST_PACK}")
+        return int(value)  # type: ignore[call-overload, no-any-return]
 
     def resources(self, value: object) -> Resources:
         given = self._known(value, "resources", ("cpus", "gpus"))

@@ -20,6 +20,19 @@ class Report(NamedTuple):
     versions: dict[str, str] = {}  # noqa: RUF012  # replaced, never changed
 
 
+class Task(NamedTuple):
+    """A stage of a run that a process is to do."""
+
+    arguments: Sequence[str]
+    """What follows `dislab`."""
+    run: Path
+    """The run folder."""
+    log: Path
+    """Where its output goes."""
+    report: Path
+    """Where it writes how it ended."""
+
+
 @runtime_checkable
 class Unit(Protocol):
     """A process at work."""
@@ -33,10 +46,10 @@ class Unit(Protocol):
     def kill(self) -> None:
         """Ends it at once."""
 
-    def report(self) -> Report:
-        """How it ended."""
+    def reports(self) -> list[Report]:
+        """How each of its tasks ended, in their order."""
 
 
-Start = Callable[[Sequence[str], Path, Path, Path], Unit]
-"""Starts what follows `dislab`, with the run folder, the file of its output, and the file where it
-reports its end."""
+Start = Callable[[Sequence[Task]], Unit]
+"""Starts one process: for one task of any stage, or for several of training, which it does as one
+pack."""

@@ -2,8 +2,8 @@
 
 import shutil
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
@@ -13,6 +13,7 @@ import yaml
 from dislab.errors import InputError, TrainingError
 from dislab.storage import atomic
 from dislab.study.claims import BEAT, STALE, Claim, Claims
+from dislab.study.packs import form
 from dislab.study.plan import Plan, PlannedRun
 from dislab.study.results import (
     LOG,
@@ -26,7 +27,7 @@ from dislab.study.results import (
 )
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS
-from dislab.study.units import Report, Start, Unit
+from dislab.study.units import Report, Start, Task, Unit
 
 _POLL: Final = 0.5
 """Seconds between two looks at a process at work."""
@@ -77,6 +78,10 @@ class Worker:
         self._settings = settings or Settings()
         self._stages = {word: load_stage(word) for word in plan.stages}
         self._claims = Claims(folder.claims, self._settings.stale)
+        groups = {id(run.group): run.group for run in plan.runs} if plan.pack > 1 else {}
+        self._forms = {key: form(group) for key, group in groups.items()}
+        self._alone: set[str] = set()
+        """Runs that a pack could not train; each shows by itself why."""
 
     def work(self) -> None:
         """Does what is left to do.
@@ -124,16 +129,67 @@ class Worker:
         try:
             if claim.inherited:
                 time.sleep(_SETTLING)
+            if not self._train_together(run, claim):
+                return False
             while (stage := self._next(run)) is not None:
-                if not self._do(run, stage, claim):
+                if not self._do(stage, [run], [claim]):
                     return False
         finally:
-            with suppress(OSError):  # a claim that cannot be given back gets stale
-                claim.release()
+            _give_back(claim)
         return True
 
-    def _do(self, run: PlannedRun, stage: str, claim: Claim) -> bool:
-        """Does a stage; returns whether the run is still this worker's."""
+    def _train_together(self, run: PlannedRun, claim: Claim) -> bool:
+        """Trains a new run and others like it as one pack, if the study packs its runs.
+
+        Where that fails, the runs are left to be trained alone. Returns whether the run is still
+        this worker's.
+        """
+        if self._plan.pack == 1 or not self._is_new(run):
+            return True
+        runs, claims, common = [run], [claim], self._forms[id(run.group)]
+        with ExitStack() as held:
+            for other in self._plan.runs:
+                if len(runs) == self._plan.pack:
+                    break
+                like = other is not run and self._forms[id(other.group)] == common
+                if not like or not self._is_new(other):
+                    continue
+                if (its := self._claims.take(other.id)) is None:
+                    continue
+                held.callback(_give_back, its)
+                if not its.inherited and self._is_new(other):  # no other worker has just done it
+                    runs.append(other)
+                    claims.append(its)
+            return len(runs) == 1 or self._do(FIRST, runs, claims)
+
+    def _is_new(self, run: PlannedRun) -> bool:
+        """Whether the training of a run has not begun, and may begin in a pack."""
+        return (
+            run.id not in self._alone
+            and self._next(run) == FIRST
+            and self._folder.failed(run, FIRST) is None
+            and not _has_checkpoint(self._folder.run(run.id))
+        )
+
+    def _do(self, stage: str, runs: Sequence[PlannedRun], claims: Sequence[Claim]) -> bool:
+        """Does a stage of a run, or trains a pack; returns whether the first run is still ours."""
+        tasks = [self._task(run, stage) for run in runs]
+        began = time.monotonic()
+        unit = self._start(tasks)
+        mine = self._watch(unit, claims)
+        reports = unit.reports()
+        if not mine:
+            return False
+        seconds = (time.monotonic() - began) / len(runs)
+        for run, report in zip(runs, reports, strict=True):
+            if len(runs) > 1 and report.outcome in ("input", "exception"):
+                self._alone.add(run.id)  # a pack may refuse a run that can be trained alone
+            elif report.outcome != "busy":
+                self._record(run, stage, report, seconds)
+        return reports[0].outcome != "busy"
+
+    def _task(self, run: PlannedRun, stage: str) -> Task:
+        """A stage of a run, with all that its process needs."""
         here, place = self._folder.run(run.id), self._folder.stage(run.id, stage)
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -141,21 +197,13 @@ class Worker:
                 self._prepare(run, here, place)
         except OSError as error:
             raise InputError(f"{place} cannot be written: {error.strerror}; make room") from error
-        arguments = self._stages[stage].arguments(
-            here, run.group.stages[stage].settings, run.config
-        )
-        began = time.monotonic()
-        unit = self._start(arguments, here, place / LOG, place / "report.json")
-        mine = self._watch(unit, claim)
-        report = unit.report()
-        if not mine or report.outcome == "busy":
-            return False
-        self._record(run, stage, report, time.monotonic() - began)
-        return True
+        settings = run.group.stages[stage].settings
+        arguments = self._stages[stage].arguments(here, settings, run.config)
+        return Task(arguments, here, place / LOG, place / "report.json")
 
     def _prepare(self, run: PlannedRun, here: Path, place: Path) -> None:
         """Writes what a run is trained from, and removes what a run without checkpoint has left."""
-        if not any(here.glob("checkpoints/*.ckpt")):
+        if not _has_checkpoint(here):
             for old in here.iterdir():
                 if old.name != STAGES:
                     shutil.rmtree(old) if old.is_dir() else old.unlink()
@@ -163,8 +211,8 @@ class Worker:
         with atomic(place / SETTINGS) as temporary:
             temporary.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
-    def _watch(self, unit: Unit, claim: Claim) -> bool:
-        """Waits for a process and shows that this one is alive; False when the run was taken."""
+    def _watch(self, unit: Unit, claims: Sequence[Claim]) -> bool:
+        """Waits for a process and shows that this one is alive; False when a run was taken."""
         due = time.monotonic()
         try:
             while not unit.wait(_POLL):
@@ -172,24 +220,25 @@ class Worker:
                     raise KeyboardInterrupt("the launcher has ended")
                 if time.monotonic() >= due:
                     due = time.monotonic() + min(BEAT, self._settings.stale / 4)
-                    if not claim.beat():
+                    if not all(claim.beat() for claim in claims):
                         unit.kill()
                         return False
         except BaseException:
-            self._stop(unit, claim)
+            self._stop(unit, claims)
             raise
         return True
 
-    def _stop(self, unit: Unit, claim: Claim) -> None:
+    def _stop(self, unit: Unit, claims: Sequence[Claim]) -> None:
         """Lets a process save what it has, for a while."""
         unit.interrupt()
         end = time.monotonic() + _GRACE
         try:
             while time.monotonic() < end and not unit.wait(_POLL):
-                claim.beat()
+                for claim in claims:
+                    claim.beat()
         finally:
             unit.kill()
-            unit.report()  # which leaves no file behind
+            unit.reports()  # which leaves no file behind
 
     def _record(self, run: PlannedRun, stage: str, report: Report, seconds: float) -> None:
         digest = run.group.stages[stage].digest
@@ -238,6 +287,16 @@ class Worker:
         if not self._settings.alive():
             raise KeyboardInterrupt("the launcher has ended")
         time.sleep(_PATIENCE)
+
+
+def _give_back(claim: Claim) -> None:
+    """Gives a run back; a claim that cannot be given back gets stale."""
+    with suppress(OSError):
+        claim.release()
+
+
+def _has_checkpoint(run: Path) -> bool:
+    return any(run.glob("checkpoints/*.ckpt"))
 
 
 def _alike(one: Failed, other: Failed) -> bool:
