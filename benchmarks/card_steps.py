@@ -1,10 +1,11 @@
-"""Times training steps on a card: ordinary, without Lightning in between, and as CUDA graphs.
+"""Times training steps on a card: ordinary, without Lightning in between, as CUDA graphs, stacked.
 
-python benchmarks/card_steps.py [--rounds 5] [--steps 2000] [--device cuda] [--only NETWORK]
+python benchmarks/card_steps.py [--rounds 5] [--steps 2000] [--pack 16] [--only NETWORK]
 
 The variants of a network take turns in one process, and the images lie on the device. Times are of
-the clock, from one synchronisation to the next. Beside steps a second stands the share of what the
-card reaches in a product of two matrices in bfloat16. Writes benchmarks/results/card_steps.json;
+the clock, from one synchronisation to the next. The last variant is a pack of --pack runs, in single
+precision only; the steps of all its runs are counted. Beside steps a second stands the share of what
+the card reaches in a product of two matrices in bfloat16. Writes benchmarks/results/card_steps.json;
 with --device cpu it only shows that everything runs, and writes nothing.
 """
 
@@ -33,6 +34,7 @@ from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.runs import versions
+from dislab.training.packed import fit_packed
 from hardware import processor
 
 RESULT: Final = Path(__file__).parent / "results" / "card_steps.json"
@@ -80,17 +82,23 @@ class Clock(pl.Callback):
 
     def __init__(self, first: int) -> None:
         self._first = first
-        self._start = 0.0
-        self.rate = 0.0
+        self.start = self.end = 0.0
+        self.steps = 0
+
+    @property
+    def rate(self) -> float:
+        """Steps a second."""
+        return self.steps / (self.end - self.start)
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         """Starts."""
         if trainer.global_step == self._first:
-            self._start = now()
+            self.start = now()
 
     def on_train_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        """Stops; `rate` is in steps a second."""
-        self.rate = (trainer.global_step - self._first) / (now() - self._start)
+        """Stops."""
+        self.end = now()
+        self.steps = trainer.global_step - self._first
 
 
 def now() -> float:
@@ -119,6 +127,21 @@ def rate_of(
     network: Network, precision: Any, variant: str, steps: int, device: str, folder: str
 ) -> float:
     """Steps a second of one run."""
+    return timed(network, precision, variant, steps, device, folder).rate
+
+
+def rate_of_pack(network: Network, runs: int, steps: int, device: str, folder: str) -> float:
+    """Steps of all runs of a pack a second."""
+    fit = partial(timed, network, "32-true", "inner steps", steps, device, folder)
+    clocks = fit_packed([fit] * runs, measure=False)
+    seconds = max(one.end for one in clocks) - min(one.start for one in clocks)
+    return sum(one.steps for one in clocks) / seconds
+
+
+def timed(
+    network: Network, precision: Any, variant: str, steps: int, device: str, folder: str
+) -> Clock:
+    """The clock of one run."""
     first = max(steps // 4, 2)
     clock = Clock(first)
     trainer = pl.Trainer(
@@ -137,7 +160,7 @@ def rate_of(
     )
     torch.manual_seed(0)
     trainer.fit(model_of(network), datamodule=data_of(network))
-    return clock.rate
+    return clock
 
 
 def operations(network: Network) -> int:
@@ -166,6 +189,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--pack", type=int, default=16, help="runs that are stacked")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", choices=NETWORKS, help="one network instead of all")
     options = parser.parse_args()
@@ -184,6 +208,8 @@ def main() -> None:
                             network, precision, variant, options.steps, options.device, folder
                         )
                         rates.setdefault((precision, variant), []).append(rate)
+                rate = rate_of_pack(network, options.pack, options.steps, options.device, folder)
+                rates.setdefault(("32-true", f"pack of {options.pack}"), []).append(rate)
         for (precision, variant), seen in rates.items():
             middle = statistics.median(seen)
             table[f"{name}, {precision}, {variant}"] = {
@@ -193,7 +219,10 @@ def main() -> None:
     print(json.dumps(table, indent=2))
     if not on_card:
         return
-    command = f"python benchmarks/card_steps.py --rounds {options.rounds} --steps {options.steps}"
+    command = (
+        f"python benchmarks/card_steps.py --rounds {options.rounds} --steps {options.steps} "
+        f"--pack {options.pack}"
+    )
     hardware = {"card": torch.cuda.get_device_name(), "processor": processor()}
     result = {
         "command": command,

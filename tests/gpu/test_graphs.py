@@ -27,15 +27,16 @@ CLOSE: dict[str, Any] = {"rtol": 0, "atol": 0} if IS_SIMULATED else {"rtol": 1e-
 """To the bit, as single precision holds the learning rates; but a card adds in no fixed order."""
 
 
-def check_close(one: dict[str, Any], other: dict[str, Any]) -> None:
+def check_close(one: dict[str, Any], other: dict[str, Any], **close: Any) -> None:
     """Weights close, counters and settings equal."""
+    close = close or CLOSE
     for name, value in one["state_dict"].items():
-        torch.testing.assert_close(other["state_dict"][name], value, **CLOSE, msg=name)
+        torch.testing.assert_close(other["state_dict"][name], value, **close, msg=name)
     for part in ("global_step", "epoch", "lr_schedulers"):
         assert one[part] == other[part], part
     [mine], [theirs] = one["optimizer_states"], other["optimizer_states"]
     assert mine["param_groups"] == theirs["param_groups"]
-    torch.testing.assert_close(mine["state"], theirs["state"], **CLOSE)
+    torch.testing.assert_close(mine["state"], theirs["state"], **close)
 
 
 @pytest.fixture

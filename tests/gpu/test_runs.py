@@ -31,8 +31,8 @@ from dislab.regularizers import KL, TotalCorrelation
 PRECISIONS = ["32-true", pytest.param("bf16-mixed", id="half_precision")]
 
 
-def vae() -> VAE:
-    torch.manual_seed(0)
+def vae(seed: int = 0) -> VAE:
+    torch.manual_seed(seed)
     return VAE(
         (1, 64, 64),
         900,
@@ -59,6 +59,7 @@ def fitted(
     device: torch.device = DEVICE,
     residency: str = "device",
     resume: Path | None = None,
+    seed: int = 0,
     **settings: Any,
 ) -> dict[str, Any]:
     """The last checkpoint of a run of 20 steps with clipped gradients."""
@@ -75,7 +76,7 @@ def fitted(
     kept = ModelCheckpoint(folder, every_n_train_steps=11, save_top_k=-1, filename="{step}")
     runner = trainer(device, folder, **{**given, **settings}, callbacks=[*callbacks, kept])
     data = blobs(residency=residency)
-    runner.fit(vae(), datamodule=data, ckpt_path=resume, weights_only=True)
+    runner.fit(vae(seed), datamodule=data, ckpt_path=resume, weights_only=True)
     end = folder / "end.ckpt"
     runner.save_checkpoint(end)
     found: dict[str, Any] = torch.load(end, weights_only=True, map_location="cpu")
