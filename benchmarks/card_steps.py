@@ -3,10 +3,10 @@
 python benchmarks/card_steps.py [--rounds 5] [--steps 2000] [--pack 16] [--only NETWORK]
 
 The variants of a network take turns in one process, and the images lie on the device. Times are of
-the clock, from one synchronisation to the next. The last variant is a pack of --pack runs, in single
-precision only; the steps of all its runs are counted. Beside steps a second stands the share of what
-the card reaches in a product of two matrices in bfloat16. Writes benchmarks/results/card_steps.json;
-with --device cpu it only shows that everything runs, and writes nothing.
+the clock, from one synchronisation to the next. The last variant is a pack of --pack runs, in
+single precision only; the steps of all its runs are counted. Beside steps a second stands the share
+of what the card reaches in a product of two matrices in bfloat16. With --device cpu it only shows
+that everything runs; otherwise it writes benchmarks/results/card_steps.json.
 """
 
 import argparse
