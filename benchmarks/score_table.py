@@ -118,11 +118,15 @@ def tables(results: dict[str, dict[str, dict]], kinds: list[str]) -> dict[str, o
             numbers = [f"{by_kind[kind]['values'][name]:.2f}" for kind in kinds]
             rows.append([f"`{name}`", *numbers])
         seconds = [by_kind[kind]["cpu_s"] for kind in kinds]
-        costs.append([f"`{key}`", *(f"{one:.2g}" for one in (min(seconds), max(seconds)))])
+        costs.append([f"`{key}`", *(two_digits(one) for one in (min(seconds), max(seconds)))])
     return {
         "scores": {"header": ["score", *kinds], "rows": rows},
         "cost": {"header": ["score", "least, s", "most, s"], "rows": costs},
     }
+
+
+def two_digits(seconds: float) -> str:
+    return f"{float(f'{seconds:.2g}'):g}"
 
 
 def main() -> None:
