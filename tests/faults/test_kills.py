@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "moments"),
-    [("factorvae", ["checkpoint", "metrics", "data"]), ("adagvae", ["random", "scoring", "two"])],
+    [("factorvae", ["checkpoint", "data"]), ("adagvae", ["scoring", "two"])],
 )
 def test_killed_runs_equal_undisturbed_ones(method: str, moments: list[str]) -> None:
     campaign = [sys.executable, str(ROOT / "benchmarks/faults/kills.py")]
@@ -25,6 +25,6 @@ def test_killed_runs_equal_undisturbed_ones(method: str, moments: list[str]) -> 
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "every run equals an undisturbed one" in done.stdout
-    kills = {line.split()[0]: int(line.split()[2]) for line in done.stdout.splitlines()[-4:-1]}
+    kills = {line.split()[0]: int(line.split()[2]) for line in done.stdout.splitlines()[-3:-1]}
     assert kills.keys() == set(moments)
-    assert all(kills[moment] for moment in moments if moment not in ("random", "two"))  # of a clock
+    assert all(kills[moment] for moment in moments if moment != "two")  # of a clock
