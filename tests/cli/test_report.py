@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
-from dislab.report import PAGE
+from dislab.report import EXPLORER, PAGE
 
 SMALL = {
     "name": "small",
@@ -60,10 +60,17 @@ def test_a_fit_ends_with_its_page(
     assert Path("again.html").read_bytes() == page
     assert main(["report", RUN, RUN + "/", "--out", "both.html"]) == 0
     assert b"Runs side by side" in Path("both.html").read_bytes()
+    assert main(["report", RUN, "--explorer-only"]) == 0
+    assert capsys.readouterr().out.endswith(f"\n{RUN}/{EXPLORER}\n")
+    light = Path(RUN, EXPLORER).read_bytes()
+    assert b'class="explorer"' in light
+    assert len(light) < len(page) == Path(RUN, PAGE).stat().st_size
     Path(RUN, "checkpoints", "last.ckpt").write_bytes(b"torn")
     assert main(["report", RUN]) == 0
     assert "version_0 gets no explorer: " in capsys.readouterr().err
     assert b"No explorer: " in Path(RUN, PAGE).read_bytes()
+    assert main(["report", RUN, "--explorer-only"]) == 2
+    assert Path(RUN, EXPLORER).read_bytes() == light
 
 
 def test_a_page_is_written_when_wanted_and_loses_no_run(
@@ -112,6 +119,10 @@ def test_the_page_of_a_study_lies_in_its_folder(
             "--target belongs to the page of a study, not to that of runs",
         ),
         (["run", "--folder", "x"], "--folder belongs to the page of a study, not to that of runs"),
+        (
+            ["small.yaml", "--explorer-only"],
+            "--explorer-only belongs to the page of runs, not to that of a study",
+        ),
         (["a", "b"], "2 runs make one page; name its file by --out"),
         (["run", "--out", "run"], "--out is run, which is a folder; name a file"),
         (["run", "--out", "run/config.yaml"], "--out is run/config.yaml, which is an input"),

@@ -108,6 +108,21 @@ def test_the_page_says_where_its_images_come_from(small: ReportedRun) -> None:
     assert "These images were decoded beforehand: the page cannot compute Own." in text
 
 
+def test_a_page_of_explorers_holds_nothing_else(small: ReportedRun) -> None:
+    text = page_of([small, small], explorer_only=True)
+    assert text.count('class="explorer"') == 2
+    assert "VAE on GaussianBlob" in text
+    assert "The decoder runs in this page. Its " in text
+    assert not {"Scores", "Pictures", "All settings"} & set(re.findall(r"\w+(?: \w+)?", text))
+    assert len(text) < len(page_of([small, small]))
+
+
+def test_a_page_of_explorers_needs_models(small: ReportedRun) -> None:
+    message = "version_0 has no explorer: the checkpoint or the data could not be read"
+    with pytest.raises(InputError, match=message):
+        page_of([small, small._replace(module=None)], explorer_only=True)
+
+
 def test_a_page_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="a page needs at least one run"):
         page_of([])

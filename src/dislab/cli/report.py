@@ -34,11 +34,13 @@ def run(args: list[str]) -> int:
         raise InputError(f"{studies[0]} is a study, which has a page of its own; give it alone")
     out = None if options.out is None else Path(options.out)
     if studies:
+        if options.explorer_only:
+            raise InputError("--explorer-only belongs to the page of runs, not to that of a study")
         return _study(studies[0], options.folder, out, options.target)
     for option in ("target", "folder"):
         if getattr(options, option) is not None:
             raise InputError(f"--{option} belongs to the page of a study, not to that of runs")
-    return _runs(folders, out)
+    return _runs(folders, out, options.explorer_only)
 
 
 def _is_study(path: Path) -> bool:
@@ -48,21 +50,21 @@ def _is_study(path: Path) -> bool:
     return (path / PLAN).is_file() or (path.is_file() and path.suffix in (".yaml", ".yml"))
 
 
-def _runs(folders: list[Path], out: Path | None) -> int:
+def _runs(folders: list[Path], out: Path | None, explorer_only: bool) -> int:
     from dislab import plugins
     from dislab.cli.run_data import run_config
-    from dislab.report import PAGE, write_page
+    from dislab.report import EXPLORER, PAGE, write_page
     from dislab.runs import CONFIG, SCORES
     from dislab.storage import check_output
 
     if out is None and len(folders) > 1:
         raise InputError(f"{len(folders)} runs make one page; name its file by --out")
-    page = folders[0] / PAGE if out is None else out
+    page = folders[0] / (EXPLORER if explorer_only else PAGE) if out is None else out
     for folder in folders:
         run_config(folder)
     check_output("--out", page, [folder / one for folder in folders for one in (CONFIG, SCORES)])
     plugins.load_all(plugins.PARTS)
-    write_page([_reported(folder) for folder in folders], page)
+    write_page([_reported(folder) for folder in folders], page, explorer_only=explorer_only)
     print(page)
     return 0
 
@@ -97,6 +99,12 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         metavar="FILE.html",
         help="the page; report.html in the folder of a single run or of the study",
+    )
+    parser.add_argument(
+        "--explorer-only",
+        action="store_true",
+        help="write the latent explorer of runs and nothing else, small enough to embed in a page "
+        "of your own; explorer.html in the run folder unless --out says otherwise",
     )
     parser.add_argument(
         "--target",

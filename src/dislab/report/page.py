@@ -13,6 +13,8 @@ from dislab.storage import atomic
 
 PAGE: Final = "report.html"
 """Name of the page in a run folder."""
+EXPLORER: Final = "explorer.html"
+"""Name of a page with the explorer alone, likewise."""
 
 _UNREAD: Final = "the checkpoint or the data could not be read when the page was written"
 
@@ -40,22 +42,24 @@ class _Shown(NamedTuple):
     reason: str
 
 
-def write_page(runs: Sequence[ReportedRun], path: Path) -> None:
+def write_page(runs: Sequence[ReportedRun], path: Path, *, explorer_only: bool = False) -> None:
     """Writes the page of one or several runs; it is never seen half-written.
 
     Args:
         runs: The runs, in the order of the page.
         path: The HTML file.
+        explorer_only: Whether the page has the latent explorers and nothing else.
 
     Raises:
-        InputError: A folder is no run, or the file cannot be written.
+        InputError: A folder is no run, a run has no explorer although nothing else is wanted, or
+            the file cannot be written.
     """
-    text = page_of(runs)
+    text = page_of(runs, explorer_only=explorer_only)
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def page_of(runs: Sequence[ReportedRun]) -> str:
+def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
     """The HTML text of the page of one or several runs.
 
     It depends on the content of the run folders, on the models and on the data only: neither on
@@ -63,13 +67,19 @@ def page_of(runs: Sequence[ReportedRun]) -> str:
 
     Args:
         runs: The runs, in the order of the page.
+        explorer_only: Whether the page has the latent explorers and nothing else.
 
     Raises:
-        InputError: A folder is no run, or there is none.
+        InputError: A folder is no run, there is none, or a run has no explorer although nothing
+            else is wanted.
     """
     if not runs:
         raise InputError("a page needs at least one run")
     shown = [_read(number, run) for number, run in enumerate(runs)]
+    if explorer_only:
+        for one in shown:
+            if one.explorer is None:
+                raise InputError(f"{one.record.name} has no explorer: {one.reason}")
     names = [one.record.name for one in shown]
     content = {
         "title": names[0] if len(names) == 1 else f"{len(names)} runs",
@@ -77,7 +87,8 @@ def page_of(runs: Sequence[ReportedRun]) -> str:
         "comparison": _comparison(shown) if len(shown) > 1 else None,
     }
     data = {"explorers": [one.explorer for one in shown]}
-    return document("runs.html", EXPLORER_SCRIPTS, content, data)
+    template = "explorers.html" if explorer_only else "runs.html"
+    return document(template, EXPLORER_SCRIPTS, content, data)
 
 
 def _read(number: int, run: ReportedRun) -> _Shown:
