@@ -15,6 +15,10 @@ CONFIGS = Path(__file__).parents[1] / "configs"
 OVERLAYS = ("quick",)
 FIRST_RUN = "first_run"
 """The budget and the data of `make fit`, on top of factorvae.yaml alone."""
+HOME = "home"
+"""The model of the docs' home page, on top of adagvae.yaml alone."""
+ROOMS = "rooms"
+"""An easy task for VAEs, on top of any of theirs."""
 DATA_OVERLAYS = {
     "montero_shapes3d": "montero_vae",
     "montero_shapes3d_code": "montero_vae_code",
@@ -32,7 +36,7 @@ NEEDED = {
 METHODS = sorted(
     path.stem
     for path in CONFIGS.glob("*.yaml")
-    if path.stem not in (*OVERLAYS, *DATA_OVERLAYS, FIRST_RUN)
+    if path.stem not in (*OVERLAYS, *DATA_OVERLAYS, FIRST_RUN, HOME, ROOMS)
 )
 PAPERS = ("burgess_", "chen_", "higgins_", "infogan_", "kim_", "kulkarni_", "montero_")
 """Settings of papers for methods that other configurations train: slow to train one by one."""
@@ -174,6 +178,31 @@ def test_the_first_run_trains_and_ends_with_its_page(
     assert main(["fit", *files, *short]) == 0
     page = (tmp_path / "runs/factorvae/version_0/report.html").read_text()
     assert page.count('class="explorer"') == 1
+
+
+def test_the_model_of_the_home_page_has_one_size_of_cubes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config = printed(["adagvae", HOME], capsys)
+    model, data = config["model"]["init_args"], config["data"]["init_args"]
+    assert config["model"]["class_path"].endswith(".AdaGVAE")
+    assert model["scheduler"]["init_args"]["T_max"] == config["trainer"]["max_steps"]
+    states = SingleData(Shapes3D(), include=data["include"]).indices("all")
+    assert len(states) == 6**3 * 15  # hues of floor, wall and object, orientations
+    command = f"dislab fit --config configs/adagvae.yaml --config configs/{HOME}.yaml"
+    for file in (f"configs/{HOME}.yaml", "docs/methods/adagvae.md"):
+        assert command in (CONFIGS.parent / file).read_text(), file
+
+
+@pytest.mark.parametrize("name", ["betatcvae", "adamlvae"])
+def test_vaes_take_the_easy_task(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    config, below = printed([name, ROOMS], capsys), load(name)
+    model, first = config["model"]["init_args"], load(FIRST_RUN)["model"]["init_args"]
+    assert set(model["regularizers"]) == set(below["model"]["init_args"]["regularizers"])
+    assert config["data"]["class_path"].endswith(f".{below['data']['class_path']}")
+    for part in ("encoder", "decoder", "optimizer"):
+        assert model[part]["init_args"].items() >= first[part]["init_args"].items()
+    assert load(ROOMS)["data"] == load(FIRST_RUN)["data"]
 
 
 @pytest.mark.parametrize(("name", "below"), DATA_OVERLAYS.items())

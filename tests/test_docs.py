@@ -1,6 +1,7 @@
 import ast
 import doctest
 import inspect
+import json
 import re
 import runpy
 import tomllib
@@ -108,6 +109,42 @@ def test_the_changelog_page_has_every_kind_of_fragment() -> None:
     assert hooks["KINDS"] == tuple(kind["directory"] for kind in settings["type"])
     for fragment in (ROOT / "changelog.d").glob("*.md"):
         assert fragment.read_text().split("\n")[0].strip() in page, fragment.name
+
+
+def test_the_home_page_opens_with_the_explorer_of_its_model() -> None:
+    docs = ROOT / "docs"
+    home, page = (docs / "index.md").read_text(), (docs / "explorer.html").read_text()
+    frame = re.search(r"<iframe ([^>]*)>", home)
+    assert frame
+    attributes = dict(re.findall(r'(\w+)="([^"]*)"', frame[1]))
+    assert attributes["src"] == "explorer.html"
+    assert attributes["loading"] == "lazy"
+    assert attributes["title"]
+    assert "](explorer.html)" in home  # a page of its own
+    still = re.search(r'<noscript>.*<img src="([^"]+)" alt="[^"]+">', home, re.DOTALL)
+    assert still
+    assert (docs / still[1]).is_file()
+    assert len(page.encode()) <= 1.1e6
+    data = re.search(r'<script type="application/json" id="explorers">(.*?)</script>', page)
+    assert data
+    (explorer,) = json.loads(data[1])
+    assert "network" in explorer
+    record = json.loads((ROOT / "benchmarks/results/home.json").read_text())
+    carried = [one["carries"] for one in explorer["sliders"] if one["carries"]]
+    assert sorted(carried) == sorted(record["gaps"])  # a latent each
+    assert min(record["gaps"].values()) > 0.5
+    assert f"{record['steps']:,} steps</h1>" in page
+    assert record["command"] in (docs / "methods/adagvae.md").read_text()
+
+
+def test_every_method_has_a_picture_in_the_gallery() -> None:
+    methods = ROOT / "docs" / "methods"
+    gallery = (methods / "index.md").read_text().partition('<div class="gallery" markdown>')[2]
+    shown = re.findall(r"\[!\[([^]]+)\]\(\.\./images/gallery/(\w+)\.png\)\]\(([^)#]+)", gallery)
+    pictures = {path.stem for path in (ROOT / "docs/images/gallery").glob("*.png")}
+    assert {name for _, name, _ in shown} == pictures
+    pages = {path.name for path in methods.glob("*.md")} - {"index.md", "qlae.md", "hfs.md"}
+    assert {page for _, _, page in shown} >= pages  # but those of packages of their own
 
 
 LISTED = re.compile(r"^::: (\S+)(?:\n    options:\n      members: \[(.*)\])?", re.MULTILINE)

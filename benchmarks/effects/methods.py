@@ -38,7 +38,7 @@ class Method(NamedTuple):
         options: What differs from the configuration and the overlay; `{digits}` stands for a
             folder with the digits that come with scikit-learn.
         steps: Multiplies the number of steps, such as for a critic's own ones.
-        picture: Which of the run's pictures is shown; empty for none.
+        picture: Which of the run's pictures is shown; empty where `rooms.py` draws one.
         needs: The method whose run it starts from, and the option that names it.
     """
 
@@ -57,19 +57,19 @@ CAPACITY = (
 )
 UPRIGHT = ("--data.include={orientation: {max: 0}}", "--data.resize=32")
 METHODS = {
-    "vae": Method(),
-    "betavae": Method(),
-    "annealedvae": Method(CAPACITY),
+    "vae": Method(picture=""),
+    "betavae": Method(picture=""),
+    "annealedvae": Method(CAPACITY, picture=""),
     "burgess": Method(  # three fully connected layers in a row take longer to draw anything
         (*CAPACITY[1:], "--model.regularizers.kl.steps=4000"), steps=4
     ),
-    "factorvae": Method(("--model.regularizers.tc.lr=1e-3",)),
-    "betatcvae": Method(),
-    "dipvae1": Method(),
-    "dipvae2": Method(),
-    "adagvae": Method(),
+    "factorvae": Method(("--model.regularizers.tc.lr=1e-3",), picture=""),
+    "betatcvae": Method(picture=""),
+    "dipvae1": Method(picture=""),
+    "dipvae2": Method(picture=""),
+    "adagvae": Method(picture=""),
     "adagvae_transitions": Method(),
-    "adamlvae": Method(),
+    "adamlvae": Method(picture=""),
     "dcign_heads": Method(
         (
             f"--data.dataset={{class_path: ParametricHeads, init_args: {HEADS}}}",

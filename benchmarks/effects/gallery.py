@@ -1,0 +1,91 @@
+"""The small pictures of the gallery of methods, without words.
+
+    python benchmarks/effects/gallery.py --home runs/home/version_0
+
+Cuts pictures out of those on the pages of the methods, and draws one of the model of the home page.
+`rooms.py` draws those of its runs. All lie in docs/images/gallery.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+
+from dislab import plugins
+from dislab.base import DataModule, Objective
+from dislab.cli.run_data import run_config, run_data
+from dislab.report.explorer import explorer_of
+from dislab.runs import load_run
+from dislab.storage import atomic
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+GALLERY = IMAGES / "gallery"
+ROWS, COLUMNS, SIDE = 6, 9, 32
+"""Latents, positions and pixels of an image."""
+CUTS = {
+    "factorvae": ("first_traversals.png", (342, 62, 934, 455)),
+    "dcign": ("methods/dcign_turned.png", (80, 11, 375, 208)),
+    "gtdecoder": ("methods/gtdecoder.png", (42, 29, 276, 185)),
+    "infogan": ("methods/infogan_mnist.png", (87, 16, 207, 96)),
+    "infowgangp": ("methods/infowgangp.png", (90, 18, 310, 164)),
+    "bottleneck": ("bottleneck.png", (669, 76, 1069, 342)),
+    "composition": ("methods/composition.png", (113, 40, 310, 171)),
+    "betavae_dae": ("methods/betavae_dae.png", (101, 27, 362, 203)),
+    "scan": ("methods/scan_concepts_shapes3d.png", (72, 36, 467, 297)),
+    "dittadi": ("results/dittadi_reconstructions.png", (145, 40, 554, 303)),
+    "montero": ("results/montero_dsprites_images.png", (119, 34, 514, 298)),
+}
+"""Names, pictures in docs/images, and left, upper, right and lower end of what is cut out."""
+
+
+def opened(run: Path) -> tuple[Objective, DataModule]:
+    """The model and the prepared data of a run."""
+    plugins.load_all(plugins.PARTS)
+    data = run_data(run, run_config(run))
+    data.prepare_data()
+    data.setup("test")
+    return load_run(run), data
+
+
+def draw(run: Path, path: Path) -> None:
+    """Draws a picture for the gallery: each row moves one latent of a test image, without words."""
+    module, data = opened(run)
+    found = explorer_of(module, data)
+    with torch.inference_mode():
+        rows = [_row(module, found["starts"], one) for one in found["sliders"][:ROWS]]
+    levels = torch.cat(rows, dim=1).clamp(0, 1).mul(255).round().byte().permute(1, 2, 0)
+    picture = Image.fromarray(levels.numpy())
+    save(picture.resize((COLUMNS * SIDE, len(rows) * SIDE)), path)
+
+
+def _row(module: Objective, starts: list[dict[str, Any]], slider: dict[str, Any]) -> Tensor:
+    """Images beside each other, in which one latent moves."""
+    codes = torch.tensor(starts[1]["code"]).repeat(COLUMNS, 1)
+    codes[:, slider["latent"]] = torch.linspace(slider["low"], slider["high"], COLUMNS)
+    return torch.cat(list(module.decode(codes)), dim=2)
+
+
+def save(picture: Image.Image, path: Path) -> None:
+    """Writes a picture of few colours."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as temporary:
+        picture.convert("RGB").quantize(128).save(temporary, format="png", optimize=True)
+
+
+def main() -> None:
+    """Cuts out pictures, and draws that of the home page's model."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--home", type=Path, help="run folder of the model of the home page")
+    options = parser.parse_args()
+    for name, (source, box) in CUTS.items():
+        with Image.open(IMAGES / source) as picture:
+            save(picture.convert("RGB").crop(box), GALLERY / f"{name}.png")
+    if options.home:
+        draw(options.home, GALLERY / "adagvae.png")
+
+
+if __name__ == "__main__":
+    main()
