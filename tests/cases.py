@@ -80,11 +80,13 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
     "datasets": {
         "ColorDSprites": [{}, {"hues": 3}],
         "FolderDataset": [],  # needs a folder
+        "NumpyDataset": [],  # needs a file
         "ParametricChairs": [],  # takes minutes to render: its own test draws a few
         "ParametricHeads": [{"identities": 2, "azimuths": 2, "elevations": 2, "lights": 2}],
         "RobotFinger": [{"states": 64}],
         "RobotFingerPseudoReal": [],  # takes minutes to render: test_robot_finger draws a few
         "Shapes3D": [],  # takes minutes to render: its own test draws a few
+        "TorchDataset": [],  # needs a data set
     },
     "metrics": {
         "BetaVAEScore": [{"points_train": 500, "points_test": 200}],

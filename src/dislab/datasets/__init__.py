@@ -8,7 +8,7 @@ from dislab.datasets.gaussian_blob import GaussianBlob
 from dislab.datasets.heads import ParametricHeads
 from dislab.datasets.mnist import MNIST
 from dislab.datasets.mpi3d import MPI3D
-from dislab.datasets.own import ArrayDataset, FolderDataset
+from dislab.datasets.own import ArrayDataset, FolderDataset, NumpyDataset, TorchDataset
 from dislab.datasets.robot_finger import RobotFinger, RobotFingerFiles, RobotFingerPseudoReal
 from dislab.datasets.shapes3d import Shapes3D
 from dislab.datasets.small_norb import SmallNORB
@@ -25,6 +25,7 @@ __all__ = [
     "FolderDataset",
     "GaussianBlob",
     "NoisyDSprites",
+    "NumpyDataset",
     "ParametricChairs",
     "ParametricHeads",
     "RobotFinger",
@@ -33,4 +34,5 @@ __all__ = [
     "ScreamDSprites",
     "Shapes3D",
     "SmallNORB",
+    "TorchDataset",
 ]

@@ -1,3 +1,5 @@
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,62 @@ def test_layouts(array: np.ndarray, layout: Any, shape: tuple[int, ...]) -> None
     assert np.array_equal(first, expected)
 
 
+@pytest.mark.parametrize(
+    "images", [IMAGES / 255, (IMAGES / 255).astype(np.float32), torch.from_numpy(IMAGES / 255)]
+)
+def test_fractions_become_the_nearest_of_256_shades(images: Any) -> None:
+    dataset = ArrayDataset(images)
+    check_dataset(dataset)
+    assert np.array_equal(dataset.images(torch.arange(6)).numpy(), IMAGES)
+
+
+def test_false_and_true_are_black_and_white() -> None:
+    images = ArrayDataset(IMAGES > 127).images(torch.arange(6)).numpy()
+    assert np.array_equal(images, np.where(IMAGES > 127, 255, 0))
+
+
+@pytest.mark.parametrize(
+    ("factors", "values", "kind"),
+    [
+        ([3, 1, 2, 0, 5, 4], (0.0, 1.0, 2.0, 3.0, 4.0, 5.0), "ordinal"),
+        (["c", "a", "b", "e", "f", "d"], ("a", "b", "c", "d", "e", "f"), "categorical"),
+        (np.array([b"c", b"a", b"b", b"e", b"f", b"d"]), tuple("abcdef"), "categorical"),
+        ({"factor0": np.array(list("cabefd"), dtype=object)}, tuple("abcdef"), "categorical"),
+    ],
+)
+def test_labels_of_one_axis_and_of_text(factors: Any, values: tuple[Any, ...], kind: str) -> None:
+    dataset = ArrayDataset(IMAGES, factors)
+    assert dataset.factors.names == ("factor0",)
+    assert dataset.factors["factor0"].values == values
+    assert dataset.factors["factor0"].kind == kind
+    first = int(dataset.factors.index([0])[()])
+    place = 1 if kind == "categorical" else 3
+    assert np.array_equal(dataset.images(torch.tensor([first]))[0].numpy(), IMAGES[place])
+
+
+def test_columns_of_numbers_and_of_text_in_one_mapping() -> None:
+    dataset = ArrayDataset(IMAGES, {"size": [1, 2, 3, 1, 2, 3], "shape": list("aabbba")})
+    assert dataset.factors.names == ("size", "shape")
+    assert dataset.factors["shape"].values == ("a", "b")
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_mapped_file_is_read_image_by_image(tmp_path: Path, last: bool) -> None:
+    file = tmp_path / "images.npy"
+    np.save(file, np.ascontiguousarray(np.moveaxis(IMAGES, 1, -1)) if last else IMAGES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dataset = ArrayDataset(np.load(file, mmap_mode="r"), FACTORS)
+    check_dataset(dataset)
+    states = torch.from_numpy(dataset.factors.index(FACTORS))
+    assert torch.equal(dataset.images(states), torch.from_numpy(IMAGES))
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 255]))
+    changed = dataset.images(states).numpy() != IMAGES
+    assert changed.sum() == 1  # the file itself is read, not a copy of it
+    assert dataset.provenance()["file"] == str(file)
+
+
 def test_without_factors_scores_say_so() -> None:
     dataset = ArrayDataset(IMAGES)
     assert dataset.factors.names == ("image",)
@@ -71,7 +129,10 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"images": IMAGES / 255}, r"images are float64; give uint8.*\(255 \* images\)"),
+        ({"images": IMAGES.astype(int)}, r"images are int64; give .*images.astype\('uint8'\)"),
+        ({"images": IMAGES.astype(float)}, r"float64 with pixels from 0 to 255; .* divide them"),
+        ({"images": IMAGES / 127.5 - 1}, r"from -1 to 1; floats must lie in \[0, 1\]: rescale"),
+        ({"images": IMAGES * np.nan}, "from nan to nan"),
         ({"images": [[1, 2], [3]]}, "images are no array: .*; give rows of one length"),
         ({"images": IMAGES[0, 0]}, r"shape \(5, 4\); it must have three or four axes"),
         ({"images": IMAGES[:0]}, "must have three or four"),
@@ -79,8 +140,11 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
         ({"images": IMAGES, "layout": "NHWC"}, "neither one nor three channels as NHWC"),
         ({"images": IMAGES[:, :, :3, :3]}, "may be NCHW or NHWC; say which by layout"),
         ({"images": IMAGES, "factors": FACTORS[:5]}, r"\(5, 2\); give one row for each of 6"),
-        ({"images": IMAGES, "factors": FACTORS[:, 0]}, r"shape \(6,\)"),
-        ({"images": IMAGES, "factors": FACTORS.astype(str)}, "factors are <U.*; give numbers"),
+        ({"images": IMAGES, "factors": FACTORS[:5, 0]}, r"\(5,\); give one row for each of 6"),
+        ({"images": IMAGES, "factors": FACTORS * 1j}, "factor factor0 is complex128; give numbers"),
+        ({"images": IMAGES, "factors": {"a": [1, 2]}}, r"factor a has values of shape \(2,\)"),
+        ({"images": IMAGES, "factors": {"a": [1, "b", 2, 3, 4, None]}}, "mixes numbers and other"),
+        ({"images": IMAGES, "factors": {"a": FACTORS[:, 0]}, "names": ["b"]}, "names are given tw"),
         ({"images": IMAGES, "factors": FACTORS, "names": ["a", "a"]}, "2 factors need names"),
         ({"images": IMAGES, "factors": FACTORS, "names": ["a"]}, "2 factors need names"),
         ({"images": IMAGES, "names": ["a"]}, "describe factors; give these too"),

@@ -143,6 +143,8 @@ def test_names_are_checked(folder: Path) -> None:
         FolderDataset(str(folder / "none")).prepare()
     with pytest.raises(InputError, match="side is 0"):
         FolderDataset(str(folder), side=0)
+    with pytest.raises(InputError, match="fit: crop needs a side, the height and width to come ou"):
+        FolderDataset(str(folder), fit="crop")
     with pytest.raises(InputError, match=r"factors\.csv in .* is no image; mend that, or set gaps"):
         FolderDataset(str(folder), table=None).prepare()
     assert len(FolderDataset(str(folder), table=None, gaps="drop").factors) == 4
@@ -268,3 +270,33 @@ def test_parquet(folder: Path) -> None:
     (folder / "t.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InputError, match="cannot be read as a Parquet file"):
         FolderDataset(str(folder), table="t.parquet").prepare()
+
+
+FITS = {
+    "squash": [[10, 30], [10, 30]],  # means of halves, six pixels each
+    "crop": [[0, 40], [0, 40]],  # the two columns in the middle
+    "pad": [[0, 0], [10, 30]],
+}
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("upright", [False, True])
+def test_photographs_that_are_no_squares(fit: Any, upright: bool, tmp_path: Path) -> None:
+    columns = np.array([[20, 0, 40, 20]], dtype=np.uint8).repeat(2, axis=0)
+    Image.fromarray(columns.T if upright else columns).save(tmp_path / "a.png")
+    dataset = FolderDataset(str(tmp_path), table=None, side=2, fit=fit)
+    dataset.prepare()
+    image = dataset.images(torch.tensor([0]))[0, 0].numpy()
+    image = image.T if upright else image
+    if fit == "pad":  # 4×2 becomes 2×1, with a border of one row
+        assert sorted(map(sorted, image.tolist())) == FITS["pad"]
+    else:
+        assert image.tolist() == FITS[fit]
+    assert ("fit" in dataset.provenance()) is (fit != "squash")
+
+
+def test_every_fit_has_a_bank_of_its_own(folder: Path) -> None:
+    for fit in FITS:
+        dataset = FolderDataset(str(folder), side=4, fit=fit)  # type: ignore[arg-type]
+        dataset.prepare()
+    assert len(list((folder.parent / "cache/folder_dataset").glob("*.npy"))) == 3

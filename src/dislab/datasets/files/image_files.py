@@ -7,13 +7,17 @@ from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
 from dislab.errors import InputError
+from dislab.functional.checks import check_count
 
 Colour = Literal["keep", "grey", "rgb"]
+
+Fit = Literal["squash", "crop", "pad"]
+"""Treatment of an image that is no square: distorted, cut to its middle, or padded with black."""
 
 SUFFIXES: Final = frozenset(
     (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
@@ -22,6 +26,12 @@ SUFFIXES: Final = frozenset(
 
 UNREADABLE: Final = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
 """Errors of Pillow for a file that is no image, is cut, or is implausibly large."""
+
+UNEQUAL: Final = (
+    "side, such as side: 64, to resize all of them (fit: crop or pad keeps proportions), and "
+    "colour to grey or rgb to make them alike"
+)
+"""The settings for images that differ in size or channels, for messages."""
 
 _KEPT: Final = {"1": "L", "L": "L", "RGB": "RGB"}
 _CONVERTED: Final = frozenset(("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "HSV"))
@@ -40,6 +50,18 @@ def files_below(folder: Path) -> tuple[list[str], list[str]]:
     return images, sorted(set(found) - set(images))
 
 
+def check_fit(side: int | None, fit: Fit) -> None:
+    """Refuses a side below 1, and a fit without a side.
+
+    Raises:
+        InputError: One of them is wrong.
+    """
+    if side is not None:
+        check_count("side", side, 1, most=4096)
+    elif fit != "squash":
+        raise InputError(f"fit: {fit} needs a side, the height and width to come out, such as 64")
+
+
 def fingerprint(folder: Path, names: Sequence[str]) -> str:
     """SHA-256 of the names, sizes and times of files.
 
@@ -56,35 +78,67 @@ def fingerprint(folder: Path, names: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def read_image(path: Path, side: int | None, colour: Colour) -> npt.NDArray[np.uint8]:
+def read_image(
+    path: Path, side: int | None, colour: Colour, fit: Fit = "squash"
+) -> npt.NDArray[np.uint8]:
     """Pixels of one image, shape (channel, height, width).
 
     Args:
         path: The file.
         side: Height and width that it is resized to, by averaging areas; None keeps its own.
         colour: Whether it is kept as it is, or made grey or coloured; transparency is dropped.
+        fit: Treatment of an image that is no square.
 
     Raises:
         InputError: It is no image that can be read, or has a mode that is not taken.
     """
     try:
         with Image.open(path) as image:
-            mode = _mode(path, image.mode, colour)
-            converted = image if image.mode == mode else image.convert(mode)
-            if side is not None and converted.size != (side, side):
-                converted = converted.resize((side, side), Image.Resampling.BOX)
-            pixels = np.asarray(converted, dtype=np.uint8)
+            return pixels_of(image, str(path), side, colour, fit)
     except UnidentifiedImageError as error:
         raise InputError(f"{path} is no image that can be read; remove it from the set") from error
     except UNREADABLE as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} cannot be read as an image: {error}; it may be cut") from error
+
+
+def pixels_of(
+    image: Image.Image, name: str, side: int | None, colour: Colour, fit: Fit
+) -> npt.NDArray[np.uint8]:
+    """Pixels of an image of Pillow, shape (channel, height, width).
+
+    Args:
+        image: The image.
+        name: Its name, for messages.
+        side: As of `read_image`.
+        colour: As of `read_image`.
+        fit: As of `read_image`.
+
+    Raises:
+        InputError: The image has a mode that is not taken.
+    """
+    mode = _mode(name, image.mode, colour)
+    converted = image if image.mode == mode else image.convert(mode)
+    if side is not None and converted.size != (side, side):
+        size, averaging = (side, side), Image.Resampling.BOX
+        if fit == "crop":
+            converted = ImageOps.fit(converted, size, averaging)
+        elif fit == "pad":
+            converted = ImageOps.pad(converted, size, averaging, color=0)
+        else:
+            converted = converted.resize(size, averaging)
+    pixels = np.asarray(converted, dtype=np.uint8)
     return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
 
 
 def read_rows(
-    folder: Path, names: Sequence[str], shape: ImageShape, side: int | None, colour: Colour
+    folder: Path,
+    names: Sequence[str],
+    shape: ImageShape,
+    side: int | None,
+    colour: Colour,
+    fit: Fit = "squash",
 ) -> Iterator[Rows]:
     """The images as rows, some at a time.
 
@@ -94,6 +148,7 @@ def read_rows(
         shape: Channels, height and width that each one must have.
         side: As of `read_image`.
         colour: As of `read_image`.
+        fit: As of `read_image`.
 
     Raises:
         InputError: An image cannot be read or differs from the first one.
@@ -101,18 +156,17 @@ def read_rows(
     for start in range(0, len(names), _AT_A_TIME):
         block = []
         for name in names[start : start + _AT_A_TIME]:
-            pixels = read_image(folder / name, side, colour)
+            pixels = read_image(folder / name, side, colour, fit)
             if pixels.shape != shape:
                 raise InputError(
-                    f"{folder / name} has {_said(pixels.shape)}, but {names[0]} has "
-                    f"{_said(shape)}; set side to resize all of them, and colour to grey or rgb "
-                    "to make them alike"
+                    f"{folder / name} has {size_of(pixels.shape)}, but {names[0]} has "
+                    f"{size_of(shape)}; set {UNEQUAL}"
                 )
             block.append(pixels.reshape(-1))
         yield np.stack(block)
 
 
-def _mode(path: Path, mode: str, colour: Colour) -> str:
+def _mode(path: str, mode: str, colour: Colour) -> str:
     if colour == "keep":
         if mode not in _KEPT:
             raise InputError(
@@ -127,6 +181,7 @@ def _mode(path: Path, mode: str, colour: Colour) -> str:
     return "L" if colour == "grey" else "RGB"
 
 
-def _said(shape: tuple[int, ...]) -> str:
+def size_of(shape: tuple[int, ...]) -> str:
+    """The size of an image in words."""
     channels, height, width = shape
     return f"{width}×{height} pixels and {channels} channel{'s' if channels > 1 else ''}"

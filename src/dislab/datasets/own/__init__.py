@@ -1,6 +1,8 @@
-"""The user's own images: in arrays or in a folder."""
+"""The user's own images: in arrays, in a folder, in a file of numpy, in a data set of torch."""
 
 from dislab.datasets.own.array_dataset import ArrayDataset
 from dislab.datasets.own.folder_dataset import FolderDataset
+from dislab.datasets.own.numpy_dataset import NumpyDataset
+from dislab.datasets.own.torch_dataset import TorchDataset
 
-__all__ = ["ArrayDataset", "FolderDataset"]
+__all__ = ["ArrayDataset", "FolderDataset", "NumpyDataset", "TorchDataset"]

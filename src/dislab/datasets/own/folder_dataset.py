@@ -8,12 +8,17 @@ from typing import ClassVar, Literal, NamedTuple, final
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.files.image_files import files_below, fingerprint, read_image, read_rows
+from dislab.datasets.files.image_files import (
+    check_fit,
+    files_below,
+    fingerprint,
+    read_image,
+    read_rows,
+)
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, unlabelled
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
-from dislab.functional.checks import check_count
 
 
 @final
@@ -45,9 +50,11 @@ class FolderDataset(BankedDataset):
         side: Height and width in pixels that all images are resized to, by averaging areas; their
             own unless given.
         colour: `keep` takes grey and RGB images of 8 bits; `grey` and `rgb` convert others too.
+        fit: How an image that is no square is brought to `side`: `squash` distorts it, `crop` keeps
+            the square in its middle, `pad` adds black borders. Crop and pad need a side.
 
     Raises:
-        InputError: The side is below 1.
+        InputError: The side is below 1, or missing for `fit`.
     """
 
     licence: ClassVar[str] = "yours"
@@ -67,9 +74,9 @@ class FolderDataset(BankedDataset):
         gaps: Literal["refuse", "drop"] = "refuse",
         side: int | None = None,
         colour: Literal["keep", "grey", "rgb"] = "keep",
+        fit: Literal["squash", "crop", "pad"] = "squash",
     ) -> None:
-        if side is not None:
-            check_count("side", side, 1, most=4096)
+        check_fit(side, fit)
         self.folder = folder
         self.table = table
         self.columns = factors
@@ -77,6 +84,7 @@ class FolderDataset(BankedDataset):
         self.gaps = gaps
         self.side = side
         self.colour: Literal["keep", "grey", "rgb"] = colour
+        self.fit: Literal["squash", "crop", "pad"] = fit
 
     @property
     def factors(self) -> FactorSpace:
@@ -95,7 +103,7 @@ class FolderDataset(BankedDataset):
             InputError: It cannot be read, or the table cannot be used.
         """
         first = Path(self.folder).expanduser() / self._layout.files[0]
-        channels, height, width = read_image(first, self.side, self.colour).shape
+        channels, height, width = read_image(first, self.side, self.colour, self.fit).shape
         return (channels, height, width)
 
     def provenance(self) -> dict[str, str]:
@@ -152,6 +160,8 @@ class FolderDataset(BankedDataset):
     def _pictures(self) -> Pictures:
         folder, files = Path(self.folder).expanduser(), self._layout.files
         settings = f"{folder.resolve()}\0{self.table}\0{self.side}\0{self.colour}"
+        if self.fit != "squash":
+            settings += f"\0{self.fit}"
         key = hashlib.sha256(settings.encode()).hexdigest()[:12]
         name = f"folder_dataset/{folder.resolve().name}-{key}"
         origin = {
@@ -159,8 +169,10 @@ class FolderDataset(BankedDataset):
             "files": fingerprint(folder, files),
             "side": str(self.side),
             "colour": self.colour,
+            **({} if self.fit == "squash" else {"fit": self.fit}),
         }
-        rows = partial(read_rows, folder, files, self.image_shape, self.side, self.colour)
+        shape = self.image_shape
+        rows = partial(read_rows, folder, files, shape, self.side, self.colour, self.fit)
         return Pictures(name, len(files), origin, rows)
 
 

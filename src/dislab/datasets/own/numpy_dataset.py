@@ -1,0 +1,345 @@
+"""Images of your own, in a file of numpy."""
+
+import hashlib
+import math
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets.bank.bank import Plan, Rows, bank_record, open_bank, prepare_bank
+from dislab.datasets.files.image_files import fingerprint
+from dislab.datasets.files.npz import Header, array_blocks, open_header, read_array
+from dislab.datasets.own._arrays import (
+    IMAGES,
+    ROWS,
+    Form,
+    Layout,
+    check_pixels,
+    columns,
+    form_of,
+    gather,
+    to_bytes,
+)
+from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
+from dislab.errors import InputError, one_line, suggestion
+from dislab.factors import FactorSpace, Kind
+from dislab.storage import cache_folder
+
+_LOCAL_HEADER: Final = 30
+"""Bytes of a zip archive before a member's name; the lengths of name and extra field end them."""
+_AT_A_TIME: Final = 1024
+
+
+@final
+class NumpyDataset(Dataset):
+    """Images of your own: an array in a `npy` or `npz` file, with factor values if you have them.
+
+    Images of 8 bits that are not compressed (`numpy.save`, `numpy.savez`) are mapped where they lie
+    and read batch by batch, so that they may be larger than the memory. All others (fractions,
+    false and true, `numpy.savez_compressed`) are converted once, some at a time, to a file of 8
+    bits in the cache folder. Nothing is unpickled.
+
+    Images and factors are taken as by `ArrayDataset`.
+
+    Args:
+        file: The `npy` file of the images, or an `npz` file with them.
+        images: Name of the images' array in an `npz` file; unless given, the only array of three
+            or four axes.
+        factors: The arrays of factor values: their names in an `npz` file, or `npy` files, relative
+            to the folder of the images. One of two axes has a column a factor; one of a single axis
+            is one factor, which gets its name. Null for images without factors.
+        names: Names of the columns of a single array of factors.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not the
+            usual one.
+        units: Units of numbers, by factor.
+        periods: After how much a circular factor, or a continuous one, returns to itself, by
+            factor, in its unit.
+        layout: Where the channels are; `auto` finds out.
+    """
+
+    licence: ClassVar[str] = "yours"
+    citation: ClassVar[str] = ""
+    size: ClassVar[int | None] = None
+    contents: ClassVar[str] = "your images in a npy or npz file, and their factors"
+    cache: ClassVar[str] = "numpy_dataset"
+
+    def __init__(
+        self,
+        file: str,
+        images: str | None = None,
+        factors: str | list[str] | None = None,
+        names: list[str] | None = None,
+        kinds: dict[str, Kind] | None = None,
+        units: dict[str, str] | None = None,
+        periods: dict[str, float] | None = None,
+        layout: Layout = "auto",
+    ) -> None:
+        self.file = file
+        self.images_name = images
+        self.factor_arrays = [factors] if isinstance(factors, str) else factors or []
+        self.names = names
+        self.traits = Traits(kinds or {}, units or {}, periods or {})
+        self.layout: Layout = layout
+        if not self.factor_arrays and (names or kinds or units or periods):
+            raise InputError(
+                "names, kinds, units and periods describe factors; name their arrays by factors"
+            )
+
+    @property
+    def factors(self) -> FactorSpace:
+        """The factors in the order of their arrays.
+
+        Raises:
+            InputError: The file cannot be read, or its arrays do not fit.
+        """
+        return self._labels.space
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Channels, height and width.
+
+        Raises:
+            InputError: The file cannot be read, or has no images.
+        """
+        return self._form.shape
+
+    def prepare(self) -> None:
+        """Converts the images once, unless they can be mapped as they are.
+
+        Raises:
+            InputError: The images cannot be read, or the cache folder cannot be written to.
+        """
+        if not self._stored.as_bytes:
+            prepare_bank(self._plan())
+
+    def tables(self) -> dict[str, Tensor]:
+        """The images as `images` in the order of the file, and the row of each state as `rows`.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        return {IMAGES: self._pixels, ROWS: torch.from_numpy(self._labels.order)}
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number.
+
+        Args:
+            tables: Result of `tables`, on the device of `index`.
+            index: State numbers.
+        """
+        return gather(tables, index, self._form)
+
+    def provenance(self) -> dict[str, str]:
+        """Path, and fingerprint of the file (name, size, time); checksum of converted images.
+
+        Raises:
+            InputError: The images have not been prepared.
+        """
+        record = self._origin if self._stored.as_bytes else bank_record(self._plan())
+        return {**record, "file": str(self._path)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The settings: another process maps the images itself."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
+
+    @cached_property
+    def _path(self) -> Path:
+        path = Path(self.file).expanduser()
+        if not path.is_file():
+            raise InputError(
+                f"the file {path} does not exist; give the npy or npz file of the images"
+            )
+        return path
+
+    @cached_property
+    def _stored(self) -> "_Stored":
+        if self._path.suffix == ".npz":
+            stored = _member(self._path, self.images_name)
+        elif self.images_name is not None:
+            raise InputError(
+                f"{self._path} is no npz file and holds one array; leave images out, not "
+                f"{self.images_name!r}"
+            )
+        else:
+            array = _npy(self._path)
+            as_bytes = array.dtype == np.uint8 and array.flags.c_contiguous
+            stored = _Stored("", array.shape, array.dtype, array if as_bytes else None)
+        check_pixels(stored.dtype)
+        return stored
+
+    @cached_property
+    def _form(self) -> Form:
+        return form_of(self._stored.shape, self.layout)
+
+    @cached_property
+    def _labels(self) -> Labels:
+        count = self._stored.shape[0]
+        if not self.factor_arrays:
+            return Labels(unlabelled(count), np.arange(count))
+        arrays = {name: self._values(name) for name in self.factor_arrays}
+        if len(arrays) == 1 and next(iter(arrays.values())).ndim == 2:
+            return labelled(columns(*arrays.values(), self.names, count), self.traits)
+        if self.names is not None:
+            raise InputError(
+                "names are for the columns of one array of factors; arrays of one axis have the "
+                "names that they are stored under"
+            )
+        named = {Path(name).stem: values for name, values in arrays.items()}
+        return labelled(columns(named, None, count), self.traits)
+
+    def _values(self, name: str) -> npt.NDArray[Any]:
+        if self._path.suffix != ".npz":
+            return np.asarray(_npy(self._path.parent / Path(name).expanduser()))
+        with _archive(self._path) as archive:
+            _check_member(self._path, archive, name)
+            refuse = partial(_refusal, self._path)
+            return read_array(
+                _plain(open_header(archive, name, refuse), name, refuse), name, refuse
+            )
+
+    @cached_property
+    def _pixels(self) -> UInt8[Tensor, "image *axes"]:
+        if (mapped := self._stored.mapped) is not None:
+            return torch.from_numpy(mapped)
+        return open_bank(self._plan())
+
+    @property
+    def _origin(self) -> dict[str, str]:
+        files = fingerprint(self._path.parent, [self._path.name])
+        return {"source": "numpy", "files": files, "array": self._stored.name}
+
+    def _plan(self) -> Plan:
+        key = hashlib.sha256(f"{self._path.resolve()}\0{self._stored.name}".encode()).hexdigest()
+        path = cache_folder() / f"numpy_dataset/{self._path.stem}-{key[:12]}.npy"
+        rows = (self._stored.shape[0], math.prod(self._stored.shape[1:]))
+        return Plan(path, rows, self._origin, self._blocks, packed=False)
+
+    def _blocks(self) -> Iterator[Rows]:
+        """The images in the order of the file as rows of bytes, some at a time."""
+        if not self._stored.name:
+            array = _npy(self._path)
+            for start in range(0, len(array), _AT_A_TIME):
+                block = to_bytes(np.ascontiguousarray(array[start : start + _AT_A_TIME]))
+                yield block.reshape(len(block), -1)
+            return
+        refuse = partial(_refusal, self._path)
+        with _archive(self._path) as archive:
+            header = _plain(open_header(archive, self._stored.name, refuse), IMAGES, refuse)
+            for block in array_blocks(header, self._stored.name, refuse):
+                yield to_bytes(block).reshape(len(block), -1)
+
+
+class _Stored(NamedTuple):
+    """Name (empty in a npy file), shape and type of the images, and their bytes if mapped."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    mapped: npt.NDArray[np.uint8] | None
+
+    @property
+    def as_bytes(self) -> bool:
+        return self.mapped is not None
+
+
+def _npy(path: Path) -> npt.NDArray[Any]:
+    """The array of a npy file, mapped; changes to it never reach the file."""
+    try:
+        # torch wants writable pages
+        return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise _refusal(path, one_line(error)) from error
+
+
+def _member(path: Path, name: str | None) -> _Stored:
+    """The images of an archive, mapped if they are stored as bytes."""
+    refuse = partial(_refusal, path)
+    with _archive(path) as archive:
+        if name is None:
+            name = _only_images(path, archive)
+        _check_member(path, archive, name)
+        header = _plain(open_header(archive, name, refuse), name, refuse)
+        with header.stream as stream:
+            begin = stream.tell()
+        info = archive.getinfo(f"{name}.npy")
+    stored = info.compress_type == zipfile.ZIP_STORED
+    if not stored or header.dtype != np.uint8:
+        return _Stored(name, header.shape, header.dtype, None)
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        local = file.read(_LOCAL_HEADER)
+    extra = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+    start = info.header_offset + _LOCAL_HEADER + extra + begin
+    if math.prod(header.shape) + begin != info.file_size:
+        raise refuse(f"{name} has {info.file_size - begin} bytes behind its header")
+    mapped = np.memmap(path, np.uint8, "c", start, header.shape)
+    return _Stored(name, header.shape, header.dtype, np.asarray(mapped))
+
+
+def _only_images(path: Path, archive: zipfile.ZipFile) -> str:
+    """The only array of three or four axes."""
+    found = []
+    for name in _arrays(archive):
+        header = open_header(archive, name, partial(_refusal, path))
+        header.stream.close()
+        if len(header.shape) in (3, 4):
+            found.append(name)
+    if len(found) != 1:
+        which = ", ".join(found) if found else f"none among {', '.join(_arrays(archive))}"
+        raise InputError(
+            f"{path} has {len(found)} arrays of three or four axes ({which}); name that of the "
+            "images by images"
+        )
+    return found[0]
+
+
+def _arrays(archive: zipfile.ZipFile) -> Sequence[str]:
+    return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+
+
+def _check_member(path: Path, archive: zipfile.ZipFile, name: str) -> None:
+    known = _arrays(archive)
+    if name not in known:
+        hint = suggestion(name, known)
+        raise InputError(f"{path} has no array {name!r}{hint}; it has {', '.join(known)}")
+
+
+def _plain(header: Header, name: str, refuse: Any) -> Header:
+    """The header of an array of plain values in row-major order; others are refused."""
+    if header.dtype.hasobject or (header.fortran and len(header.shape) > 1):
+        header.stream.close()
+        raise refuse(
+            f"{name} holds Python objects, which are not unpickled"
+            if header.dtype.hasobject
+            else f"{name} is in column-major order; store numpy.ascontiguousarray of it"
+        )
+    return header
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (OSError, EOFError, zipfile.BadZipFile) as error:
+        raise _refusal(path, one_line(error)) from error
+
+
+def _refusal(path: Path, fault: str) -> InputError:
+    return InputError(f"{path} cannot be used: {fault}; write it by numpy.save or numpy.savez")

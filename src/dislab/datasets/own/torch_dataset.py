@@ -1,0 +1,269 @@
+"""Images of your own, out of a data set of torch."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple, cast, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Int, UInt8
+from PIL import Image
+from torch import Tensor
+from tqdm import tqdm
+
+from dislab.base import Dataset, ImageShape
+from dislab.datasets.files.image_files import UNEQUAL, check_fit, pixels_of, size_of
+from dislab.datasets.own._arrays import IMAGES, Form, columns, form_of, gather, to_bytes
+from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
+from dislab.errors import InputError, suggestion
+from dislab.factors import FactorSpace, Kind
+
+Part = int | str
+"""Place of a value in a tuple, or its key in a dictionary."""
+
+
+@final
+class TorchDataset(Dataset):
+    """Images of your own: any data set of torch or torchvision that is indexed by numbers.
+
+    An item is an image; or a tuple, list or dictionary with an image and values of factors. Images
+    are those of Pillow, tensors, or arrays, of 8 bits or fractions in [0, 1], grey or RGB. All
+    items are read once, when the factors are first asked for, and the images are kept in memory
+    with 8 bits; so a random transform is applied once. Whole numbers are named by the list
+    `classes` of the data set, if it has one. Images without values have one factor, their number.
+
+    From Python, `TorchDataset(torchvision.datasets.CIFAR10("data"))`. A configuration may name a
+    class of torch or of an installed plugin, and no other.
+
+    Args:
+        dataset: The data set.
+        image: The image's place in a tuple, or its key in a dictionary.
+        factors: The places or keys of the values; all others that are numbers or text unless given.
+            An empty list is for images without factors.
+        names: Names of the factors; the keys, or `label`, or `factor1`, … by place, unless given.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not the
+            usual one.
+        units: Units of numbers, by factor.
+        periods: After how much a circular factor, or a continuous one, returns to itself, by
+            factor, in its unit.
+        side: Height and width in pixels that all images are resized to, by averaging areas; their
+            own unless given.
+        colour: `keep` takes grey and RGB images of 8 bits; `grey` and `rgb` convert others too.
+        fit: How an image that is no square is brought to `side`: `squash` distorts it, `crop` keeps
+            the square in its middle, `pad` adds black borders.
+
+    Raises:
+        InputError: The data set cannot be indexed by numbers, or the side is wrong.
+    """
+
+    licence: ClassVar[str] = "yours"
+    citation: ClassVar[str] = ""
+    size: ClassVar[int | None] = None
+    contents: ClassVar[str] = "your images in a data set of torch or torchvision, and their labels"
+    cache: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        dataset: torch.utils.data.Dataset[Any],
+        image: int | str = 0,
+        factors: list[int | str] | None = None,
+        names: list[str] | None = None,
+        kinds: dict[str, Kind] | None = None,
+        units: dict[str, str] | None = None,
+        periods: dict[str, float] | None = None,
+        side: int | None = None,
+        colour: Literal["keep", "grey", "rgb"] = "keep",
+        fit: Literal["squash", "crop", "pad"] = "squash",
+    ) -> None:
+        if not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")):
+            raise InputError(
+                f"{type(dataset).__name__} cannot be indexed by numbers; give a map-style data "
+                "set, with __len__ and __getitem__"
+            )
+        check_fit(side, fit)
+        self.dataset = dataset
+        self.image = image
+        self.parts = factors
+        self.names = names
+        self.traits = Traits(kinds or {}, units or {}, periods or {})
+        self.side = side
+        self.colour: Literal["keep", "grey", "rgb"] = colour
+        self.fit: Literal["squash", "crop", "pad"] = fit
+
+    @property
+    def factors(self) -> FactorSpace:
+        """The factors in the order of the values.
+
+        Raises:
+            InputError: An item has another form than the first one, or values that do not fit.
+        """
+        return self._read.labels.space
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Channels, height and width.
+
+        Raises:
+            InputError: As of `factors`.
+        """
+        _, channels, height, width = self._read.images.shape
+        return (channels, height, width)
+
+    def prepare(self) -> None:
+        """Reads all items, unless they have been read.
+
+        Raises:
+            InputError: As of `factors`.
+        """
+        _ = self._read
+
+    def tables(self) -> dict[str, Tensor]:
+        """The images as `images`, in the order of their states."""
+        return {IMAGES: self._read.images}
+
+    def gather(
+        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
+    ) -> UInt8[Tensor, "batch channel height width"]:
+        """Images by number.
+
+        Args:
+            tables: Result of `tables`, on the device of `index`.
+            index: State numbers.
+        """
+        return gather(tables, index, Form(self.image_shape, last=False))
+
+    def provenance(self) -> dict[str, str]:
+        """Class of the data set, and checksum of the pixels in the order of their states."""
+        checksum = hashlib.sha256(self._read.images.numpy().tobytes()).hexdigest()
+        cls = type(self.dataset)
+        return {"source": f"{cls.__module__}.{cls.__qualname__}", "sha256": checksum}
+
+    @cached_property
+    def _read(self) -> "_Read":
+        items = cast("Sequence[Any]", self.dataset)
+        count = len(items)
+        if not count:
+            raise InputError(f"{type(self.dataset).__name__} has no items")
+        pixels: npt.NDArray[np.uint8] | None = None
+        values: dict[Part, list[Any]] = {}
+        bar = tqdm(range(count), desc="reading", unit=" images", leave=False, disable=None)
+        for number in bar:
+            image, found = self._parted(items[number], number, values if number else None)
+            one = self._pixels(image, number)
+            if pixels is None:
+                pixels = np.empty((count, *one.shape), dtype=np.uint8)
+            if one.shape != pixels.shape[1:]:
+                raise InputError(
+                    f"item {number} has {size_of(one.shape)}, but item 0 has "
+                    f"{size_of(pixels.shape[1:])}; set {UNEQUAL}"
+                )
+            pixels[number] = one
+            for part, value in found.items():
+                values.setdefault(part, []).append(value)
+        assert pixels is not None
+        labels = self._labels(values, count)
+        return _Read(labels, torch.from_numpy(pixels[labels.order]))
+
+    def _parted(
+        self, item: Any, number: int, known: Mapping[Part, object] | None
+    ) -> tuple[Any, dict[Part, Any]]:
+        """The image of an item, and its values by place or key."""
+        if isinstance(item, Mapping):
+            parts: dict[Part, Any] = dict(item)
+        elif isinstance(item, tuple | list):
+            parts = dict(enumerate(item))
+        else:
+            parts = {0: item}
+        for part in (self.image, *(self.parts or ())):
+            if part not in parts:
+                hint = suggestion(str(part), map(str, parts))
+                raise InputError(
+                    f"item {number} of {type(self.dataset).__name__} has no part {part!r}{hint}; "
+                    f"it has {', '.join(map(repr, parts))}: say by image and factors which to take"
+                )
+        image = parts.pop(self.image)
+        found = {part: _plain(value) for part, value in parts.items()}
+        if self.parts is not None:
+            return image, {part: found[part] for part in self.parts}
+        if known is None:
+            return image, {part: one for part, one in found.items() if _is_label(one)}
+        return image, {part: found.get(part) for part in known}
+
+    def _pixels(self, image: Any, number: int) -> npt.NDArray[np.uint8]:
+        if isinstance(image, Image.Image):
+            return pixels_of(image, f"item {number}", self.side, self.colour, self.fit)
+        try:
+            array = np.asarray(image)
+            form = form_of((1, *array.shape), _layout(image))
+            pixels = to_bytes(array[None])[0]
+        except (InputError, ValueError, TypeError) as error:
+            raise InputError(
+                f"item {number} of {type(self.dataset).__name__} has no image that can be used: "
+                f"{error}; leave Normalize and the like out of its transform, or name another part "
+                "by image"
+            ) from error
+        if pixels.ndim == 3:
+            pixels = pixels if form.last else np.moveaxis(pixels, 0, -1)
+            pixels = pixels[..., 0] if pixels.shape[-1] == 1 else pixels
+        drawn = Image.fromarray(np.ascontiguousarray(pixels))
+        return pixels_of(drawn, f"item {number}", self.side, self.colour, self.fit)
+
+    def _labels(self, values: Mapping[Part, list[Any]], count: int) -> Labels:
+        if not values:
+            if self.names or any(self.traits):
+                raise InputError(
+                    "names, kinds, units and periods describe factors, and the items have none"
+                )
+            return Labels(unlabelled(count), np.arange(count))
+        names = self.names or [_name(part, len(values)) for part in values]
+        if len(set(names)) != len(values):
+            raise InputError(f"{len(values)} factors need names of their own, not {names}")
+        classes = getattr(self.dataset, "classes", None)
+        named = {
+            name: _classes(column, classes)
+            for name, column in zip(names, values.values(), strict=True)
+        }
+        return labelled(columns(named, None, count), self.traits)
+
+
+class _Read(NamedTuple):
+    """The factors, and the images in the order of their states."""
+
+    labels: Labels
+    images: Tensor
+
+
+def _layout(image: object) -> Literal["auto", "NCHW", "NHWC"]:
+    """Tensors have the channels first, as everywhere in torch; arrays may have them anywhere."""
+    return "NCHW" if isinstance(image, Tensor) else "auto"
+
+
+def _plain(value: Any) -> Any:
+    """A value as a number or text, where it is one."""
+    if isinstance(value, Tensor | np.ndarray | np.generic) and np.asarray(value).size == 1:
+        return value.item()
+    return value
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, Real | str)
+
+
+def _name(part: Part, count: int) -> str:
+    if isinstance(part, str):
+        return part
+    return "label" if count == 1 else f"factor{part}"
+
+
+def _classes(column: list[Any], classes: object) -> list[Any]:
+    """Names instead of the numbers of classes, where the data set has a name for each."""
+    named = isinstance(classes, list | tuple) and all(isinstance(one, str) for one in classes)
+    if not named or not all(isinstance(one, int) for one in column):
+        return column
+    names = cast("Sequence[str]", classes)
+    if not 0 <= min(column) <= max(column) < len(names):
+        return column
+    return [names[one] for one in column]
