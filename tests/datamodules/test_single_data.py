@@ -208,7 +208,7 @@ def test_loaded_state_continues_the_draws(num_workers: int, tiny: Dataset) -> No
         ({"num_workers": -1}, "num_workers is -1; it must be a whole number of at least 0"),
         ({"validation": -0.1}, "validation -0.1 and test 0.05 are fractions"),
         ({"validation": 0.5, "test": 0.5}, "leave some for training"),
-        ({"batch_size": 300}, r"batch_size 300 is larger than the training split of 2\d\d states"),
+        ({"batch_size": 300}, r"batch_size 300 exceeds the 2\d\d that train; set bat"),
         ({"include": {"place": {"min": 30}}}, "factor place"),
         ({"hold_out": {"place": {"min": 0}}}, "hold_out matches them all"),
     ],

@@ -3,10 +3,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from dislab.base import Dataset
 from dislab.base.planned.splits import split_states
 from dislab.datamodules import CompositionData, SingleData
+from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
 
 PARTS = ("train", "validation", "test")
@@ -97,8 +99,18 @@ def test_fraction_zero_means_without(tiny: Dataset) -> None:
         ({"hold_out": {"shape": "dot"}, "include": {"shape": "bar"}}, "matches none of the 100"),
         ({"hold_out": {"place": {"min": 0}}}, "none of the 300 .*hold_out matches them all"),
         ({"include": {"angle": [0, 4]}, "hold_out": {"angle": 4}}, "none of the 120 included"),
-        ({"validation": 1e-9}, "validation split is empty: 1e-09 of 300 states; raise validation"),
-        ({"test": 1e-9}, "test split is empty: 1e-09 of 300 states; raise test"),
+        (
+            {"validation": 1e-9},
+            r"^300 states are too few for these settings: the validation split is empty \(1e-09 of "
+            r"300\); set validation: 0\.05$",
+        ),
+        ({"test": 1e-9}, r"the test split is empty \(1e-09 of 300\); set test: 0\.05$"),
+        ({"hold_out": {"angle": 4}, "validation": 1e-9}, r"300\); set validation: 0\.05$"),
+        (
+            {"validation": 1e-9, "test": 1e-9, "batch_size": 301},
+            r"the validation split is empty .*, the test split is empty .*, batch_size 301 exceeds "
+            r"the 300 that train; set validation: 0\.05, test: 0\.05, batch_size: 128$",
+        ),
         ({"include": {"shape": "cross"}}, "no value 'cross'"),
         ({"hold_out": {"size": 1}}, "no factor is named 'size'"),
     ],
@@ -106,6 +118,21 @@ def test_fraction_zero_means_without(tiny: Dataset) -> None:
 def test_empty_splits_are_explained(changes: dict[str, Any], message: str, tiny: Dataset) -> None:
     with pytest.raises(InputError, match=message):
         split(tiny, **changes)
+
+
+@pytest.mark.parametrize("count", range(2, 70, 3))
+def test_the_settings_of_the_message_work_at_once(count: int) -> None:
+    """Sixty images are enough, and so are two."""
+    images = ArrayDataset(np.zeros((count, 1, 4, 4), dtype=np.uint8))
+    try:
+        SingleData(images)
+    except InputError as error:
+        settings = yaml.safe_load(f"{{{str(error).rpartition('; set ')[2]}}}")
+        data = SingleData(images, **settings)
+        assert data.epoch_steps > 0
+        assert all(len(data.indices(part)) for part in ("validation", "test") if settings.get(part))
+    else:
+        pytest.fail("the usual settings are not for so few images")
 
 
 @pytest.mark.parametrize(("kind", "sizes"), [(SingleData, [4, 4, 2]), (CompositionData, [4, 4, 4])])

@@ -1,6 +1,11 @@
-"""Whether a method and its data fit."""
+"""Whether a method and its data fit, and batches of loaders that are not dislab's."""
 
-from dislab.base.datamodule import DataModule
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dislab.base.datamodule import DataModule, ImageBatch
 from dislab.errors import InputError
 from dislab.plugins import load_all
 
@@ -19,3 +24,30 @@ def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> 
         f"{method} learns from {wanted}, and {type(data).__name__} delivers "
         f"{data.batch_type.__name__}; data modules that fit: {', '.join(fitting) or 'none'}"
     )
+
+
+def received(accepted: tuple[type, ...], batch: Any) -> Any:
+    """A batch of any loader as the method receives it.
+
+    For a method that learns from single images, a tensor of images, alone or as the first of a
+    list, becomes an `ImageBatch`: bytes are divided by 255, and whole numbers that come second are
+    the factors. Any other batch stays as it is.
+    """
+    named = hasattr(batch, "_fields")
+    parts = batch if isinstance(batch, list | tuple) else [batch]
+    if named or ImageBatch not in accepted or not parts or not isinstance(parts[0], Tensor):
+        return batch
+    image = parts[0].float().div(255) if parts[0].dtype == torch.uint8 else parts[0]
+    return ImageBatch(image, _positions(image, parts[1] if len(parts) > 1 else None))
+
+
+def _positions(image: Tensor, second: object) -> Tensor:
+    """Whole numbers, one row an image; without columns where there are none."""
+    if (
+        isinstance(second, Tensor)
+        and not second.is_floating_point()
+        and second.ndim in (1, 2)
+        and len(second) == len(image)
+    ):
+        return second.long().view(len(image), -1)
+    return torch.zeros(len(image), 0, dtype=torch.int64, device=image.device)

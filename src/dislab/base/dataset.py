@@ -10,6 +10,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from dislab.base.parts import ImageShape
+from dislab.base.torch_images import TorchImages
 from dislab.factors import FactorSpace, Indices
 from dislab.functional.settings import checks_settings
 
@@ -123,3 +124,15 @@ class Dataset(ABC):
             index: State numbers.
         """
         return self.gather(self.tables(), index.to(torch.device("cpu")))
+
+    def as_torch(self) -> TorchImages:
+        """The images and their factors as a data set of torch, for code outside of dislab.
+
+        Items are an image, pixels in [0, 1], and the value number of each factor. The data set is
+        prepared first.
+
+        Raises:
+            InputError: The data cannot be obtained.
+        """
+        self.prepare()
+        return TorchImages(self)

@@ -16,7 +16,8 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 from torch.optim import Optimizer
 
-from dislab.base._batches import check_batches
+from dislab.base._array_inputs import takes_arrays
+from dislab.base._batches import check_batches, received
 from dislab.base._finiteness import Watch
 from dislab.base._first_batch import first_batch
 from dislab.base._optimizing import (
@@ -56,7 +57,10 @@ class Objective(pl.LightningModule, Representation):
     """A method: its loss, and its codes of images.
 
     A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode`
-    where it has them. All random numbers of a step are a function of the run's seed and the number
+    where it has them. Its `codes` and `encode` also take arrays of numpy: fractions in [0, 1], or
+    bytes, which are divided by 255; gradients are then left out. A method that learns from single
+    images also trains on batches of torch's loaders, a tensor of images or a list that begins with
+    one. All random numbers of a step are a function of the run's seed and the number
     of the batch, drawn for the global batch of all processes, of which each takes its rows; so a
     resumed run continues exactly, several processes equal one, and every device draws the same.
 
@@ -75,9 +79,10 @@ class Objective(pl.LightningModule, Representation):
     draw_seed: Tensor
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Lets constructors refuse settings of the wrong kind, and encoders take numpy's arrays."""
         super().__init_subclass__()
         checks_settings(cls)
+        takes_arrays(cls)
 
     def __init__(
         self,
@@ -215,6 +220,7 @@ class Objective(pl.LightningModule, Representation):
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """One step of training."""
+        batch = received(self.batch_types, batch)
         # batches that were trained on, whole ones only; a resumed trainer continues the count
         progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.total
         return self._step(batch, "train", progress.processed, len(batch[0]))
@@ -229,6 +235,7 @@ class Objective(pl.LightningModule, Representation):
 
     def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Codes and factors of one batch."""
+        batch = received((ImageBatch,), batch)
         return {"codes": self.codes(batch.image), "factors": batch.factors}
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
@@ -314,6 +321,7 @@ class Objective(pl.LightningModule, Representation):
 
     def _evaluate(self, batch: Any, stage: Literal["validation", "test"], batch_idx: int) -> None:
         """The loss of a whole batch, as one process computes it; a repeated batch is left out."""
+        batch = received(self.batch_types, batch)
         rank, size = world()
         number = batch_idx * size + rank
         data = getattr(self.trainer, "datamodule", None)

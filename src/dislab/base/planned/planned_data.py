@@ -317,7 +317,13 @@ class PlannedData(DataModule):
     @cached_property
     def _splits(self) -> dict[Split, Indices]:
         return split_states(
-            self.dataset, self.include, self.hold_out, self.validation, self.test, self.split_seed
+            self.dataset,
+            self.include,
+            self.hold_out,
+            self.validation,
+            self.test,
+            self.split_seed,
+            self.batch_size,
         )
 
     def _plan_of(self, split: Split) -> IndexPlan:
@@ -372,8 +378,4 @@ class PlannedData(DataModule):
             )
         if self.correlation is not None:
             check_correlations(self.factors, self.correlation)
-        if self.batch_size > self.train_size:
-            raise InputError(
-                f"batch_size {self.batch_size} is larger than the training split of "
-                f"{self.train_size} states; lower it, or select more states"
-            )
+        _ = self._splits  # refuses too few states

@@ -1,5 +1,9 @@
 """Which states train, validate and test."""
 
+from collections.abc import Callable
+from itertools import product
+from typing import Final
+
 import numpy as np
 
 from dislab.base.datamodule import Split
@@ -9,6 +13,11 @@ from dislab.factors import Indices, Selection
 from dislab.functional.checks import naming
 from dislab.functional.random import host_generator
 
+_FRACTIONS: Final = (0.05, 0.1, 0.2, 0.3)
+"""Fractions that a message proposes in place of one that leaves a split empty."""
+
+Parts = dict[Split, Indices]
+
 
 def split_states(
     dataset: Dataset,
@@ -17,7 +26,8 @@ def split_states(
     validation: float,
     test: float,
     seed: int,
-) -> dict[Split, Indices]:
+    batch_size: int = 1,
+) -> Parts:
     """State numbers of each split, ascending; no image is in two of them.
 
     A state's split does not depend on the other states. States with equal images share one;
@@ -30,58 +40,100 @@ def split_states(
         validation: Fraction of the states that validate.
         test: Fraction of the states that test, when none are held out.
         seed: Decides the random draw.
+        batch_size: Examples in a batch; the training split must have as many states.
 
     Raises:
-        InputError: A selection matches nothing, no held-out state is included, or a split is
-            empty whose fraction is not 0.
+        InputError: A selection matches nothing, no held-out state is included, a split is empty
+            whose fraction is not 0, or the training split is smaller than a batch; the message
+            names every setting to change.
     """
     space = dataset.factors
     with naming("include"):
         states = space.where(include or {})
     canonical = dataset.canonical(states)
     lot = host_generator(seed).random(len(space))[canonical]
-    if hold_out is None:
-        tested = lot < test
-        kept, bound = ~tested, test + validation
-    else:
+    if hold_out is not None:
         with naming("hold_out"):
             held = space.where(hold_out)
         tested = np.isin(states, held)
-        kept, bound = ~np.isin(canonical, dataset.canonical(held)), validation
-    validated = kept & (lot < bound)
-    parts: dict[Split, Indices] = {
-        "train": states[kept & ~validated],
-        "validation": states[validated],
-        "test": states[tested],
-    }
-    _check(parts, len(states), validation, test, hold_out)
-    return {**parts, "all": np.sort(np.concatenate(list(parts.values())))}
+        kept = ~np.isin(canonical, dataset.canonical(held))
 
+    def divided(validation: float, test: float) -> Parts:
+        if hold_out is None:
+            parts = lot < test, (lot >= test) & (lot < test + validation)
+            return _parts(states, *parts, ~(parts[0] | parts[1]))
+        validated = kept & (lot < validation)
+        return _parts(states, tested, validated, kept & ~validated)
 
-def _check(
-    parts: dict[Split, Indices],
-    count: int,
-    validation: float,
-    test: float,
-    hold_out: Selection | None,
-) -> None:
+    parts = divided(validation, test)
     if hold_out is not None and not len(parts["test"]):
         raise InputError(
-            f"hold_out {dict(hold_out)!r} matches none of the {count} included states; widen "
+            f"hold_out {dict(hold_out)!r} matches none of the {len(states)} included states; widen "
             "include or hold_out"
         )
-    if not len(parts["train"]):
-        cause = "hold_out matches them all" if hold_out is not None else "there are too few"
+    if hold_out is not None and not len(parts["train"]):
         raise InputError(
-            f"none of the {count} included states is left for training: {cause}; narrow hold_out, "
-            "widen include, or lower validation and test"
+            f"none of the {len(states)} included states is left for training: hold_out matches "
+            "them all; narrow hold_out, widen include, or lower validation"
         )
     fractions: dict[Split, float] = {"validation": validation}
     if hold_out is None:
         fractions["test"] = test
-    for name, fraction in fractions.items():
-        if fraction and not len(parts[name]):
-            raise InputError(
-                f"the {name} split is empty: {fraction} of {count} states; raise {name}, or set it "
-                "to 0 to go without"
-            )
+    _check(parts, len(states), fractions, divided, batch_size)
+    return {**parts, "all": np.sort(np.concatenate(list(parts.values())))}
+
+
+def _parts(
+    states: Indices,
+    tested: np.ndarray,
+    validated: np.ndarray,
+    trained: np.ndarray,
+) -> Parts:
+    return {"train": states[trained], "validation": states[validated], "test": states[tested]}
+
+
+def _check(
+    parts: Parts,
+    count: int,
+    fractions: dict[Split, float],
+    divided: Callable[[float, float], Parts],
+    batch_size: int,
+) -> None:
+    """Refuses empty splits and too small a training split, in one message."""
+    faults = [
+        f"the {name} split is empty ({fraction} of {count})"
+        for name, fraction in fractions.items()
+        if fraction and not len(parts[name])
+    ]
+    if not len(parts["train"]):
+        faults.append("none is left for training")
+    elif batch_size > len(parts["train"]):
+        faults.append(f"batch_size {batch_size} exceeds the {len(parts['train'])} that train")
+    if faults:
+        raise InputError(
+            f"{count} states are too few for these settings: {', '.join(faults)}; set "
+            f"{_remedy(fractions, divided, batch_size)}"
+        )
+
+
+def _remedy(
+    fractions: dict[Split, float], divided: Callable[[float, float], Parts], batch_size: int
+) -> str:
+    """Settings under which every split has states and the training split has a batch."""
+    choices = [
+        (given, *(one for one in _FRACTIONS if one > given), 0.0) if given else (0.0,)
+        for given in fractions.values()
+    ]
+    # nothing proposed if nothing has to change; to go without a split comes last
+    for chosen in sorted(product(*choices), key=lambda some: (some.count(0.0), sum(some))):
+        parts = divided(chosen[0], chosen[1] if len(chosen) > 1 else 0.0)
+        wanted = dict(zip(fractions, chosen, strict=True))
+        left = len(parts["train"])
+        if left and all(len(parts[name]) for name, fraction in wanted.items() if fraction):
+            break
+    changes: dict[str, float] = {
+        name: fraction for name, fraction in wanted.items() if fraction != fractions[name]
+    }
+    if batch_size > left:
+        changes["batch_size"] = 2 ** max(0, (left // 2).bit_length() - 1)
+    return ", ".join(f"{name}: {value}" for name, value in changes.items())
