@@ -38,7 +38,9 @@ def test_mlp_has_the_papers_layers() -> None:
 
 
 def test_sizes_that_cannot_be() -> None:
-    with pytest.raises(InputError, match=r"64×64 images, not 64×32; MLPDecoder"):
+    with pytest.raises(
+        InputError, match=r"64×64 images, not 64×32; set resize: 64 .*, or side: 64 .*MLPDecoder"
+    ):
         ConvDecoder64(10, (1, 64, 32))
     with pytest.raises(InputError, match="hidden is -1"):
         ConvDecoder64(10, (1, 64, 64), hidden=-1)

@@ -101,7 +101,9 @@ def test_mlp_has_the_papers_layers() -> None:
 
 
 def test_sizes_that_cannot_be() -> None:
-    with pytest.raises(InputError, match=r"64×64 images, not 32×64; MLPEncoder"):
+    with pytest.raises(
+        InputError, match=r"64×64 images, not 32×64; set resize: 64 .*, or side: 64 .*MLPEncoder"
+    ):
         ConvEncoder64((1, 32, 64), 20)
     with pytest.raises(InputError, match="hidden is 0"):
         ConvEncoder64((1, 64, 64), 20, hidden=0)

@@ -41,6 +41,11 @@ def received(accepted: tuple[type, ...], batch: Any) -> Any:
     return ImageBatch(image, _positions(image, parts[1] if len(parts) > 1 else None))
 
 
+def count_of(batch: Any) -> int:
+    """Examples in a batch; 0 in one that no method learns from, which is refused elsewhere."""
+    return len(batch[0]) if isinstance(batch, tuple | list) and batch else 0
+
+
 def _positions(image: Tensor, second: object) -> Tensor:
     """Whole numbers, one row an image; without columns where there are none."""
     if (

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from dislab.base._array_inputs import takes_arrays
-from dislab.base._batches import check_batches, received
+from dislab.base._batches import check_batches, count_of, received
 from dislab.base._finiteness import Watch
 from dislab.base._first_batch import first_batch
 from dislab.base._optimizing import (
@@ -223,7 +223,7 @@ class Objective(pl.LightningModule, Representation):
         batch = received(self.batch_types, batch)
         # batches that were trained on, whole ones only; a resumed trainer continues the count
         progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.total
-        return self._step(batch, "train", progress.processed, len(batch[0]))
+        return self._step(batch, "train", progress.processed, count_of(batch))
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """The loss of one batch of the validation split; the same noise every time."""
@@ -327,7 +327,7 @@ class Objective(pl.LightningModule, Representation):
         data = getattr(self.trainer, "datamodule", None)
         batches = data.eval_batches(stage) if isinstance(data, DataModule) else None
         # a multiple of the processes, because Lightning rounds the mean of their weights down
-        weight = len(batch[0]) * size if batches is None or number < batches else 0
+        weight = count_of(batch) * size if batches is None or number < batches else 0
         with alone():
             self._step(batch, stage, number, weight)
 

@@ -7,8 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Decoder, ImageShape
-from dislab.errors import InputError
-from dislab.functional.checks import check_count
+from dislab.functional.checks import check_count, check_sides
 from dislab.functional.networks import Initialization, initialize
 
 Preset64 = Literal["burgess", "locatello", "kim", "montero"]
@@ -58,11 +57,8 @@ class ConvDecoder64(Decoder):
         initialization: Initialization = "pytorch",
     ) -> None:
         super().__init__()
-        image_channels, height, width = image_shape
-        if (height, width) != (64, 64):
-            raise InputError(
-                f"ConvDecoder64 makes 64×64 images, not {height}×{width}; MLPDecoder makes any size"
-            )
+        check_sides(image_shape, 64, "ConvDecoder64", "MLPDecoder")
+        image_channels = image_shape[0]
         design = _DESIGNS[preset]
         if preset == "kim" and image_channels > 1:
             design = design._replace(hidden=(256,))

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Decoder, ImageShape
-from dislab.errors import InputError
+from dislab.functional.checks import check_sides
 from dislab.functional.networks import SLOPE, GatedBlock
 
 
@@ -29,12 +29,8 @@ class ResidualDecoder128(Decoder):
 
     def __init__(self, latent_dim: int, image_shape: ImageShape) -> None:
         super().__init__()
-        channels, height, width = image_shape
-        if (height, width) != (128, 128):
-            raise InputError(
-                f"ResidualDecoder128 makes 128×128 images, not {height}×{width}; MLPDecoder makes "
-                "any size"
-            )
+        check_sides(image_shape, 128, "ResidualDecoder128", "MLPDecoder")
+        channels = image_shape[0]
         self.network = nn.Sequential(
             nn.Linear(latent_dim, 512),
             nn.LeakyReLU(SLOPE),

@@ -6,8 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
-from dislab.errors import InputError
-from dislab.functional.checks import check_count
+from dislab.functional.checks import check_count, check_sides
 from dislab.functional.networks import Initialization, initialize
 
 Preset64 = Literal["burgess", "locatello", "kim", "montero"]
@@ -60,11 +59,8 @@ class ConvEncoder64(Encoder):
         initialization: Initialization = "pytorch",
     ) -> None:
         super().__init__()
-        channels, height, width = image_shape
-        if (height, width) != (64, 64):
-            raise InputError(
-                f"ConvEncoder64 reads 64×64 images, not {height}×{width}; MLPEncoder takes any size"
-            )
+        check_sides(image_shape, 64, "ConvEncoder64", "MLPEncoder")
+        channels = image_shape[0]
         design = _DESIGNS[preset]
         if preset == "kim" and channels > 1:
             design = design._replace(hidden=(256,))

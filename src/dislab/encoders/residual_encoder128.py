@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
 from dislab.errors import InputError
+from dislab.functional.checks import check_sides
 from dislab.functional.networks import SLOPE, GatedBlock
 
 
@@ -32,12 +33,8 @@ class ResidualEncoder128(Encoder):
 
     def __init__(self, image_shape: ImageShape, outputs: int) -> None:
         super().__init__()
-        channels, height, width = image_shape
-        if (height, width) != (128, 128):
-            raise InputError(
-                f"ResidualEncoder128 reads 128×128 images, not {height}×{width}; MLPEncoder takes "
-                "any size"
-            )
+        check_sides(image_shape, 128, "ResidualEncoder128", "MLPEncoder")
+        channels = image_shape[0]
         if outputs % 2:
             raise InputError(
                 f"ResidualEncoder128 gives means and log variances, an even number, not {outputs}"

@@ -142,3 +142,23 @@ def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> 
             f"{name} halves the sides of an image {times} times, which {height}×{width} pixels do "
             "not allow; change channels, one number a halving"
         )
+
+
+def check_sides(image_shape: tuple[int, int, int], side: int, name: str, other: str) -> None:
+    """Refuses images of another size than a network is made for.
+
+    Args:
+        image_shape: Channels, height and width.
+        side: Height and width that the network is made for.
+        name: The network.
+        other: A network for images of any size.
+
+    Raises:
+        InputError: The images have another size.
+    """
+    _, height, width = image_shape
+    if (height, width) != (side, side):
+        raise InputError(
+            f"{name} is for {side}×{side} images, not {height}×{width}; set resize: {side} of the "
+            f"data module, or side: {side} of a data set that has it, or take {other}, for any size"
+        )
