@@ -1,17 +1,25 @@
-"""Figures from arrays: pure functions that touch no global plotting state."""
+"""Figures from arrays: pure functions that touch no global plotting state.
+
+Those that decode images are imported when first asked for, so that the others need no Lightning.
+"""
+
+from typing import TYPE_CHECKING
 
 from dislab.plots.codes_against_factors import codes_against_factors
 from dislab.plots.correlation_matrix import correlation_matrix
 from dislab.plots.heat_map import heat_map
 from dislab.plots.hinton import hinton
 from dislab.plots.image_grid import image_grid
-from dislab.plots.output import check_picture, pixels, save
+from dislab.plots.output import check_picture, pixels, save, save_animation
 from dislab.plots.parallel_settings import parallel_settings
 from dislab.plots.posterior_overlap import posterior_overlap
 from dislab.plots.sample_efficiency import sample_efficiency
 from dislab.plots.scatter import scatter
 from dislab.plots.score_sheet import score_sheet
 from dislab.plots.violins import violins
+
+if TYPE_CHECKING:
+    from dislab.plots._traversals import traversal_frames, traversals
 
 __all__ = [
     "check_picture",
@@ -25,7 +33,19 @@ __all__ = [
     "posterior_overlap",
     "sample_efficiency",
     "save",
+    "save_animation",
     "scatter",
     "score_sheet",
+    "traversal_frames",
+    "traversals",
     "violins",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Imports the figures of decoded images when they are first used."""
+    if name not in ("traversal_frames", "traversals"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("dislab.plots._traversals"), name)

@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from jaxtyping import UInt8
 from matplotlib.figure import Figure
+from PIL import Image
 
 from dislab.errors import InputError
 from dislab.storage import atomic
@@ -85,4 +86,31 @@ def draw(figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool
             dpi=figure.dpi,
             transparent=is_transparent,
             metadata=_NO_DATE.get(form),
+        )
+
+
+def save_animation(
+    frames: UInt8[np.ndarray, "frame height width 3"], path: Path, seconds: float = 0.1
+) -> None:
+    """Writes frames as a GIF that repeats; the file is never seen half-written.
+
+    Args:
+        frames: Pixels from 0 to 255.
+        path: Where to; its name ends in `.gif`.
+        seconds: How long each frame is shown.
+
+    Raises:
+        InputError: The suffix is another one, or the file cannot be written.
+    """
+    if path.suffix.lower() != ".gif":
+        raise InputError(f"the animation is {path}; its name must end in .gif")
+    first, *others = [Image.fromarray(frame) for frame in frames]
+    with atomic(path) as temporary:
+        first.save(
+            temporary,
+            format="GIF",
+            save_all=True,
+            append_images=others,
+            duration=round(1000 * seconds),
+            loop=0,
         )

@@ -17,6 +17,7 @@ from dislab.runs.folders import (
     trained_alone,
 )
 from dislab.runs.models import check_model_names, from_settings, load_run, rebuild, settings_of
+from dislab.runs.opened import Encoded, OpenRun, open_run
 from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, versions, write_scores
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "SCORES",
     "CheckpointFiles",
     "Curves",
+    "Encoded",
+    "OpenRun",
     "Record",
     "ScoreStage",
     "check_model_names",
@@ -36,6 +39,7 @@ __all__ = [
     "last_checkpoint",
     "load_run",
     "new_run",
+    "open_run",
     "read_checkpoint",
     "read_scores",
     "rebuild",

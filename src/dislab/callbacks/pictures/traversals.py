@@ -1,33 +1,24 @@
 """Pictures of the effect of each latent."""
 
-from typing import ClassVar, Final, Literal, final
+from collections.abc import Callable
+from typing import ClassVar, final
 
 import lightning.pytorch as pl
 import numpy as np
 import torch
 from einops import rearrange
-from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from dislab import plots
 from dislab.base import DataModule, Objective, Split
-from dislab.base.inference import evaluating, images_of, lacks
+from dislab.base.inference import evaluating, images_of, lacks, over_images
 from dislab.base.state_draws import draw_states
-from dislab.callbacks.pictures._latent_order import Order, latent_order
 from dislab.callbacks.pictures._picture import Picture
-from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
-
-Positions = Literal["shifted", "absolute"]
-"""Around the code of each image, or around the centre of the prior."""
-
-SPANS: Final[dict[Positions, tuple[float, float]]] = {
-    "shifted": (-2.0, 2.0),
-    "absolute": (-3.0, 3.0),
-}
-"""The span of each kind of positions unless one is given."""
+from dislab.plots._latent_order import latent_order
+from dislab.plots._traversals import SPANS, Positions, check_traversal, moved
 
 
 @checks_settings
@@ -91,15 +82,9 @@ class Traversals(Picture):
         seed: int = 0,
     ) -> None:
         check_count("images", images, 1, most=100)
-        check_count("latents", latents, 1, most=1000)
-        check_count("batch_size", batch_size, 1)
-        check_count("steps", steps, 2, most=100)
         check_count("points", points, 1)
         span = SPANS[positions] if span is None else span
-        if not -np.inf < span[0] < span[1] < np.inf:
-            raise InputError(
-                f"span is {tuple(span)}; it must rise from one finite number to another"
-            )
+        check_traversal(steps, latents, batch_size, span)
         self.images = images
         self.positions: Positions = positions
         self.places = torch.linspace(*span, steps)
@@ -122,49 +107,28 @@ class Traversals(Picture):
         if not lacks(module, "render"):
             return self._draw_factors(trainer, data, module)
         states = draw_states(data, self.split, max(self.points, self.images), self.seed)
-        order = latent_order(trainer, data, module, states[: self.points], self.batch_size)
-        chosen = states[: self.images]
+        known, chosen = states[: self.points], states[: self.images]
+
+        def over(function: Callable[[Tensor], Tensor]) -> Tensor:
+            precision = trainer.precision_plugin
+            return over_images(data, module, known, self.batch_size, function, precision)
+
+        positions = torch.from_numpy(data.factors.positions(known))
+        order = latent_order(module, over, positions, data.factors.names)
         shown = order.latents[: self.latents]
         with evaluating(module, trainer.precision_plugin):
             image = images_of(data, module, chosen, trainer.precision_plugin)
             code = module.codes(image) if lacks(module, "encode") else module.encode(image).mean
-            places = self._places(module, code, order)
-            rows = [_moved(module, code, latent, places[latent]) for latent in shown]
-        width = max(row.shape[1] for row in rows)
-        grid = torch.stack([_filled(row, width) for row in rows])
-        bounded = not lacks(module, "code_values")
-        heads = [] if bounded else [self._head(place) for place in self.places.tolist()]
-        how = "" if bounded else f", {self.positions} positions"
+            found = moved(module, code, order, shown, self.places, self.positions)
+        how = f", {self.positions} positions" if found.heads else ""
         return plots.image_grid(
-            rearrange(grid, "row image step c h w -> row (image step) c h w").numpy(),
+            rearrange(found.images, "row image step c h w -> row (image step) c h w").numpy(),
             order.labels[: self.latents],
-            heads * len(chosen),
+            found.heads * len(chosen),
             f"Latent traversals after {int(module.steps):,} steps{how}",
             blocks=len(chosen),
             faded=order.dead[: self.latents],
         )
-
-    def _places(
-        self,
-        module: Objective,
-        code: Float[Tensor, "image latent"],
-        order: Order,
-    ) -> list[Float[Tensor, "image step"]]:
-        """Where each latent is moved to."""
-        if lacks(module, "code_values"):
-            places, scale = self.places.to(code), order.scale.to(code)
-            start = code if self.positions == "shifted" else order.centre.to(code).expand_as(code)
-            return [
-                column[:, None] + one * places for column, one in zip(start.T, scale, strict=True)
-            ]
-        values = module.code_values(len(self.places))
-        values = module.code_values(max(len(one) for one in values))
-        return [one.to(code).expand(len(code), -1) for one in values]
-
-    def _head(self, place: float) -> str:
-        sign = "+" if self.positions == "shifted" else ""
-        unit = "σ" if self.positions == "shifted" else ""
-        return f"{place:{sign}.3g}{unit}".replace("-", "−") if place else "0"
 
     def _draw_factors(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         states = draw_states(data, self.split, self.images, self.seed)
@@ -186,22 +150,3 @@ class Traversals(Picture):
             f"Factors from first to last value after {int(module.steps):,} steps",
             blocks=len(states),
         )
-
-
-def _moved(
-    module: Objective,
-    code: Float[Tensor, "image latent"],
-    latent: int,
-    places: Float[Tensor, "image step"],
-) -> Float[Tensor, "image step channel height width"]:
-    z = code[:, None].repeat(1, places.shape[1], 1)
-    z[:, :, latent] = places
-    decoded = module.decode(z.flatten(0, 1)).float().cpu()
-    return rearrange(decoded, "(image step) c h w -> image step c h w", image=len(code))
-
-
-def _filled(
-    row: Float[Tensor, "image step channel height width"], width: int
-) -> Float[Tensor, "image filled channel height width"]:
-    """The row with white images after its own."""
-    return torch.nn.functional.pad(row, (0,) * 7 + (width - row.shape[1],), value=1.0)

@@ -1,15 +1,15 @@
 """Order and labels of the latents in a picture."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import lightning.pytorch as pl
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
-from dislab.base import DataModule, Objective
-from dislab.base.inference import lacks, over_images
+from dislab.base.inference import lacks
+from dislab.base.objective import Objective
 from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
-from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent
 
 
@@ -32,16 +32,23 @@ class Order(NamedTuple):
 
 
 def latent_order(
-    trainer: pl.Trainer, data: DataModule, module: Objective, states: Indices, batch_size: int
+    module: Objective,
+    over: Callable[[Callable[[Tensor], Tensor]], Tensor],
+    positions: Int[Tensor, "point factor"],
+    names: Sequence[str],
 ) -> Order:
     """The latents by their KL; without posteriors, by the spread of their codes over the images.
 
     Bounded codes stay in their own order.
+
+    Args:
+        module: The method.
+        over: Applies a function of images to all points, and returns its results on the CPU.
+        positions: Factors of the points; without columns where they are unknown.
+        names: Names of the factors.
     """
-    names, precision = data.factors.names, trainer.precision_plugin
-    positions = torch.from_numpy(data.factors.positions(states))
     if lacks(module, "encode"):
-        codes = over_images(data, module, states, batch_size, module.codes, precision).double()
+        codes = over(module.codes).double()
         bounded = not lacks(module, "code_values")
         order = order_by_spread(codes, positions, bounded)
         labels = [f"z{latent}  std {one:.2g}" for latent, one in enumerate(order.amount.tolist())]
@@ -53,13 +60,13 @@ def latent_order(
         posterior = module.encode(image)
         return torch.stack((posterior.mean, kl_per_latent(*posterior)), dim=1)
 
-    encoded = over_images(data, module, states, batch_size, encode, precision).double()
+    encoded = over(encode).double()
     order = order_by_kl(encoded[:, 0], encoded[:, 1].mean(0), positions)
     labels = [f"z{latent}  KL {one:.2f} nats" for latent, one in enumerate(order.amount.tolist())]
     return _labelled(order, labels, names, " in the mean")
 
 
-def _labelled(order: LatentOrder, labels: list[str], names: tuple[str, ...], where: str) -> Order:
+def _labelled(order: LatentOrder, labels: list[str], names: Sequence[str], where: str) -> Order:
     texts = []
     for latent in order.latents:
         carried = order.carried[latent]

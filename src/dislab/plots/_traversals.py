@@ -1,0 +1,266 @@
+"""Images decoded from codes in which one latent at a time is moved."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from einops import rearrange
+from jaxtyping import Float, UInt8
+from lightning.pytorch.plugins import Precision
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from dislab.base.inference import evaluating, lacks
+from dislab.base.objective import Objective
+from dislab.errors import InputError
+from dislab.functional.checks import check_count
+from dislab.plots._latent_order import Order, latent_order
+from dislab.plots.image_grid import image_grid
+
+Positions = Literal["shifted", "absolute"]
+"""Around the code of each image, or around the centre of the prior."""
+
+SPANS: Final[dict[Positions, tuple[float, float]]] = {
+    "shifted": (-2.0, 2.0),
+    "absolute": (-3.0, 3.0),
+}
+"""The span of each kind of positions unless one is given."""
+
+_GAP: Final = 2
+
+
+class Moved(NamedTuple):
+    """Images of moved latents.
+
+    Attributes:
+        images: Pixels in [0, 1], shape (latent, image, step, channel, height, width).
+        heads: Labels of the steps; none for bounded codes.
+    """
+
+    images: Float[Tensor, "latent image step channel height width"]
+    heads: list[str]
+
+
+def traversals(
+    model: Objective,
+    images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,
+    factors: npt.ArrayLike | None = None,
+    names: Sequence[str] = (),
+    blocks: int = 1,
+    steps: int = 9,
+    span: tuple[float, float] | None = None,
+    positions: Positions = "shifted",
+    latents: int = 10,
+    batch_size: int = 256,
+    title: str = "",
+) -> Figure:
+    """A figure with one row a latent, the one with the highest KL on top.
+
+    Rows are labelled as by the callback `Traversals`: with the KL of the latent from its prior,
+    and the factor that its mean carries most information about, if factors are given. Save it by
+    `dislab.plots.save` as PNG, PDF or SVG.
+
+    Args:
+        model: A method with codes and a decoder, such as `load_run` returns.
+        images: Images, shape (image, channel, height, width): pixels in [0, 1], or bytes. All of
+            them decide the order of the latents, and the first ones are moved.
+        factors: Value numbers of the factors behind the images, shape (image, factor).
+        names: Names of the factors.
+        blocks: How many images are moved, one block of columns each.
+        steps: How many positions.
+        span: The first and the last position or shift, in standard deviations of the prior, or of
+            the codes; −3 to 3 for absolute positions and −2 to 2 for shifts unless given.
+        positions: `shifted` moves a latent from the code of the image, `absolute` from 0.
+        latents: How many latents are shown at most.
+        batch_size: Images encoded at a time.
+        title: Title above the figure.
+
+    Raises:
+        InputError: A number is wrong, the images or factors do not fit, or the method has no codes
+            or no decoder.
+    """
+    found, order = _of_arrays(
+        model, images, factors, names, blocks, steps, span, positions, latents, batch_size
+    )
+    return image_grid(
+        rearrange(found.images, "row image step c h w -> row (image step) c h w").numpy(),
+        order.labels[:latents],
+        found.heads * blocks,
+        title,
+        blocks=blocks,
+        faded=order.dead[:latents],
+    )
+
+
+def traversal_frames(
+    model: Objective,
+    images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,
+    blocks: int = 1,
+    steps: int = 15,
+    span: tuple[float, float] | None = None,
+    positions: Positions = "shifted",
+    latents: int = 10,
+    batch_size: int = 256,
+) -> UInt8[np.ndarray, "frame height width 3"]:
+    """Frames of an animation in which all latents move at once, each in an image of its own.
+
+    One row an image, one column a latent, the one with the highest KL on the left; the latents move
+    there and back. Save it by `dislab.plots.save_animation` as GIF.
+
+    Args:
+        model: As of `traversals`, like the other arguments.
+        images: Images, shape (image, channel, height, width).
+        blocks: How many images are moved, one row each.
+        steps: How many positions.
+        span: The first and the last position or shift.
+        positions: `shifted` or `absolute`.
+        latents: How many latents are shown at most.
+        batch_size: Images encoded at a time.
+
+    Raises:
+        InputError: As of `traversals`.
+    """
+    found, _ = _of_arrays(
+        model, images, None, (), blocks, steps, span, positions, latents, batch_size
+    )
+    grid = torch.nn.functional.pad(found.images, (0, _GAP, 0, _GAP), value=1.0)
+    rows = rearrange(grid, "latent image step c h w -> step (image h) (latent w) c")
+    shades = (rows[:, :-_GAP, :-_GAP].clamp(0, 1) * 255).round().to(torch.uint8)
+    shades = shades.expand(*shades.shape[:3], 3)
+    scale = max(1, round(64 / max(found.images.shape[-2:])))
+    frames = shades.repeat_interleave(scale, 1).repeat_interleave(scale, 2).numpy()
+    return np.concatenate((frames, frames[-2:0:-1]))
+
+
+def check_traversal(steps: int, latents: int, batch_size: int, span: tuple[float, float]) -> None:
+    """Refuses settings that show nothing.
+
+    Args:
+        steps: How many positions.
+        latents: How many latents are shown at most.
+        batch_size: Images encoded at a time.
+        span: The first and the last position or shift.
+
+    Raises:
+        InputError: A number is too small, or the span is empty.
+    """
+    check_count("latents", latents, 1, most=1000)
+    check_count("batch_size", batch_size, 1)
+    check_count("steps", steps, 2, most=100)
+    if not -np.inf < span[0] < span[1] < np.inf:
+        raise InputError(f"span is {tuple(span)}; it must rise from one finite number to another")
+
+
+def moved(
+    module: Objective,
+    code: Float[Tensor, "image latent"],
+    order: Order,
+    shown: Sequence[int],
+    places: Float[Tensor, " step"],
+    positions: Positions,
+) -> Moved:
+    """Decoded images of codes in which one latent at a time is moved; call it in evaluation mode.
+
+    Args:
+        module: The method.
+        code: Codes of the images, on the device of the method.
+        order: Centre and scale of the latents.
+        shown: Numbers of the latents.
+        places: Positions or shifts, in standard deviations.
+        positions: Around the code of each image, or around the centre.
+    """
+    each = _places(module, code, order, places, positions)
+    rows = [_row(module, code, latent, each[latent]) for latent in shown]
+    width = max(row.shape[1] for row in rows)
+    bounded = not lacks(module, "code_values")
+    heads = [] if bounded else [_head(place, positions) for place in places.tolist()]
+    return Moved(torch.stack([_filled(row, width) for row in rows]), heads)
+
+
+def _of_arrays(
+    model: Objective,
+    images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,
+    factors: npt.ArrayLike | None,
+    names: Sequence[str],
+    blocks: int,
+    steps: int,
+    span: tuple[float, float] | None,
+    positions: Positions,
+    latents: int,
+    batch_size: int,
+) -> tuple[Moved, Order]:
+    span = SPANS[positions] if span is None else span
+    check_traversal(steps, latents, batch_size, span)
+    if lacks(model, "decode") or not (model.has_codes or not lacks(model, "encode")):
+        raise InputError(f"{type(model).__name__} has no codes or no decoder to draw traversals by")
+    pixels = torch.as_tensor(images)
+    check_count("blocks", blocks, 1, most=min(100, len(pixels)))
+    pixels = pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.to(model.dtype)
+    table = _table(factors, names, len(pixels))
+    with evaluating(model, Precision()):
+
+        def over(function: Callable[[Tensor], Tensor]) -> Tensor:
+            return torch.cat(
+                [function(one.to(model.device)).cpu() for one in pixels.split(batch_size)]
+            )
+
+        order = latent_order(model, over, table, list(names))
+        first = pixels[:blocks].to(model.device)
+        code = model.codes(first) if lacks(model, "encode") else model.encode(first).mean
+        places = torch.linspace(*span, steps)
+        return moved(model, code, order, order.latents[:latents], places, positions), order
+
+
+def _table(factors: npt.ArrayLike | None, names: Sequence[str], count: int) -> Tensor:
+    """Value numbers of the factors; without columns where there are none."""
+    table = np.zeros((count, 0), dtype=np.int64) if factors is None else np.asarray(factors)
+    if table.dtype.kind not in "iu" or table.shape != (count, len(names)):
+        raise InputError(
+            f"factors are {table.dtype} of shape {table.shape}; give whole numbers, one row for "
+            f"each of {count} images and one column for each of {len(names)} names"
+        )
+    return torch.from_numpy(table.astype(np.int64))
+
+
+def _places(
+    module: Objective,
+    code: Float[Tensor, "image latent"],
+    order: Order,
+    places: Float[Tensor, " step"],
+    positions: Positions,
+) -> list[Float[Tensor, "image step"]]:
+    """Where each latent is moved to."""
+    if lacks(module, "code_values"):
+        places, scale = places.to(code), order.scale.to(code)
+        start = code if positions == "shifted" else order.centre.to(code).expand_as(code)
+        return [column[:, None] + one * places for column, one in zip(start.T, scale, strict=True)]
+    values = module.code_values(len(places))
+    values = module.code_values(max(len(one) for one in values))
+    return [one.to(code).expand(len(code), -1) for one in values]
+
+
+def _head(place: float, positions: Positions) -> str:
+    sign = "+" if positions == "shifted" else ""
+    unit = "σ" if positions == "shifted" else ""
+    return f"{place:{sign}.3g}{unit}".replace("-", "−") if place else "0"
+
+
+def _row(
+    module: Objective,
+    code: Float[Tensor, "image latent"],
+    latent: int,
+    places: Float[Tensor, "image step"],
+) -> Float[Tensor, "image step channel height width"]:
+    z = code[:, None].repeat(1, places.shape[1], 1)
+    z[:, :, latent] = places
+    decoded = module.decode(z.flatten(0, 1)).float().cpu()
+    return rearrange(decoded, "(image step) c h w -> image step c h w", image=len(code))
+
+
+def _filled(
+    row: Float[Tensor, "image step channel height width"], width: int
+) -> Float[Tensor, "image filled channel height width"]:
+    """The row with white images after its own."""
+    return torch.nn.functional.pad(row, (0,) * 7 + (width - row.shape[1],), value=1.0)

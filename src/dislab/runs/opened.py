@@ -1,0 +1,174 @@
+"""A finished run with its data, and the codes of whole sets of images."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import jsonargparse
+import numpy as np
+from jaxtyping import Float, Int
+from lightning.fabric import Fabric
+from lightning.pytorch.plugins import Precision
+from torch import float64
+
+from dislab.base import DataModule, Objective, Split
+from dislab.base.inference import precision_of
+from dislab.base.named_classes import ForeignNameError
+from dislab.base.rebuilding import made
+from dislab.base.state_draws import draw_states, drawable
+from dislab.errors import InputError, one_line
+from dislab.factors import Indices
+from dislab.functional.checks import check_count
+from dislab.runs.checkpoints import read_checkpoint
+from dislab.runs.codes import codes_of
+from dislab.runs.folders import CONFIG, checkpoint_of
+from dislab.runs.models import load_run
+from dislab.yaml_files import read_mapping
+
+
+class Encoded(NamedTuple):
+    """Codes of images, with the factors behind the images.
+
+    Attributes:
+        codes: In float32, shape (image, latent).
+        factors: Positions: value numbers of the factors, shape (image, factor).
+        values: Values of the factors in their units, shape (image, factor); names as value numbers.
+        names: Names of the factors.
+        states: Numbers of the images in the data set, shape (image,).
+    """
+
+    codes: Float[np.ndarray, "image latent"]
+    factors: Int[np.ndarray, "image factor"]
+    values: Float[np.ndarray, "image factor"]
+    names: tuple[str, ...]
+    states: Indices
+
+
+class OpenRun(NamedTuple):
+    """A finished run: its model on the device of its settings, and its data.
+
+    Attributes:
+        model: The model, in evaluation mode.
+        data: The data module, prepared, with the splits of the training.
+        precision: Lightning's plugin for the precision of the training.
+    """
+
+    model: Objective
+    data: DataModule
+    precision: Precision
+
+    def encode(
+        self, split: Split = "all", images: int | None = None, seed: int = 0, batch_size: int = 256
+    ) -> Encoded:
+        """Codes and factors of the images of a split, all in their order or some at random.
+
+        Args:
+            split: Part of the data: train, validation, test, or all.
+            images: How many images are drawn; all unless given.
+            seed: Decides which are drawn; as for `dislab encode`, equal for all runs on equal data.
+            batch_size: Images encoded at a time.
+
+        Raises:
+            InputError: A number is too small, or the method makes no codes.
+        """
+        check_count("batch_size", batch_size, 1)
+        if not self.model.has_codes:
+            raise InputError(f"{type(self.model).__name__} has no codes, so nothing can be encoded")
+        if images is None:
+            states = drawable(self.data, split)
+        else:
+            check_count("images", images, 1)
+            states = draw_states(self.data, split, images, seed)
+        codes, _ = codes_of(
+            self.data, self.model, states, batch_size, self.precision, with_kl=False
+        )
+        space, dataset = self.data.factors, self.data.dataset
+        positions, values = space.positions(states), dataset.values(states)
+        return Encoded(codes.float().numpy(), positions, values, space.names, states)
+
+
+def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
+    """The model of a finished run together with its data, ready to encode.
+
+    Args:
+        run: A run folder; with `data` also a checkpoint file.
+        data: Other data than those of the run; needed for a run from Python, whose folder or
+            checkpoint does not say what it was trained on.
+
+    Raises:
+        InputError: It is no run, its checkpoint or configuration is missing or damaged, or its data
+            cannot be obtained.
+    """
+    folder = Path(run)
+    config: Mapping[str, Any] = {}
+    if data is None:
+        config = run_config(folder, "; for a run from Python give its data: open_run(run, data=…)")
+        data = _data(folder, config)
+    model, precision = placed(folder, load_run(run), config.get("trainer") or {})
+    data.prepare_data()
+    data.setup("test")
+    return OpenRun(model, data, precision)
+
+
+def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
+    """The configuration of a run, which names its training data.
+
+    Args:
+        folder: The run folder.
+        advice: Another possible intention of the user, for the message.
+
+    Raises:
+        InputError: It is no run folder, or the file is damaged.
+    """
+    path = folder / CONFIG
+    if not path.is_file():
+        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs lie in runs/{advice}")
+    config = read_mapping(path, "data: {class_path: SingleData}")
+    if "data" not in config:
+        raise InputError(f"{path} does not say what data the run was trained on")
+    return config
+
+
+def configured_data(folder: Path, config: Mapping[str, Any]) -> DataModule:
+    """The data module of a run, not yet prepared.
+
+    Args:
+        folder: The run folder, for messages.
+        config: Its configuration.
+
+    Raises:
+        InputError: The configuration names another class, or a part refuses its settings.
+        ArgumentError: The settings are of another kind.
+    """
+    try:
+        data: DataModule = made(DataModule, config["data"], "data")
+    except ForeignNameError as error:
+        raise InputError(f"{folder / CONFIG}: {error}") from error
+    return data
+
+
+def placed(
+    folder: Path, model: Objective, trainer: Mapping[str, Any]
+) -> tuple[Objective, Precision]:
+    """The model of a run on the device of the run's settings, and their precision.
+
+    Args:
+        folder: The run folder.
+        model: The model, on the CPU.
+        trainer: The section `trainer` of the configuration.
+    """
+    device = Fabric(accelerator=trainer.get("accelerator") or "auto", devices=1).device
+    precision = precision_of(trainer.get("precision"), device)
+    model = cast("Objective", precision.convert_module(model)).to(device)
+    if model.dtype == float64:  # the weights were read in single precision
+        model.load_state_dict(read_checkpoint(checkpoint_of(folder))["state_dict"])
+    return model, precision
+
+
+def _data(folder: Path, config: Mapping[str, Any]) -> DataModule:
+    try:
+        return configured_data(folder, config)
+    except InputError:
+        raise
+    except (jsonargparse.ArgumentError, ValueError) as error:
+        raise InputError(f"{folder / CONFIG}: {one_line(error)}") from error

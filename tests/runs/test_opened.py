@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dislab.cli import main
+from dislab.datamodules import SingleData
+from dislab.datasets import GaussianBlob
+from dislab.errors import InputError
+from dislab.runs import open_run
+
+CONFIG = """
+name: small
+seed_everything: 3
+report: false
+then_test: false
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 3
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
+    regularizers: {kl: {class_path: KL}}
+data:
+  class_path: SingleData
+  init_args: {dataset: GaussianBlob, batch_size: 8, validation: 0.05, test: 0.1}
+trainer: {max_steps: 2, accelerator: cpu, devices: 1, limit_val_batches: 1}
+pictures: false
+"""
+
+
+def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(CONFIG)
+    assert main(["fit", "--config=small.yaml"]) == 0
+    folder = Path("runs/small/version_0")
+    run = open_run(folder)
+    whole, tested = run.encode(), run.encode("test", batch_size=7)
+    assert len(whole.codes) == 1024
+    assert whole.names == ("posX", "posY")
+    assert np.array_equal(whole.states, np.arange(1024))
+    assert np.array_equal(tested.states, run.data.indices("test"))
+    np.testing.assert_allclose(tested.codes, whole.codes[tested.states], atol=1e-6)
+    assert np.array_equal(tested.factors, run.data.factors.positions(tested.states))
+    assert tested.values.max() <= 1
+    images = run.data.images(torch.from_numpy(tested.states))
+    with torch.no_grad():
+        np.testing.assert_allclose(tested.codes, run.model.codes(images), atol=1e-6)
+
+    assert main(["encode", str(folder), "--images=50"]) == 0  # the same images as the command
+    assert np.array_equal(run.encode(images=50).states, np.load(folder / "codes.npz")["states"])
+
+    for place in (folder, folder / "checkpoints/last.ckpt"):
+        other = open_run(place, SingleData(GaussianBlob(), batch_size=8)).encode()
+        np.testing.assert_allclose(other.codes, whole.codes, atol=1e-6)
+
+    config = (folder / "config.yaml").read_text()
+    (folder / "config.yaml").write_text(config.replace("batch_size: 8", "batch_size: many"))
+    with pytest.raises(InputError, match=r"config.yaml: .*batch_size.* many"):
+        open_run(folder)
+    (folder / "config.yaml").unlink()
+    with pytest.raises(InputError, match=r"is no run: .*open_run\(run, data=…\)"):
+        open_run(folder)
