@@ -80,6 +80,7 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
     "datasets": {
         "ColorDSprites": [{}, {"hues": 3}],
         "FolderDataset": [],  # needs a folder
+        "HuggingFaceDataset": [],  # needs a file
         "NumpyDataset": [],  # needs a file
         "ParametricChairs": [],  # takes minutes to render: its own test draws a few
         "ParametricHeads": [{"identities": 2, "azimuths": 2, "elevations": 2, "lights": 2}],

@@ -31,7 +31,8 @@ PARTS: dict[str, Any] = {
 
 def vae(cls: type[Objective] = VAE) -> Objective:
     torch.manual_seed(0)
-    return cls((1, 8, 8), 12, latent_dim=3, **PARTS)  # type: ignore[call-arg]
+    settings: dict[str, Any] = {"image_shape": (1, 8, 8), "train_size": 12, "latent_dim": 3}
+    return cls(**settings, **PARTS)
 
 
 def trainer(**settings: Any) -> pl.Trainer:
@@ -71,7 +72,8 @@ def test_a_method_trains_on_a_loader_of_torch(items: Any) -> None:
 
 def test_predictions_have_codes_and_labels() -> None:
     model, loader = vae(), DataLoader(TensorDataset(IMAGES, LABELS), batch_size=12)
-    [found] = trainer().predict(model, loader)  # type: ignore[misc]
+    predictions: Any = trainer().predict(model, loader)
+    [found] = predictions
     assert torch.equal(found["codes"], model.codes(IMAGES))
     assert found["factors"].tolist() == LABELS[:, None].tolist()
 
@@ -103,7 +105,7 @@ def test_batches_that_are_no_images_are_explained(
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.uint8])
 def test_codes_of_arrays(kind: type) -> None:
-    array = (BYTES if kind is np.uint8 else IMAGES).numpy().astype(kind)
+    array: np.ndarray = (BYTES if kind is np.uint8 else IMAGES).numpy().astype(kind)
     array.setflags(write=False)
     for model in (
         vae(),

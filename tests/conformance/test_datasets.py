@@ -24,7 +24,7 @@ def test_datasets_of_the_users_own() -> None:
 KNOWN_BEFOREHAND = sorted(
     {*cases.own("datasets")}
     - {"ArrayDataset", "CelebA", "FolderDataset", "NumpyDataset", "RobotFingerFiles"}
-    - {"TorchDataset"}
+    - {"HuggingFaceDataset", "TorchDataset"}
 )
 """Data sets whose states are known without their files."""
 

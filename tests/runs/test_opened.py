@@ -30,6 +30,7 @@ pictures: false
 """
 
 
+@pytest.mark.slow
 def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(CONFIG)

@@ -8,7 +8,13 @@ from dislab.datasets.gaussian_blob import GaussianBlob
 from dislab.datasets.heads import ParametricHeads
 from dislab.datasets.mnist import MNIST
 from dislab.datasets.mpi3d import MPI3D
-from dislab.datasets.own import ArrayDataset, FolderDataset, NumpyDataset, TorchDataset
+from dislab.datasets.own import (
+    ArrayDataset,
+    FolderDataset,
+    HuggingFaceDataset,
+    NumpyDataset,
+    TorchDataset,
+)
 from dislab.datasets.robot_finger import RobotFinger, RobotFingerFiles, RobotFingerPseudoReal
 from dislab.datasets.shapes3d import Shapes3D
 from dislab.datasets.small_norb import SmallNORB
@@ -24,6 +30,7 @@ __all__ = [
     "DSprites",
     "FolderDataset",
     "GaussianBlob",
+    "HuggingFaceDataset",
     "NoisyDSprites",
     "NumpyDataset",
     "ParametricChairs",

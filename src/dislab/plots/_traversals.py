@@ -158,7 +158,7 @@ def moved(
     code: Float[Tensor, "image latent"],
     order: Order,
     shown: Sequence[int],
-    places: Float[Tensor, " step"],
+    places: Float[Tensor, " place"],
     positions: Positions,
 ) -> Moved:
     """Decoded images of codes in which one latent at a time is moved; call it in evaluation mode.
@@ -228,7 +228,7 @@ def _places(
     module: Objective,
     code: Float[Tensor, "image latent"],
     order: Order,
-    places: Float[Tensor, " step"],
+    places: Float[Tensor, " place"],
     positions: Positions,
 ) -> list[Float[Tensor, "image step"]]:
     """Where each latent is moved to."""

@@ -131,13 +131,13 @@ def test_a_changed_file_is_converted_again(tmp_path: Path) -> None:
     ],
 )
 def test_refuses_files_that_do_not_fit(
-    arrays: dict[str, np.ndarray], settings: dict[str, Any], message: str, tmp_path: Path
+    arrays: dict[str, Any], settings: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     np.savez(tmp_path / "a.npz", **arrays)
     settings = {"file": "a.npz", **settings}
     settings["file"] = str(tmp_path / settings["file"])
     with pytest.raises(InputError, match=message):
-        _ = (dataset := NumpyDataset(**settings)).factors, dataset.image_shape, dataset.prepare()
+        check_dataset(NumpyDataset(**settings))
     assert not list(tmp_path.glob("cache/**/*.npy"))
 
 

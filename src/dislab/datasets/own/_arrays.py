@@ -54,7 +54,8 @@ def form_of(shape: tuple[int, ...], layout: Layout) -> Form:
     if layout == "auto" and len(places) > 1:
         raise InputError(f"images of shape {shape} may be NCHW or NHWC; say which by layout")
     last = (places[0] if layout == "auto" else layout) == "NHWC"
-    return Form((shape[3], *shape[1:3]) if last else (shape[1], *shape[2:]), last)
+    _, first, second, third = shape
+    return Form((third, first, second) if last else (first, second, third), last)
 
 
 def check_pixels(dtype: np.dtype[Any]) -> None:

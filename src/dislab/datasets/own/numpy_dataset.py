@@ -193,8 +193,9 @@ class NumpyDataset(Dataset):
         if not self.factor_arrays:
             return Labels(unlabelled(count), np.arange(count))
         arrays = {name: self._values(name) for name in self.factor_arrays}
-        if len(arrays) == 1 and next(iter(arrays.values())).ndim == 2:
-            return labelled(columns(*arrays.values(), self.names, count), self.traits)
+        first = next(iter(arrays.values()))
+        if len(arrays) == 1 and first.ndim == 2:
+            return labelled(columns(first, self.names, count), self.traits)
         if self.names is not None:
             raise InputError(
                 "names are for the columns of one array of factors; arrays of one axis have the "

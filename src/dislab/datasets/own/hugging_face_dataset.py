@@ -1,0 +1,235 @@
+"""Images of your own, in a data set of Hugging Face."""
+
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, NamedTuple, final
+
+import numpy as np
+
+from dislab.base import ImageShape
+from dislab.datasets.bank.bank import Rows
+from dislab.datasets.bank.banked import BankedDataset, Pictures
+from dislab.datasets.files.image_files import UNEQUAL, check_fit, pixels_of, size_of
+from dislab.datasets.own._arrays import columns
+from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
+from dislab.errors import InputError, one_line, suggestion
+from dislab.factors import FactorSpace, Indices, Kind
+
+_FILES: Final = {".parquet": "parquet", ".arrow": "arrow"}
+"""Kinds of single files, by their suffixes."""
+_SAVED: Final = ("dataset_info.json", "dataset_dict.json")
+"""Files of a folder that `save_to_disk` has written."""
+_AT_A_TIME: Final = 256
+
+
+@final
+class HuggingFaceDataset(BankedDataset):
+    """Images of your own: a data set in the format of Hugging Face, read by its library.
+
+    It needs `pip install 'dislab[huggingface]'`. One column holds the images, others the values of
+    factors: numbers, text, or classes, which are taken by their names. The images are converted
+    once and kept in the cache folder. No code of a data set is run.
+
+    Args:
+        path: A folder that `save_to_disk` has written, a folder of Parquet or image files, a
+            Parquet or Arrow file, or a name on the Hub.
+        image: The column of the images.
+        factors: The columns that are factors; all of numbers, text and classes unless given. An
+            empty list is for images without factors.
+        split: The part of the data set, such as `train` or `test`.
+        configuration: The configuration of a data set that has several.
+        download: Whether a data set that is named may be fetched from the Hub. Without it the
+            environment variable `HF_HUB_OFFLINE=1` reads one that is in the library's cache.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not the
+            usual one.
+        units: Units of numbers, by factor.
+        periods: After how much a circular factor, or a continuous one, returns to itself, by
+            factor, in its unit.
+        side: Height and width in pixels that all images are resized to, by averaging areas; their
+            own unless given.
+        colour: `keep` takes grey and RGB images of 8 bits; `grey` and `rgb` convert others too.
+        fit: How an image that is no square is brought to `side`: `squash` distorts it, `crop` keeps
+            the square in its middle, `pad` adds black borders.
+
+    Raises:
+        InputError: The side is wrong.
+    """
+
+    licence: ClassVar[str] = "that of the data set"
+    citation: ClassVar[str] = ""
+    size: ClassVar[int | None] = None
+    contents: ClassVar[str] = "your images in a data set of Hugging Face, and their factors"
+    cache: ClassVar[str] = "huggingface"
+
+    def __init__(
+        self,
+        path: str,
+        image: str = "image",
+        factors: list[str] | None = None,
+        split: str = "train",
+        configuration: str | None = None,
+        download: bool = False,
+        kinds: dict[str, Kind] | None = None,
+        units: dict[str, str] | None = None,
+        periods: dict[str, float] | None = None,
+        side: int | None = None,
+        colour: Literal["keep", "grey", "rgb"] = "keep",
+        fit: Literal["squash", "crop", "pad"] = "squash",
+    ) -> None:
+        check_fit(side, fit)
+        self.path = path
+        self.image = image
+        self.columns = factors
+        self.split = split
+        self.configuration = configuration
+        self.download = download
+        self.traits = Traits(kinds or {}, units or {}, periods or {})
+        self.side = side
+        self.colour: Literal["keep", "grey", "rgb"] = colour
+        self.fit: Literal["squash", "crop", "pad"] = fit
+
+    @property
+    def factors(self) -> FactorSpace:
+        """The factors in the order of their columns.
+
+        Raises:
+            InputError: The data set cannot be read, or its columns do not fit.
+        """
+        return self._read.labels.space
+
+    @cached_property
+    def image_shape(self) -> ImageShape:
+        """Channels, height and width of the first image.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        [first] = self._images(self._read.labels.order[:1])
+        channels, height, width = first.shape
+        return (channels, height, width)
+
+    @cached_property
+    def _read(self) -> "_Read":
+        table = _opened(self.path, self.configuration, self.split, self.download)
+        known = list(table.column_names)
+        for name in (self.image, *(self.columns or ())):
+            if name not in known:
+                raise InputError(
+                    f"{self.path} has no column {name!r}{suggestion(name, known)}; it has "
+                    f"{', '.join(known)}: say by image and factors which to take"
+                )
+        if not len(table):
+            raise InputError(f"the split {self.split} of {self.path} has no rows")
+        names = self._chosen(table)
+        if not names:
+            return _Read(table, Labels(unlabelled(len(table)), np.arange(len(table))))
+        values = {name: _values(table, name) for name in names}
+        return _Read(table, labelled(columns(values, None, len(table)), self.traits))
+
+    def _chosen(self, table: Any) -> list[str]:
+        if self.columns is not None:
+            return self.columns
+        return [
+            name
+            for name, feature in table.features.items()
+            if name != self.image and type(feature).__name__ in ("Value", "ClassLabel")
+        ]
+
+    def _images(self, numbers: Indices) -> list[Rows]:
+        """Pixels of the images of some rows, shape (channel, height, width) each."""
+        try:
+            images = self._read.table.select(numbers)[self.image][:]
+        except (OSError, ValueError, SyntaxError) as error:  # of Pillow and Arrow
+            raise InputError(f"images of {self.path} cannot be read: {one_line(error)}") from error
+        found = []
+        for number, image in zip(numbers, images, strict=True):
+            if not hasattr(image, "convert"):
+                raise InputError(
+                    f"row {number} of {self.path} holds a {type(image).__name__} in the column "
+                    f"{self.image}, and no image; name the column of the images by image"
+                )
+            name = f"row {number} of {self.path}"
+            found.append(pixels_of(image, name, self.side, self.colour, self.fit))
+        return found
+
+    def _pictures(self) -> Pictures:
+        table, labels = self._read
+        content = str(table._fingerprint)  # the library's own name of the content
+        settings = f"{content}\0{self.image}\0{self.side}\0{self.colour}\0{self.fit}\0".encode()
+        key = hashlib.sha256(settings + labels.order.tobytes()).hexdigest()[:16]
+        origin = {
+            "source": "huggingface",
+            "path": self.path,
+            "split": self.split,
+            "fingerprint": content,
+            "side": str(self.side),
+            "colour": self.colour,
+            "fit": self.fit,
+        }
+        return Pictures(f"huggingface/{key}", len(table), origin, self._rows)
+
+    def _rows(self) -> Iterator[Rows]:
+        order = self._read.labels.order
+        for start in range(0, len(order), _AT_A_TIME):
+            numbers = order[start : start + _AT_A_TIME]
+            block = self._images(numbers)
+            for number, pixels in zip(numbers, block, strict=True):
+                if pixels.shape != self.image_shape:
+                    raise InputError(
+                        f"row {number} of {self.path} has {size_of(pixels.shape)}, but row "
+                        f"{order[0]} has {size_of(self.image_shape)}; set {UNEQUAL}"
+                    )
+            yield np.stack([pixels.reshape(-1) for pixels in block])
+
+
+class _Read(NamedTuple):
+    """The table of the library, and the factors."""
+
+    table: Any
+    labels: Labels
+
+
+def _opened(path: str, configuration: str | None, split: str, download: bool) -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        raise InputError(
+            f"a data set of Hugging Face needs pip install 'dislab[huggingface]' ({error})"
+        ) from error
+    place = Path(path).expanduser()
+    if not place.exists() and not (download or datasets.config.HF_HUB_OFFLINE):
+        raise InputError(
+            f"{place} does not exist; a data set of the Hub is fetched with download: true, and "
+            "one in the library's cache is read with the environment variable HF_HUB_OFFLINE=1"
+        )
+    try:
+        if any((place / name).is_file() for name in _SAVED):
+            found = datasets.load_from_disk(str(place))
+            if isinstance(found, datasets.DatasetDict):
+                return found[split]
+            return found
+        if place.is_file():
+            kind = _FILES.get(place.suffix)
+            if kind is None:
+                raise InputError(f"{place} is no folder and no file in {', '.join(_FILES)}")
+            return datasets.load_dataset(kind, data_files={split: str(place)}, split=split)
+        return datasets.load_dataset(
+            str(place) if place.exists() else path, configuration, split=split
+        )
+    except InputError:
+        raise
+    except KeyError as error:
+        raise InputError(f"{path} has no split {split}; it has {', '.join(found)}") from error
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        raise InputError(f"{path} cannot be read by datasets: {one_line(error)}") from error
+
+
+def _values(table: Any, name: str) -> list[Any]:
+    feature, values = table.features[name], table[name][:]
+    if None in values:
+        raise InputError(f"column {name} lacks a value in row {values.index(None)}; drop such rows")
+    if type(feature).__name__ == "ClassLabel":
+        return [feature.int2str(value) for value in values]
+    return list(values)
