@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     "README.md",
     "docs/tutorial.md",
+    "docs/recipes.md",
     "docs/datasets.md",
     "docs/predictors.md",
     "docs/transfer.md",

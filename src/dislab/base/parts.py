@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
+from dislab.errors import InputError
 from dislab.functional.settings import checks_settings
 from dislab.functional.streams import Stream
 
@@ -155,8 +157,12 @@ def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -
         build: Makes it.
         image_shape: Channels, height and width.
         outputs: Number of outputs.
+
+    Raises:
+        InputError: A layer is lazy, so that its weights have no size before the first batch.
     """
     encoder = build(image_shape, outputs)
+    _check_sized(encoder)
     encoder.output_shape = (outputs,)
     return encoder
 
@@ -168,7 +174,22 @@ def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -
         build: Makes it.
         latents: Number of latents.
         image_shape: Channels, height and width.
+
+    Raises:
+        InputError: As of `make_encoder`.
     """
     decoder = build(latents, image_shape)
+    _check_sized(decoder)
     decoder.output_shape = tuple(image_shape)
     return decoder
+
+
+def _check_sized(part: nn.Module) -> None:
+    """Refuses lazy layers: optimisers and checkpoints need all weights before the first batch."""
+    for name, layer in part.named_modules():
+        if any(isinstance(one, UninitializedParameter) for one in layer.parameters(recurse=False)):
+            raise InputError(
+                f"{type(part).__name__}.{name} is a {type(layer).__name__}, whose size is unknown "
+                "before the first batch; give its size, or call the part on an example in its "
+                "constructor"
+            )
