@@ -67,7 +67,8 @@ class TorchDataset(Dataset):
 
     def __init__(
         self,
-        dataset: torch.utils.data.Dataset[Any],
+        # jsonargparse would make a bare Dataset for Dataset[Any], whatever class is named
+        dataset: torch.utils.data.Dataset,  # type: ignore[type-arg]
         image: int | str = 0,
         factors: list[int | str] | None = None,
         names: list[str] | None = None,
