@@ -202,9 +202,9 @@ def _of_arrays(
     with evaluating(model, Precision()):
 
         def over(function: Callable[[Tensor], Tensor]) -> Tensor:
-            return torch.cat(
-                [function(one.to(model.device)).cpu() for one in pixels.split(batch_size)]
-            )
+            starts = range(0, len(pixels), batch_size)
+            batches = (pixels[at : at + batch_size].to(model.device) for at in starts)
+            return torch.cat([function(batch).cpu() for batch in batches])
 
         order = latent_order(model, over, table, list(names))
         first = pixels[:blocks].to(model.device)
