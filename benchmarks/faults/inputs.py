@@ -72,6 +72,8 @@ STANDING: Final[dict[str, type]] = {
     "interpolations": callbacks.Interpolations,
     "representations": callbacks.Representations,
     "inner_steps": callbacks.InnerSteps,
+    "progress": callbacks.Progress,
+    "score_curves": callbacks.ScoreCurves,
     "checkpoint": ModelCheckpoint,
     "trainer": Trainer,
 }

@@ -47,12 +47,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_fit_ends_with_its_page(
-    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "--config", "small.yaml"]) == 0
-    assert caplog.messages[-1] == f"The run is in {RUN}; open {RUN}/{PAGE} in a browser"
-    capsys.readouterr()
+    closing = capsys.readouterr().out.rpartition("\n\n")[2]
+    assert closing.splitlines() == [
+        f"run       {RUN}",
+        f"scores    {RUN}/scores.json",
+        f"pictures  {RUN}/images",
+        f"log       {RUN}/metrics.csv",
+        f"page      {RUN}/{PAGE} (open it in a browser)",
+        f"curves    tensorboard --logdir {RUN}",
+        f"next      dislab encode {RUN}   # its codes as arrays",
+        f"          dislab fit --resume {RUN} --trainer.max_steps 8   # train longer",
+    ]
     page = Path(RUN, PAGE).read_bytes()
     assert b'class="explorer"' in page
     assert main(["report", RUN, "--out", "again.html"]) == 0
@@ -74,10 +81,10 @@ def test_a_fit_ends_with_its_page(
 
 
 def test_a_page_is_written_when_wanted_and_loses_no_run(
-    folder: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fit", "--config", "small.yaml", "--report", "false"]) == 0
-    assert caplog.messages[-1] == f"The run is in {RUN}"
+    assert "page " not in capsys.readouterr().out
     assert not Path(RUN, PAGE).exists()
     assert yaml.safe_load(Path(RUN, "config.yaml").read_text())["report"] is False
     Path(RUN, PAGE).mkdir()  # where the page cannot be written then

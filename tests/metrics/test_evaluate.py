@@ -313,6 +313,18 @@ def test_the_table_has_a_column_for_what_is_known() -> None:
     ]
 
 
+def test_a_brief_table_has_words_and_no_repetition() -> None:
+    values = {"dci_hgbt_completeness": 0.5, "dci_hgbt_completeness_unweighted": 0.5}
+    values |= {"num_active": 3.0, "sampled/mig": 0.25, "score_train": 0.1}  # alone, so no detail
+    lines = score_table(values, {}, {}, brief=True).splitlines()
+    assert [re.split(r"  +", line) for line in lines] == [
+        ["score", "value"],
+        ["DCI hgbt completeness", "0.5000"],
+        ["Sampled MIG", "0.2500"],
+        ["Score train", "0.1000"],
+    ]
+
+
 def test_a_nuisance_is_in_no_score_and_no_part() -> None:
     generator = np.random.default_rng(0)
     factors = np.stack([generator.integers(size, size=600) for size in (3, 5, 4)], axis=1)

@@ -3,9 +3,16 @@
 from dislab.callbacks.checkpoints import Checkpoints
 from dislab.callbacks.inner_steps import InnerSteps
 from dislab.callbacks.pictures import Interpolations, Reconstructions, Samples, Traversals
+from dislab.callbacks.progress import Progress
 from dislab.callbacks.representations import Representations
 from dislab.callbacks.run_page import RunPage
-from dislab.callbacks.scores import ConceptScores, Evaluate, Generalisation, TransferScores
+from dislab.callbacks.scores import (
+    ConceptScores,
+    Evaluate,
+    Generalisation,
+    ScoreCurves,
+    TransferScores,
+)
 from dislab.callbacks.stop_on_signal import StopOnSignal
 
 __all__ = [
@@ -15,10 +22,12 @@ __all__ = [
     "Generalisation",
     "InnerSteps",
     "Interpolations",
+    "Progress",
     "Reconstructions",
     "Representations",
     "RunPage",
     "Samples",
+    "ScoreCurves",
     "StopOnSignal",
     "TransferScores",
     "Traversals",

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import final
 
 import lightning.pytorch as pl
-from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.base import DataModule, Objective
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
@@ -60,7 +59,6 @@ class RunPage(pl.Callback):
             )
             return
         self.written = True
-        rank_zero_info(f"The run is in {folder}; open {page} in a browser")
 
 
 def _stored(folder: Path, module: Objective) -> Objective | None:

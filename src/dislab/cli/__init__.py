@@ -33,8 +33,25 @@ COMMANDS: Final = {
     "study": "make many runs from one file, resumable anywhere, and see them together",
     "compare": "show runs side by side, one row a run",
     "data": "list, prepare and show data sets",
+    "configs": "list, show and copy the configurations that come with dislab",
     "plugins": "list the parts that a configuration can name",
 }
+
+_OTHER_NAMES: Final = {
+    "train": "fit",
+    "run": "fit",
+    "resume": "fit --resume RUN",
+    "eval": "test",
+    "evaluate": "test",
+    "metrics": "score",
+    "embed": "encode",
+    "codes": "encode",
+    "list": "plugins",
+    "datasets": "data list",
+    "sweep": "study",
+    "grid": "study",
+}
+"""Commands of dislab for the words that other programs use."""
 
 _FIRST_SPEAKS: Final = 10.0
 """Seconds that the other processes of a run wait for the first one to report a mistake."""
@@ -50,7 +67,7 @@ options:
   -h, --help     show this text; `dislab COMMAND --help` explains a command
   --version      show the version
 
-A first run:  dislab fit --config configs/factorvae.yaml --config configs/quick.yaml
+A first run:  dislab fit --config factorvae --config quick
 """
 
 
@@ -137,6 +154,10 @@ def dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import plugins
 
         return plugins.run(args)
+    if command == "configs":
+        from dislab.cli import configs
+
+        return configs.run(args)
     if command == "data":
         from dislab.cli import data
 
@@ -192,7 +213,8 @@ def _foreign(command: str, args: list[str]) -> int:
     declared = commands()
     if command not in declared:
         names = [*COMMANDS, *(name for name in declared if name not in COMMANDS)]
-        hint = suggestion(command, names)
+        other = _OTHER_NAMES.get(command.lower())
+        hint = f" (did you mean dislab {other}?)" if other else suggestion(command, names)
         raise InputError(
             f"no command is named {command!r}{hint}; the commands are {', '.join(names)}"
         )

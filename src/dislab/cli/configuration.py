@@ -20,7 +20,9 @@ _WRITTEN_BY: Final = "# dislab=="
 
 CHANGEABLE: Final = (
     "trainer",
+    "progress",
     "checkpoint",
+    "score_curves",
     "evaluate",
     "transfer",
     "generalisation",

@@ -222,7 +222,7 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
 
 def _required(names: str, prefix: str) -> str:
     missing = " and ".join(name.strip().rpartition(".")[2] for name in names.split(","))
-    start = "" if prefix else "; start from a file such as --config configs/betavae.yaml"
+    start = "" if prefix else "; start from a file such as --config betavae"
     return f"{prefix}{missing} must be given{start}"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dislab.cli.arguments import Parser
+from dislab.cli.configs import find
 from dislab.cli.messages import own_warnings_in_one_line
 from dislab.cli.study_tables import (
     add_table_options,
@@ -255,7 +256,7 @@ _RUN: Final[Mapping[str, Callable[[Parser, list[str]], int]]] = {
 
 
 def _add_study(parser: Parser) -> None:
-    parser.add_argument("study", type=Path, help="a study file, or the folder of a study")
+    parser.add_argument("study", type=find, help="a study file, or the folder of a study")
     parser.add_argument("--folder", type=Path, help=f"of the study; {STUDIES}/NAME unless given")
 
 

@@ -54,6 +54,9 @@ _SHARES: Final = (
 
 _STAGES: Final = ("train/", "validation/")
 
+_CURVES: Final = "curves/"
+"""Prefix of the names of scores during training."""
+
 _COUNTERS: Final = ("epoch", "step")
 """Values for `checkpoint.monitor` that need not be logged."""
 
@@ -159,6 +162,9 @@ class KnownMonitor(pl.Callback):
             if name.startswith(stage)
         }
         names = sorted(stage + term for stage in _STAGES for term in logged)
+        if trainer.sanity_checking and self.name.startswith(_CURVES):
+            return  # the first scores follow
+        names += [name for name in trainer.callback_metrics if name.startswith(_CURVES)]
         if not names or self.name in (*names, *trainer.callback_metrics, *_COUNTERS):
             return
         if trainer.global_step and (path := last_checkpoint(trainer)) is not None:
@@ -293,11 +299,11 @@ def _check_folder(name: str, value: object) -> None:
 
 
 def _check_monitor(name: str | None) -> None:
-    if name is None or name in _COUNTERS or name.startswith(_STAGES):
+    if name is None or name in _COUNTERS or name.startswith((*_STAGES, _CURVES)):
         return
     known = [stage + term for stage in _STAGES for term in ("loss", "reconstruction", "objective")]
     raise InputError(
         f"checkpoint.monitor is {name!r}{suggestion(name, known)}; checkpoints go by what training "
-        "and its validation log, under names such as train/loss and validation/loss; scores are "
-        "taken later"
+        "and its validation log, under names such as train/loss and validation/loss, or by scores "
+        "during training, such as curves/mig, with score_curves.steps"
     )

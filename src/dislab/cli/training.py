@@ -1,11 +1,9 @@
 """`dislab fit | validate | test | predict`: LightningCLI over the plugin groups."""
 
 import argparse
-import logging
 import os
 import threading
 import traceback
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -19,10 +17,13 @@ from dislab import plugins
 from dislab.base import DataModule, Objective
 from dislab.base.failures import parts_named
 from dislab.cli.config_checks import check_configurations, read_values_strictly
+from dislab.cli.configs import resolved
 from dislab.cli.configuration import of_run, written_elsewhere
+from dislab.cli.help_text import requested
 from dislab.cli.messages import own_warnings_in_one_line, warnings_in_one_line
 from dislab.cli.names import confine_names
 from dislab.cli.processes import lost_another
+from dislab.cli.quiet import hide_lightnings_notes
 from dislab.cli.training_arguments import Parser
 from dislab.cli.training_cli import RUN_FOLDER, TrainingCLI
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
@@ -32,18 +33,6 @@ _RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 
 _MOST_RUNS: Final = 1024
 """More runs than this in a pack are a typing error."""
-
-_NOT_THE_USERS: Final = (
-    "Experiment logs directory .* exists and is not empty",  # the run folder, which is new
-    "Precision .* is not supported by the model summary",  # a size in MB, nothing else
-    r"Found .* module\(s\) in eval mode",  # a frozen model inside another one
-    "GPU available but not used",  # because the user asked for the CPU
-    # float16's scaler skipped the first step
-    r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`",
-    "The dirpath has changed from",  # a run that was moved, or is given by another path
-    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 beside torch 2.13
-)
-"""Warnings that a user of the command cannot act on."""
 
 
 def run(command: str, args: Sequence[str]) -> int:
@@ -56,6 +45,9 @@ def run(command: str, args: Sequence[str]) -> int:
     Raises:
         InputError: The configuration or a file it names is wrong.
     """
+    section, args = requested(args)
+    args = resolved(args)
+    Parser.section = section or ""
     count, args = _pack_of(command, args)
     check_configurations(args)
     with _prepared():
@@ -108,10 +100,8 @@ def _prepared() -> Iterator[None]:
     with warnings_in_one_line():
         plugins.load_all()
     confine_names()
-    for message in _NOT_THE_USERS:
-        warnings.filterwarnings("ignore", message)
     threading.excepthook = _thread_failed
-    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(_no_advertisement)
+    hide_lightnings_notes()
     try:
         with parts_named(), own_warnings_in_one_line(), _explained():
             yield
@@ -215,7 +205,3 @@ def _thread_failed(failed: threading.ExceptHookArgs) -> None:
     """Print the error of a thread, except a failed write, which TensorBoard raises again."""
     if not cannot_write(failed.exc_value):
         threading.__excepthook__(failed)
-
-
-def _no_advertisement(record: logging.LogRecord) -> bool:
-    return "litlogger" not in record.getMessage() and "litmodels" not in record.getMessage()

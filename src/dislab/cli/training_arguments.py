@@ -1,6 +1,7 @@
 """Parser of the training commands, and the settings that every run has."""
 
 import sys
+from argparse import HelpFormatter
 from typing import Any, Final, NoReturn
 
 from jsonargparse import SUPPRESS
@@ -14,9 +15,11 @@ from dislab.callbacks import (
     Generalisation,
     InnerSteps,
     Interpolations,
+    Progress,
     Reconstructions,
     Representations,
     Samples,
+    ScoreCurves,
     StopOnSignal,
     TransferScores,
     Traversals,
@@ -24,6 +27,7 @@ from dislab.callbacks import (
 from dislab.cli.configuration import (
     header,
 )
+from dislab.cli.help_text import help_text
 from dislab.cli.links import link
 from dislab.cli.messages import explain
 
@@ -46,6 +50,19 @@ class Parser(LightningArgumentParser):
 
     origin = ""
     """Origin of the configuration files, as the end of messages: a file of another version."""
+
+    section = ""
+    """Section of the settings that `--help` shows; empty for the common options."""
+
+    def format_help(self, formatter: HelpFormatter | None = None) -> str:
+        """The help of a command, in sections.
+
+        Args:
+            formatter: Formats the whole help; the parser's own unless given.
+        """
+        full: str = super().format_help(formatter)
+        command = self.prog.split()[-1]
+        return help_text(command, full, self.section) if self.groups else full
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print the place, the fault and the allowed values in one line, and exit with status 2."""
@@ -111,7 +128,9 @@ def add_arguments(parser: LightningArgumentParser) -> None:
         help="fit only: train as many runs side by side, with seeds from seed_everything on; on a "
         "CPU as one stacked model if that is faster",
     )
+    parser.add_lightning_class_args(Progress, "progress")
     parser.add_lightning_class_args(Checkpoints, "checkpoint")
+    parser.add_lightning_class_args(ScoreCurves, "score_curves")
     parser.add_lightning_class_args(Evaluate, "evaluate")
     parser.add_lightning_class_args(TransferScores, "transfer")
     parser.add_lightning_class_args(Generalisation, "generalisation")

@@ -11,7 +11,7 @@ from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import ModelCheckpoint, ProgressBar
 from lightning.pytorch.cli import (
     ArgsType,
     LightningArgumentParser,
@@ -24,12 +24,14 @@ from dislab.base import Objective
 from dislab.base.failures import failure
 from dislab.callbacks import (
     Evaluate,
+    Progress,
     RunPage,
     StopOnSignal,
 )
 from dislab.callbacks._trainer import RunFolder
 from dislab.callbacks.pictures import Picture
 from dislab.cli.allocator import keep_freed_memory
+from dislab.cli.closing import closing
 from dislab.cli.configuration import (
     KeepConfig,
     changed,
@@ -58,7 +60,6 @@ from dislab.runs import (
     remove_unused,
     trained_alone,
 )
-from dislab.training.seat import current_seat
 from dislab.training.step_end import count_last_step
 from dislab.yaml_files import parse_yaml
 
@@ -164,15 +165,20 @@ class TrainingCLI(LightningCLI):
         settings = config["trainer"]
         check_precision(settings.get("precision"))
         check_epoch(settings.as_dict(), self.datamodule)
-        if settings.get("enable_progress_bar") is None:
-            # bars of several runs would write over each other
-            kwargs["enable_progress_bar"] = sys.stdout.isatty() and current_seat() is None
+        callbacks = _several(settings.get("callbacks"))
+        own_bar = any(isinstance(one, ProgressBar) for one in callbacks)
+        asked, kwargs["enable_progress_bar"] = settings.get("enable_progress_bar"), own_bar
+        if settings.get("enable_model_summary") is None:
+            kwargs["enable_model_summary"] = False  # a line of Progress has its totals
         given = _several(settings.get("plugins"))
         if not any(isinstance(one, CheckpointIO) for one in given):
             kwargs["plugins"] = [*given, CheckpointFiles()]
         if settings.get("fast_dev_run"):
-            return super().instantiate_trainer(**kwargs)
+            trainer = super().instantiate_trainer(**kwargs)
+            _show(trainer, asked, own_bar)
+            return trainer
         trainer = super().instantiate_trainer(**kwargs | {"logger": False})
+        _show(trainer, asked, own_bar)
         if not self.config[self.subcommand]["pictures"]:
             callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
             callbacks[:] = [one for one in callbacks if not isinstance(one, Picture)]
@@ -285,11 +291,12 @@ class TrainingCLI(LightningCLI):
             self.trainer.save_checkpoint(path, weights_only=False)
 
     def after_fit(self) -> None:
-        """Compute losses on the test split, score the codes, and print the run folder."""
+        """Compute losses on the test split, score the codes, and print the places of results."""
         if self._is_rehearsal():
             return
+        steps = self.trainer.global_step
         if not self.config[self.subcommand]["then_test"]:
-            rank_zero_info(f"The run is in {self._run_folder.path}")
+            self._close(steps)
             return
         # the test split may be empty
         score = self.trainer.test if len(self.datamodule.indices("test")) else self.trainer.validate
@@ -297,16 +304,39 @@ class TrainingCLI(LightningCLI):
         try:
             if any(isinstance(one, StopOnSignal) and one.received for one in callbacks):
                 raise KeyboardInterrupt
-            score(self.model, datamodule=self.datamodule, weights_only=True)
+            score(self.model, datamodule=self.datamodule, weights_only=True, verbose=False)
         except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
             rank_zero_info(
                 "Stopped. Training is finished and saved; score it with: "
                 f"dislab {score.__name__} --run {self._run_folder.path}"
             )
             sys.exit(_INTERRUPTED)
-        # the message about the page names the folder, too
-        if not any(isinstance(one, RunPage) and one.written for one in callbacks):
-            rank_zero_info(f"The run is in {self._run_folder.path}")
+        self._close(steps)
+
+    def validate(self, **arguments: Any) -> None:
+        """Score, without Lightning's table of losses, which Progress prints in a line."""
+        self.trainer.validate(**arguments | {"verbose": False})
+
+    def after_validate(self) -> None:
+        """Print the places of the results."""
+        if not self._is_rehearsal():
+            self._close()
+
+    def test(self, **arguments: Any) -> None:
+        """Score, without Lightning's table of losses, which Progress prints in a line."""
+        self.trainer.test(**arguments | {"verbose": False})
+
+    def after_test(self) -> None:
+        """Print the places of the results."""
+        if not self._is_rehearsal():
+            self._close()
+
+    def _close(self, steps: int | None = None) -> None:
+        """Print the last lines."""
+        if self.trainer.is_global_zero:
+            callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
+            page = any(isinstance(one, RunPage) and one.written for one in callbacks)
+            print(f"\n{closing(self._run_folder.path, page, steps)}")
 
     def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
         """Refuse model settings other than those of the checkpoint, which would replace them."""
@@ -356,6 +386,16 @@ def check_settings(config: Namespace) -> None:
     check_names(config)
     check_offers(config)
     check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
+
+
+def _show(trainer: Trainer, asked: bool | None, own_bar: bool) -> None:
+    """Let `trainer.enable_progress_bar` decide over progress, and a bar of the user replace it."""
+    callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
+    for callback in [one for one in callbacks if isinstance(one, Progress)]:
+        if own_bar:
+            callbacks.remove(callback)
+        elif asked is not None:
+            callback.show = "bar" if asked else "nothing"
 
 
 def _several(value: Any) -> list[Any]:

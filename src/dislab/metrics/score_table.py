@@ -1,9 +1,17 @@
 """Scores as a table for a terminal."""
 
 import math
+import re
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
+
+from dislab.plugins import available
+
+_DETAIL: Final = re.compile(r"_(train|unweighted|nrmse|normalized)$")
+"""Endings of the names of scalars that repeat another score in other terms."""
+_ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
 
 
 def score_table(
@@ -12,6 +20,7 @@ def score_table(
     untrained: Mapping[str, Mapping[str, Any]],
     chance: Mapping[str, float] = MappingProxyType({}),
     baselines: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    brief: bool = False,
 ) -> str:
     """The scores in aligned columns, one line a score.
 
@@ -22,6 +31,8 @@ def score_table(
             such column.
         chance: The level of chance of each score that has one; empty for no such column.
         baselines: By the name of a column, the scores of other codes of the same images.
+        brief: Whether names are written as words, and scalars that repeat another score in other
+            terms, such as its value on the training part, are left out.
     """
     head = ["score", "value"]
     head += ["interval"] if intervals else []
@@ -30,7 +41,9 @@ def score_table(
     head += list(baselines)
     rows = [head]
     for name, value in values.items():
-        row = [name, f"{value:.4f}"]
+        if brief and is_detail(name, values):
+            continue
+        row = [label(name) if brief else name, f"{value:.4f}"]
         if intervals:
             ends = intervals.get(name)
             row.append("" if ends is None else f"[{ends[0]:.4f}, {ends[1]:.4f}]")
@@ -45,6 +58,41 @@ def score_table(
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
         for row in rows
     )
+
+
+def is_detail(name: str, values: Mapping[str, float]) -> bool:
+    """Whether a scalar repeats another one in other terms, or counts the latents of a score.
+
+    Args:
+        name: Its name.
+        values: All scalars by name.
+
+    >>> is_detail("mig_train", {"mig": 0.5, "mig_train": 0.6})
+    True
+    """
+    short = _DETAIL.sub("", name)
+    return (short != name and short in values) or name.endswith("num_active")
+
+
+def label(name: str) -> str:
+    """The name of a scalar as words, with the acronyms of the scores.
+
+    Args:
+        name: Name in `scores.json`.
+
+    >>> label("dci_hgbt_disentanglement"), label("factor_vae_score")
+    ('DCI hgbt disentanglement', 'Factor VAE score')
+    """
+    words = [_acronyms().get(word, word) for word in re.split(r"[_/]", name) if word]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+@cache
+def _acronyms() -> dict[str, str]:
+    """Acronyms in the class names of all scores, by the same letters in lower case."""
+    names = " ".join(plugin.name for plugin in available("metrics"))
+    return {one.lower(): one for one in _ACRONYM.findall(names)}
 
 
 def _floor(spread: Mapping[str, Any]) -> str:

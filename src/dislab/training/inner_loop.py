@@ -147,7 +147,7 @@ class InnerLoop(_TrainingEpochLoop):
         trainer, batches = self.trainer, self.batch_progress
         yield _before(self.global_step, self.steps)
         yield _before(self._batches_that_stepped, trainer.log_every_n_steps)
-        for callback in trainer.checkpoint_callbacks:
+        for callback in self._everyone or ():  # checkpoints and score curves
             yield _before(self.global_step, getattr(callback, "_every_n_train_steps", 0))
         if trainer.enable_validation:
             # by the epoch's batches, or by all where no number of epochs is set

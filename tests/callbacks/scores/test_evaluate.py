@@ -231,7 +231,7 @@ def test_untrained_copies_are_scored_on_the_same_points_and_leave_the_random_sta
     assert found["std"] == pytest.approx(np.std(expected, ddof=1))
     assert np.std(expected) > 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    row = next(line for line in lines if line[:1] == ["correlation"])
+    row = next(line for line in lines if line[:1] == ["Correlation"])
     assert row[3:] == [f"{np.mean(expected):.4f}", "±", f"{np.std(expected, ddof=1):.4f}"]
 
 

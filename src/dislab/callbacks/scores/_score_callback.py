@@ -91,14 +91,12 @@ class ScoreCallback(pl.Callback, ABC):
         stage: runs.ScoreStage,
         found: Scored,
     ) -> None:
-        path = runs.write_scores(folder, stage, found.record)
+        runs.write_scores(folder, stage, found.record)
         for logger in trainer.loggers if found.logged else ():
             logger.log_metrics(found.logged, step=int(module.steps))
             logger.save()
         if found.text:
             print(f"\n{found.text}")
-        if found.record["scores"]:
-            print(path)
 
 
 def origin(trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, Any]:

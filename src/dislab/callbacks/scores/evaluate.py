@@ -181,12 +181,13 @@ class Evaluate(ScoreCallback):
         parts = []
         if set(found.skipped.values()) - self._noted:
             parts.append(_listed(found.skipped, "was not taken"))
-        if found.values:
-            parts.append(
-                score_table(found.values, found.intervals, floor["scores"], found.chance, others)
-            )
         if nats:
             parts.append(bounds_table(nats))
+        if found.values:
+            chance, copies = found.chance, floor["scores"]
+            parts.append(
+                score_table(found.values, found.intervals, copies, chance, others, brief=True)
+            )
         logged = {f"scores/{name}": value for name, value in values.items()}
         return Scored(record, logged, "\n\n".join(parts))
 

@@ -1,0 +1,258 @@
+"""Progress of a run on the terminal: a bar, or lines where the output is not a terminal."""
+
+import math
+import shutil
+import sys
+import time
+from typing import Any, Final, Literal, final, get_args
+
+import lightning.pytorch as pl
+from lightning.pytorch.utilities import rank_zero_info
+from tqdm import tqdm
+
+from dislab.base import DataModule, Objective
+from dislab.callbacks._trainer import is_rehearsal, run_folder
+from dislab.functional.checks import check_choice, check_count
+from dislab.training.seat import current_seat
+
+Show = Literal["auto", "bar", "lines", "nothing"]
+"""How progress is shown: `auto` is a bar on a terminal and lines elsewhere."""
+
+_LINES: Final = 100
+"""Lines of a whole run, unless their distance is set."""
+_UNKNOWN: Final = 1000
+"""Steps between two lines of a run of unknown length."""
+
+
+@final
+class Progress(pl.Callback):
+    """Prints the start of training, its progress, and the losses of `test` and `validate`.
+
+    One line names the method, its parameters, data, device, precision and run folder. On a terminal
+    a bar follows, with the steps, the loss and the time left. Elsewhere, as in the file of a batch
+    job, a line does, every `steps` optimiser steps. All of it goes to the standard error. The loss
+    is the one of the latest row of the log, so that no step waits for the device; the time left
+    follows from the mean rate of this process, validations included.
+
+    Args:
+        show: `bar`, `lines` or `nothing`; `auto` is a bar on a terminal, and lines elsewhere and
+            for the runs of a pack.
+        steps: Fewest optimiser steps between two lines; null for a hundredth of the run, and 1,000
+            where its length is unknown. A line comes with a row of the log
+            (`trainer.log_every_n_steps`).
+
+    Raises:
+        InputError: `show` is another word, or `steps` is below 1.
+    """
+
+    def __init__(self, show: Show = "auto", steps: int | None = None) -> None:
+        check_choice("progress.show", show, get_args(Show))
+        if steps is not None:
+            check_count("progress.steps", steps, 1)
+        self.show: Show = show
+        self.steps = steps
+        self._bar: tqdm[Any] | None = None
+        self._began = 0.0
+        self._first = self._last = 0
+        self._total: int | None = None
+        self._loss = ""
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Print what is trained, and open the bar."""
+        folder = None if is_rehearsal(trainer) else run_folder(trainer)  # every process asks
+        self._first = self._last = trainer.global_step
+        self._began, self._total, self._loss = time.monotonic(), _total(trainer), ""
+        shown = self._shown(trainer)
+        if shown == "nothing":
+            return
+        place = f", in {folder}" if folder else ""
+        rank_zero_info(_headline(trainer, pl_module, self._first, self._total) + place)
+        if shown == "bar":
+            self._open("training", self._total, self._first, " steps")
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Move the bar, or print a line if one is due."""
+        shown = self._shown(trainer)
+        if shown == "nothing":
+            return
+        connector: Any = trainer._logger_connector
+        logs = connector.should_update_logs
+        interval: int = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by name
+        step = trainer.global_step
+        if self._bar is not None:
+            if logs and (loss := _loss(trainer)):
+                self._bar.set_postfix_str(f"loss {loss}", refresh=False)
+            self._bar.update(step - self._bar.n)
+        elif (logs or not interval) and step - self._last >= self._every(trainer):
+            self._last = step
+            rank_zero_info(self._line(step, _loss(trainer) if logs else "", trainer))
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Close the bar, and print the time that training took."""
+        self._close()
+        steps, seconds = trainer.global_step - self._first, time.monotonic() - self._began
+        if self._shown(trainer) != "nothing" and steps:
+            rank_zero_info(
+                f"{self._of_pack(trainer)}Trained {steps:,} steps in "
+                f"{tqdm.format_interval(int(seconds))} ({_rate(steps, seconds)})"
+            )
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """Close the bar."""
+        self._close()
+
+    def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Open the bar over batches of the test split."""
+        self._open_batches(trainer, "test", trainer.num_test_batches)
+
+    def on_test_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Move the bar."""
+        self._advance()
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Print the losses of the test split."""
+        self._close()
+        self._print_losses(trainer)
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Open the bar over batches of the validation split, unless training has its own."""
+        if trainer.state.fn == "validate":
+            self._open_batches(trainer, "validation", trainer.num_val_batches)
+
+    def on_validation_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Move the bar."""
+        if trainer.state.fn == "validate":
+            self._advance()
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Print the losses of the validation split, unless it is a part of training."""
+        if trainer.state.fn == "validate":
+            self._close()
+            self._print_losses(trainer)
+
+    def _shown(self, trainer: pl.Trainer) -> Show:
+        """The chosen form in the first process; nothing in the others."""
+        if not trainer.is_global_zero:
+            return "nothing"
+        if self.show == "auto":
+            alone = current_seat() is None  # bars of several runs would write over each other
+            return "bar" if alone and sys.stderr.isatty() else "lines"
+        return self.show
+
+    def _every(self, trainer: pl.Trainer) -> int:
+        """Steps between two lines."""
+        if self.steps is not None:
+            return self.steps
+        return _UNKNOWN if self._total is None else max(1, (self._total - self._first) // _LINES)
+
+    def _line(self, step: int, loss: str, trainer: pl.Trainer) -> str:
+        """A line of progress."""
+        done, seconds = step - self._first, time.monotonic() - self._began
+        parts = [f"step {step:,}" + ("" if self._total is None else f" of {self._total:,}")]
+        parts += [f"loss {loss}"] if loss else []
+        parts.append(_rate(done, seconds))
+        if self._total is not None:
+            left = (self._total - step) * seconds / max(done, 1)
+            parts.append(f"{tqdm.format_interval(int(left))} left")
+        return self._of_pack(trainer) + ", ".join(parts)
+
+    def _of_pack(self, trainer: pl.Trainer) -> str:
+        """The folder of a run of a pack, whose lines are mixed with those of others."""
+        return "" if current_seat() is None else f"{run_folder(trainer).name}: "
+
+    def _print_losses(self, trainer: pl.Trainer) -> None:
+        split = "test" if trainer.state.fn == "test" else "validation"
+        values = {
+            name.removeprefix(f"{split}/"): float(value)
+            for name, value in trainer.callback_metrics.items()
+            if name.startswith(f"{split}/")
+        }
+        if not values or self._shown(trainer) == "nothing":
+            return
+        if values.get("objective") == values.get("loss"):
+            values.pop("objective", None)
+        first = {"loss": values.pop("loss")} if "loss" in values else {}
+        listed = ", ".join(f"{name} {value:.6g}" for name, value in (first | values).items())
+        rank_zero_info(f"{split} split: {listed}")
+
+    def _open_batches(self, trainer: pl.Trainer, name: str, batches: Any) -> None:
+        if self._shown(trainer) == "bar":
+            total = sum(batches)
+            self._open(name, int(total) if math.isfinite(total) else None, 0, " batches")
+
+    def _open(self, name: str, total: int | None, first: int, unit: str) -> None:
+        width = shutil.get_terminal_size().columns  # tqdm takes an unknown width for no width
+        self._bar = tqdm(
+            desc=name, total=total, initial=first, unit=unit, ncols=width, file=sys.stderr
+        )
+
+    def _advance(self) -> None:
+        if self._bar is not None:
+            self._bar.update()
+
+    def _close(self) -> None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            bar.close()
+
+
+def _headline(
+    trainer: pl.Trainer, module: pl.LightningModule, first: int, total: int | None
+) -> str:
+    """What is trained, on what data, where and how."""
+    count = sum(parameter.numel() for parameter in module.parameters())
+    text = f"Training {type(module).__name__} ({count:,} parameters)"
+    data = getattr(trainer, "datamodule", None)
+    if isinstance(data, DataModule) and isinstance(module, Objective):
+        shape = "×".join(map(str, data.image_shape))
+        images = len(data.indices("train"))
+        text += f" on {type(data.dataset).__name__} ({images:,} images of {shape})"
+    device = trainer.strategy.root_device
+    several = f"{trainer.world_size} processes on " if trainer.world_size > 1 else ""
+    steps = f", steps {first:,} to {total:,}" if total is not None else ""
+    return f"{text}, device {several}{device}, precision {trainer.precision}{steps}"
+
+
+def _total(trainer: pl.Trainer) -> int | None:
+    """Optimiser steps at which training ends; None where only time or a signal ends it."""
+    limits = [trainer.max_steps] if trainer.max_steps >= 0 else []
+    epochs, batches = trainer.max_epochs, trainer.num_training_batches
+    counts_batches = trainer.lightning_module.automatic_optimization  # else several steps a batch
+    if counts_batches and epochs is not None and epochs >= 0 and math.isfinite(batches):
+        limits.append(epochs * math.ceil(batches / trainer.accumulate_grad_batches))
+    return min(limits, default=None)
+
+
+def _loss(trainer: pl.Trainer) -> str:
+    """The loss of the row of the log that is being written; empty if there is none."""
+    value = trainer.callback_metrics.get("train/loss")
+    return "" if value is None else f"{float(value):.5g}"
+
+
+def _rate(steps: int, seconds: float) -> str:
+    return f"{steps / max(seconds, 1e-9):.3g} steps/s"

@@ -1,0 +1,158 @@
+"""Scores during training."""
+
+from typing import Any, Final, final
+
+import lightning.pytorch as pl
+import torch
+from torch import Tensor
+
+from dislab.base import DataModule, MetricBuilder, Objective, Split
+from dislab.base.state_draws import draw_states
+from dislab.callbacks._encoding import encode_states
+from dislab.callbacks._trainer import is_rehearsal, objective_of
+from dislab.callbacks.scores._scoring import inapplicable, score, without_factors
+from dislab.errors import InputError
+from dislab.functional.checks import check_count
+from dislab.functional.settings import checks_settings
+from dislab.metrics import MIG
+from dislab.metrics.evaluation import Bootstrap, built
+
+PREFIX: Final = "curves/"
+"""Prefix of the names of scores during training."""
+
+
+@checks_settings
+@final
+class ScoreCurves(pl.Callback):
+    """Scores the codes every `steps` optimiser steps of training, for curves and decisions.
+
+    The scalars go to the loggers and to `trainer.callback_metrics` as `curves/<name>`, such as
+    `curves/mig`, so that checkpoints and early stopping can follow them: `checkpoint.monitor:
+    curves/mig`. The first scores are those of the untrained model. The same images are scored every
+    time, fewer than by `Evaluate`, whose final scores keep the prefix `scores/`. Nothing is drawn
+    from the streams of training, and a resumed run has the latest scores again, so that both are
+    equal to the bit. Several processes: the first one scores, the others receive the scalars.
+
+    A method without codes, and images without factors, get no curves.
+
+    Args:
+        steps: Optimiser steps between two scorings; 0 for none.
+        metrics: The scores, each under a name of your choice; null for MIG, which fits no model.
+        points: Number of states, drawn without replacement; all states if they are fewer.
+        split: Where they are drawn from: train, validation, test, or all.
+        batch_size: Images encoded at a time.
+        seed: Seed of the drawn states and of their order.
+
+    Raises:
+        InputError: A number is too small.
+    """
+
+    def __init__(
+        self,
+        steps: int = 0,
+        metrics: dict[str, MetricBuilder] | None = None,
+        points: int = 2_000,
+        split: Split = "all",
+        batch_size: int = 256,
+        seed: int = 0,
+    ) -> None:
+        check_count("score_curves.steps", steps, 0)
+        check_count("score_curves.points", points, 1)
+        check_count("score_curves.batch_size", batch_size, 1)
+        self.steps = self._every_n_train_steps = steps  # the latter as of ModelCheckpoint
+        self.metrics: dict[str, MetricBuilder] = {"mig": MIG} if metrics is None else metrics
+        self.points = points
+        self.split: Split = split
+        self.batch_size = batch_size
+        self.seed = seed
+        self._asked = metrics is not None
+        self._latest: dict[str, float] = {}
+        self._step = 0
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Builds every score before training.
+
+        Raises:
+            InputError: A score cannot be built, or was named by the user and does not apply.
+        """
+        module = objective_of(pl_module, "ScoreCurves")
+        data = getattr(trainer, "datamodule", None)
+        if stage != "fit" or not self._applies(module, data):
+            return
+        assert isinstance(data, DataModule)
+        metrics = {name: built(name, one, data.factors) for name, one in self.metrics.items()}
+        reasons = inapplicable(trainer, module, data, metrics, self.split, self.points)
+        if reasons and self._asked:
+            name, reason = next(iter(reasons.items()))
+            raise InputError(
+                f"{name} cannot be taken during training: {reason}; leave it out of "
+                "score_curves.metrics"
+            )
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Scores the model before training, or restores the latest scores of a resumed run."""
+        self._step = trainer.global_step
+        if self._latest and trainer.global_step:
+            self._tell(trainer, self._latest)
+        else:
+            self._run(trainer, pl_module, trainer.global_step)
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Scores if it is time; the steps of a resumed run count from the first one."""
+        before, self._step = self._step, trainer.global_step
+        if self.steps and self._step // self.steps > before // self.steps:
+            # the row of a step has the number of the steps before it
+            self._run(trainer, pl_module, self._step - 1)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The latest scores, which decisions of a resumed run may need before the next ones."""
+        return {"latest": dict(self._latest)} if self._latest else {}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes the latest scores over.
+
+        Args:
+            state_dict: Result of `state_dict`.
+        """
+        self._latest = dict(state_dict.get("latest", {}))
+
+    def _applies(self, module: Objective, data: object) -> bool:
+        """Whether a method has codes, and its images have factors, to compare."""
+        if not self.steps or not self.metrics or not module.has_codes:
+            return False
+        if not isinstance(data, DataModule):
+            return False
+        return without_factors(data, draw_states(data, self.split, self.points, self.seed)) is None
+
+    def _run(self, trainer: pl.Trainer, pl_module: pl.LightningModule, row: int) -> None:
+        module = objective_of(pl_module, "ScoreCurves")
+        data = getattr(trainer, "datamodule", None)
+        if is_rehearsal(trainer) or not self._applies(module, data):
+            return
+        assert isinstance(data, DataModule)
+        found: dict[str, float] = {}
+        if trainer.is_global_zero:
+            found = self._scores(trainer, data, module)
+            for logger in trainer.loggers:
+                logger.log_metrics(found, step=row)
+        self._latest = trainer.strategy.broadcast(found)
+        self._tell(trainer, self._latest)
+
+    def _scores(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, float]:
+        """Scalars of all scores by their names in the log."""
+        states = draw_states(data, self.split, self.points, self.seed)
+        encoding = encode_states(trainer, data, module, states, self.batch_size, with_kl=False)
+        found = score(self.metrics, data.factors, encoding, Bootstrap(0, 0.95, self.seed))
+        return {f"{PREFIX}{name}": value for name, value in found.values.items()}
+
+    def _tell(self, trainer: pl.Trainer, values: dict[str, float]) -> None:
+        """Lets checkpoints and other callbacks see the scores."""
+        metrics: dict[str, Tensor] = trainer.callback_metrics
+        metrics.update({name: torch.tensor(value) for name, value in values.items()})

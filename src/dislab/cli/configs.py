@@ -1,0 +1,131 @@
+"""The configurations that come with dislab: `dislab configs`, and their names after `--config`."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from dislab.cli.arguments import Parser
+from dislab.errors import InputError, suggestion
+
+_FLAGS: Final = ("--config", "-c")
+
+
+def run(args: list[str]) -> int:
+    """Lists, shows or copies configurations, and returns the exit status.
+
+    Args:
+        args: The arguments after `dislab configs`.
+
+    Raises:
+        InputError: No configuration has the name, or the copy cannot be written.
+    """
+    parser = Parser("dislab configs", description="The configurations that come with dislab.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | copy")
+    commands.add_parser("list", help="their names and first lines")
+    show = commands.add_parser("show", help="print one")
+    show.add_argument("name", help="such as factorvae, or studies/quick")
+    copy = commands.add_parser("copy", help="write one, or all, as files of your own")
+    copy.add_argument("name", help="such as factorvae; all for the whole folder")
+    copy.add_argument("folder", nargs="?", type=Path, default=Path(), help="where they go")
+    options = parser.parse_args(args)
+    if options.command == "list":
+        print("\n".join(_rows()))
+    elif options.command == "show":
+        print(_named(options.name).read_text(encoding="utf-8"), end="")
+    else:
+        print(_copied(options.name, options.folder))
+    return 0
+
+
+def resolved(args: Sequence[str]) -> list[str]:
+    """The arguments with paths for the names of configurations behind `--config`.
+
+    A file or folder that exists is taken as it is; so is a name that no configuration has.
+
+    Args:
+        args: The arguments after the command.
+    """
+    found: list[str] = []
+    for before, one in zip(["", *args], args, strict=False):
+        flag, equals, value = one.partition("=")
+        if before in _FLAGS:
+            found.append(str(find(one)))
+        elif equals and flag in _FLAGS:
+            found.append(f"{flag}={find(value)}")
+        else:
+            found.append(one)
+    return found
+
+
+def find(name: str) -> Path:
+    """The file that exists under a name, else the configuration of dislab with that name, if any.
+
+    Args:
+        name: A path, or a name such as `factorvae`, `studies/quick` or `configs/factorvae.yaml`.
+    """
+    path = Path(name)
+    if not path.exists() and (own := _own(name)) is not None:
+        return own
+    return path
+
+
+def _own(name: str) -> Path | None:
+    short = name.removeprefix("configs/").removesuffix(".yaml")
+    return _all().get(short)
+
+
+def _named(name: str) -> Path:
+    path = _own(name)
+    if path is None:
+        raise InputError(
+            f"no configuration is named {name!r}{suggestion(name, _all())}; `dislab configs list` "
+            "shows their names"
+        )
+    return path
+
+
+def _folder() -> Path:
+    """The configurations in the installed package, else those of the checkout that it lies in."""
+    inside = Path(str(files("dislab"))) / "configs"
+    return inside if inside.is_dir() else inside.parents[2] / "configs"
+
+
+def _all() -> dict[str, Path]:
+    """Files by name."""
+    folder = _folder()
+    paths = sorted(folder.rglob("*.yaml"), key=lambda path: (len(path.parts), path))
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
+
+
+def _rows() -> list[str]:
+    found = _all()
+    width = max(map(len, found), default=0)
+    return [f"{name:<{width}}  {_first_line(path)}".rstrip() for name, path in found.items()]
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        line = file.readline().strip()
+    return line.removeprefix("#").strip() if line.startswith("#") else ""
+
+
+def _copied(name: str, folder: Path) -> Path:
+    """The copy of one configuration, or of all, whole or not at all."""
+    source = _folder() if name == "all" else _named(name)
+    target = folder / source.name
+    if target.exists():
+        raise InputError(f"{target} exists already; choose another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".configs-", dir=folder) as temporary:
+            made = Path(temporary, source.name)
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, made)
+            made.rename(target)
+    except OSError as error:
+        raise InputError(
+            f"{target} cannot be written: {error.strerror}; choose another folder"
+        ) from error
+    return target

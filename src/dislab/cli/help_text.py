@@ -1,0 +1,124 @@
+"""Help of the training commands: the common options, and the other settings by section."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from dislab.errors import InputError, suggestion
+
+ALL: Final = "all"
+"""In place of a section: every setting at once."""
+
+COMMON: Final = {
+    "Configuration": {
+        "config FILE": "a configuration; give it again for files that override earlier ones",
+        "print_config": "print the complete configuration and end",
+        "model.help CLASS": "the settings of a method, such as VAE",
+        "data.help CLASS": "the settings of a data module, such as SingleData",
+    },
+    "Run": {
+        "name NAME": "of the run's folder, RUNS/NAME/version_N",
+        "runs RUNS": "folder of all runs",
+        "seed_everything SEED": "seed of weights, batches and noise",
+        "resume RUN": "go on training in the folder of a run (fit)",
+        "run RUN": "use the settings and the last checkpoint of a run (validate, test, predict)",
+        "pack NUMBER": "train as many seeds side by side (fit)",
+    },
+    "Method and data": {
+        "model CLASS": "the method, or one of its settings, as in --model.latent_dim 10",
+        "model.regularizers.NAME.SETTING VALUE": "a weight, as in --model.regularizers.kl.beta 4",
+        "data CLASS": "the data module, or one of its settings, as in --data.batch_size 64",
+        "data.dataset CLASS": "the data set, as in --data.dataset Shapes3D",
+    },
+    "Training": {
+        "trainer.max_steps STEPS": "optimiser steps",
+        "trainer.max_time TIME": "ends training by the clock, as in 00:12:00:00",
+        "trainer.accelerator NAME": "auto, cpu or gpu",
+        "trainer.devices NUMBER": "how many of them",
+        "trainer.precision NAME": "32-true or bf16-mixed, for example",
+        "trainer.log_every_n_steps STEPS": "between two rows of the log",
+        "trainer.val_check_interval STEPS": "between two validations",
+        "progress.steps STEPS": "between two lines of progress, where no bar is shown",
+        "checkpoint.every_n_train_steps STEPS": "between two checkpoints",
+    },
+    "Results": {
+        "then_test BOOL": "after training, score the model",
+        "evaluate.points NUMBER": "how many images are scored",
+        "pictures BOOL": "draw pictures",
+        "report BOOL": "write the page of the run",
+    },
+}
+"""The options that most runs need, by heading."""
+
+_HEADING: Final = re.compile(r"^(\S.*):$", re.MULTILINE)
+
+
+def requested(args: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The section that `--help` is asked for, empty for the common options, and other arguments.
+
+    Args:
+        args: The arguments after the command.
+    """
+    rest = list(args)
+    for flag in ("--help", "-h"):
+        if flag in rest:
+            place = rest.index(flag) + 1
+            named = rest[place : place + 1]
+            if named and not named[0].startswith("-"):
+                return rest.pop(place), rest
+            return "", rest
+    return None, rest
+
+
+def help_text(command: str, full: str, section: str) -> str:
+    """The common options, all settings of a section, or all settings.
+
+    Args:
+        command: The command.
+        full: Its whole help.
+        section: Name of the section; empty for the common options, `ALL` for everything.
+
+    Raises:
+        InputError: No section has the name.
+    """
+    if section == ALL:
+        return full
+    found = _sections(full)
+    if not section:
+        return _common(command, {name: title for name, (title, _) in found.items()})
+    if section not in found:
+        names = [*found, ALL]
+        raise InputError(
+            f"no section of the settings is named {section!r}{suggestion(section, names)}; "
+            f"choose one of {', '.join(names)}"
+        )
+    title, text = found[section]
+    return f"{section}: {title}\n\n{text.rstrip()}\n"
+
+
+def _sections(full: str) -> dict[str, tuple[str, str]]:
+    """Title and text of each section, by the beginning of its options."""
+    pieces = _HEADING.split(full)[1:]
+    found: dict[str, tuple[str, str]] = {}
+    for title, text in zip(pieces[::2], pieces[1::2], strict=True):
+        first = re.search(r"^ +--(\w+)[. ]", text, re.MULTILINE)
+        if first and title not in ("options", "Linked arguments") and first[1] not in found:
+            found[first[1]] = (title, text.strip("\n"))
+    return found
+
+
+def _common(command: str, titles: dict[str, str]) -> str:
+    lines = [f"usage: dislab {command} --config FILE [--config FILE …] [--SETTING VALUE …]", ""]
+    width = max(len(option) for group in COMMON.values() for option in group)
+    for heading, options in COMMON.items():
+        lines.append(f"{heading}:")
+        lines += [f"  --{option:<{width}}  {text}" for option, text in options.items()]
+        lines.append("")
+    lines.append("Sections with all their settings:")
+    longest = max(map(len, titles), default=0)
+    lines += [f"  {name:<{longest}}  {title}" for name, title in titles.items()]
+    lines += [
+        "",
+        f"`dislab {command} --help SECTION` shows one of them, `--help {ALL}` every setting.",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,100 @@
+"""`dislab configs`, and configurations by name."""
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dislab.cli import main
+from dislab.cli.configs import find, resolved
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("factorvae", "factorvae.yaml"),
+        ("factorvae.yaml", "factorvae.yaml"),
+        ("configs/factorvae.yaml", "factorvae.yaml"),
+        ("studies/quick", "studies/quick.yaml"),
+        ("quick", "quick.yaml"),
+    ],
+)
+def test_a_name_finds_a_configuration(name: str, file: str) -> None:
+    assert find(name) == CONFIGS / file
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "factorvea", "/nowhere/factorvae.yaml", ""])
+def test_other_words_stay_paths(name: str) -> None:
+    assert find(name) == Path(name)
+
+
+def test_a_file_of_the_user_comes_first() -> None:
+    Path("factorvae").write_text("name: mine\n")
+    args = ["-c", "factorvae", "--config=vae", "--name", "vae"]
+    expected = ["-c", "factorvae", f"--config={CONFIGS / 'vae.yaml'}", "--name", "vae"]
+    assert resolved(args) == expected
+
+
+def test_configurations_are_listed_shown_and_copied(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["configs", "list"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    paths = [path.relative_to(CONFIGS).with_suffix("") for path in CONFIGS.rglob("*.yaml")]
+    assert sorted(names) == sorted(path.as_posix() for path in paths)
+    assert main(["configs", "show", "factorvae"]) == 0
+    text = (CONFIGS / "factorvae.yaml").read_text()
+    assert capsys.readouterr().out == text
+    assert main(["configs", "copy", "factorvae", "mine"]) == 0
+    assert Path("mine/factorvae.yaml").read_text() == text
+    assert main(["configs", "copy", "all"]) == 0
+    assert Path("configs/studies/parts/quick.yaml").is_file()  # beside the studies that name it
+    capsys.readouterr()
+    assert main(["configs", "copy", "factorvae", "mine"]) == 2
+    assert "mine/factorvae.yaml exists already" in capsys.readouterr().err
+    assert main(["configs", "show", "factorvea"]) == 2
+    assert "did you mean factorvae?" in capsys.readouterr().err
+    assert sorted(path.name for path in Path().iterdir()) == ["configs", "mine"]
+
+
+@pytest.mark.slow
+def test_a_wheel_brings_its_configurations(tmp_path: Path) -> None:
+    """Builds a wheel, installs it beside the packages of this environment, and uses it."""
+    root = CONFIGS.parent
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    made = [*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(root)]
+    subprocess.run(made, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        inside = {name for name in archive.namelist() if name.startswith("dislab/configs/")}
+    assert len(inside) == len(list(CONFIGS.rglob("*.yaml")))
+    venv.create(tmp_path / "clean", with_pip=False)
+    (site,) = (tmp_path / "clean" / "lib").glob("python*/site-packages")
+    subprocess.run(
+        [*pip, "install", "--quiet", "--no-deps", f"--target={site}", str(wheel)], check=True
+    )
+    import torch
+
+    (site / "others.pth").write_text(f"{Path(torch.__file__).parents[1]}\n")
+    environment = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
+    python = str(tmp_path / "clean/bin/python")
+    done = subprocess.run(
+        [python, "-m", "dislab", "fit", "--config=factorvae", "--config=quick", "--print_config"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "name: factorvae" in done.stdout
+    assert "max_steps: 4000" in done.stdout

@@ -1,0 +1,147 @@
+"""The output of the training commands, in processes of their own, with and without a terminal."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dislab.cli import main
+from dislab.cli.help_text import COMMON, help_text, requested
+from dislab.errors import InputError
+
+SMALL = {
+    "name": "small",
+    "report": False,
+    "pictures": False,
+    "model": {
+        "class_path": "VAE",
+        "init_args": {
+            "latent_dim": 3,
+            "encoder": {"class_path": "MLPEncoder", "init_args": {"hidden": [8]}},
+            "decoder": {"class_path": "MLPDecoder", "init_args": {"hidden": [8]}},
+            "regularizers": {"kl": {"class_path": "KL"}},
+        },
+    },
+    "data": {
+        "class_path": "SingleData",
+        "init_args": {"dataset": "GaussianBlob", "batch_size": 8, "test": 0.1, "resize": 16},
+    },
+    "trainer": {"max_steps": 20, "accelerator": "cpu", "devices": 1, "log_every_n_steps": 2},
+    "progress": {"steps": 5},
+    "evaluate": {
+        "metrics": {"mig": {"class_path": "MIG"}, "dci": {"class_path": "DCI"}},
+        "points": 200,
+        "sheet": False,
+    },
+}
+FIT = [sys.executable, "-m", "dislab", "fit", "--config=small.yaml"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    return tmp_path
+
+
+def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: Path) -> None:
+    done = subprocess.run(FIT, cwd=folder, capture_output=True, text=True, check=True)
+    lines = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"Training VAE \([\d,]+ parameters\) on GaussianBlob \(\d+ images of 1×16×16\), device cpu,"
+        r" precision 32-true, steps 0 to 20, in runs/small/version_0",
+        lines[0],
+    )
+    numbers = r"loss [\d.e+-]+, [\d.e+]+ steps/s, \d\d:\d\d left"
+    for line, step in zip(lines[1:4], (6, 12, 18), strict=True):  # rows of the log, 5 steps apart
+        assert re.fullmatch(rf"step {step} of 20, {numbers}", line)
+    assert re.fullmatch(r"Trained 20 steps in \d\d:\d\d \(.* steps/s\)", lines[4])
+    assert re.match(r"test split: loss [\d.]+, .*kl/kl [\d.e-]+", lines[5])
+    assert all(line.startswith("dislab: warning: ") for line in lines[6:])  # of the few images
+    table = done.stdout.split("\n\n")[-2]
+    names = [re.split("  +", line)[0] for line in table.splitlines()]
+    assert names == [
+        "score",
+        "MIG",
+        "DCI hgbt disentanglement",
+        "DCI hgbt completeness",
+        "DCI hgbt informativeness",
+        "Active units",
+    ]
+
+
+def test_on_a_terminal_a_bar_shows_the_loss_and_the_time_left(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 120))
+    environment = {**os.environ, "COLUMNS": "120"}
+    command = [*FIT, "--then_test=false", "--trainer.max_steps=40"]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(ours)
+    text = shown.decode()
+    assert process.returncode == 0, text
+    assert re.search(r"training: 100%.* 40/40 \[\d\d:\d\d<00:00, .*steps/s, loss [\d.]+", text), (
+        text
+    )
+    assert "step 6 of" not in text
+    assert "Epoch" not in text
+
+
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [("train", "fit"), ("evaluate", "test"), ("sweep", "study")],
+)
+def test_words_of_other_programs_name_the_command(
+    word: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    assert (
+        f"no command is named {word!r} (did you mean dislab {command}?)" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["--config", "a"], (None, ["--config", "a"])),
+        (["--help"], ("", ["--help"])),
+        (["-h", "trainer"], ("trainer", ["-h"])),
+        (["--help", "--config", "a"], ("", ["--help", "--config", "a"])),
+    ],
+)
+def test_a_section_of_the_help_follows_the_flag(
+    args: list[str], expected: tuple[str | None, list[str]]
+) -> None:
+    assert requested(args) == expected
+
+
+def test_the_help_begins_with_common_options_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["fit", "--help", "all"])
+    full = capsys.readouterr().out
+    short = help_text("fit", full, "")
+    assert len(short.splitlines()) < 70
+    named = [option.split()[0] for group in COMMON.values() for option in group]
+    known = set(re.findall(r"--([\w.]+)", full))
+    inside = ("model.", "data.")  # settings of classes, which the class decides
+    assert [one for one in named if one not in known and not one.startswith(inside)] == []
+    assert "--trainer.gradient_clip_val" in help_text("fit", full, "trainer")
+    assert "--trainer.gradient_clip_val" not in help_text("fit", full, "checkpoint")
+    with pytest.raises(InputError, match=r"named 'trainr' .did you mean trainer"):
+        help_text("fit", full, "trainr")
