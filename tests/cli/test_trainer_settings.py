@@ -90,7 +90,7 @@ MISTAKES = [
     ("trainer.default_root_dir", "file", FOLDER),
     ("checkpoint.monitor", "nonsense", "such as train/loss and validation/loss"),
     ("checkpoint.monitor", "val/loss", "(did you mean validation/loss?)"),
-    ("checkpoint.monitor", "scores/mig", "scores are taken later"),
+    ("checkpoint.monitor", "scores/mig", "such as curves/mig, with score_curves.steps"),
     ("checkpoint.save_top_k", -2, COUNT),
     ("checkpoint.every_n_train_steps", -1, COUNT),
     ("checkpoint.every_n_epochs", -1, COUNT),
