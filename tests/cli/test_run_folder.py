@@ -186,7 +186,7 @@ def test_what_a_resumed_run_cannot_change_is_refused(
     assert dislab("fit", f"--resume={RUN}", setting) == 2
     said = capsys.readouterr().err
     assert message in said
-    assert "A run can change its trainer, checkpoint, evaluate" in said
+    assert "A run can change its trainer, progress, checkpoint" in said
     assert names(Path(RUN)) == before
 
 

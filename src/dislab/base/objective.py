@@ -220,7 +220,7 @@ class Objective(pl.LightningModule, Representation):
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """One step of training."""
-        batch = received(self.batch_types, batch)
+        batch = self._received(batch)
         # batches that were trained on, whole ones only; a resumed trainer continues the count
         progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.total
         return self._step(batch, "train", progress.processed, count_of(batch))
@@ -235,7 +235,7 @@ class Objective(pl.LightningModule, Representation):
 
     def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Codes and factors of one batch."""
-        batch = received((ImageBatch,), batch)
+        batch = self._received(batch, ImageBatch)
         return {"codes": self.codes(batch.image), "factors": batch.factors}
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
@@ -319,9 +319,15 @@ class Objective(pl.LightningModule, Representation):
             self._parts_checked = True
             warn_of_replaced(self, self.own_classes)
 
+    def _received(self, batch: Any, *accepted: type) -> Any:
+        """A batch of any loader; one of a data module of dislab stays as it is, to be checked."""
+        if isinstance(getattr(self.trainer, "datamodule", None), DataModule):
+            return batch
+        return received(accepted or self.batch_types, batch)
+
     def _evaluate(self, batch: Any, stage: Literal["validation", "test"], batch_idx: int) -> None:
         """The loss of a whole batch, as one process computes it; a repeated batch is left out."""
-        batch = received(self.batch_types, batch)
+        batch = self._received(batch)
         rank, size = world()
         number = batch_idx * size + rank
         data = getattr(self.trainer, "datamodule", None)

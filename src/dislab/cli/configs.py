@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -52,9 +53,9 @@ def resolved(args: Sequence[str]) -> list[str]:
     for before, one in zip(["", *args], args, strict=False):
         flag, equals, value = one.partition("=")
         if before in _FLAGS:
-            found.append(str(find(one)))
+            found.append(str(_known(one) or one))
         elif equals and flag in _FLAGS:
-            found.append(f"{flag}={find(value)}")
+            found.append(f"{flag}={_known(value) or value}")
         else:
             found.append(one)
     return found
@@ -66,10 +67,15 @@ def find(name: str) -> Path:
     Args:
         name: A path, or a name such as `factorvae`, `studies/quick` or `configs/factorvae.yaml`.
     """
-    path = Path(name)
-    if not path.exists() and (own := _own(name)) is not None:
-        return own
-    return path
+    return _known(name) or Path(name)
+
+
+def _known(name: str) -> Path | None:
+    """The configuration of dislab with that name, unless a file or folder has it."""
+    with suppress(OSError, ValueError):  # no system has a file of such a name
+        if Path(name).exists():
+            return None
+    return _own(name)
 
 
 def _own(name: str) -> Path | None:
