@@ -87,6 +87,13 @@ def test_groups_are_named_columns_all_runs_or_settings_that_are_lists() -> None:
     assert summary(twice, by="overlay")["runs"].tolist() == [8, 8]
 
 
+def test_an_interval_does_not_depend_on_the_scores_beside_it() -> None:
+    table = study(2, 4, sap=np.arange(8.0) ** 2, mig=np.arange(8.0))
+    both, one = summary(table), summary(table, "score.mig")
+    kept = both[both["score"] == "score.mig"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(kept, one)
+
+
 def test_the_same_seed_gives_the_same_interval_and_another_one_another() -> None:
     table = study(mig=noise(8))
     same, again, other = (summary(table, by=[], seed=seed) for seed in (1, 1, 2))

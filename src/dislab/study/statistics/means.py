@@ -56,12 +56,12 @@ def summary(
     check_share("confidence", confidence)
     check_count("resamples", resamples, 1)
     columns, keys = chosen_results(table, scores), chosen_settings(table, by, "by")
-    generator = np.random.default_rng(seed)
     rows = []
     for key, group in groups(table, keys):
         values = numbers(group, columns)
         for name in columns:
             known = values[name].dropna()
+            generator = np.random.default_rng(seed)  # an interval is the same beside any others
             low, high = interval(known.to_numpy(), confidence, resamples, generator)
             rows.append(
                 {
