@@ -23,15 +23,9 @@ Choices: TypeAlias = Choice | Sequence[Choice] | Mapping[str, Choice]
 def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> dict[str, Builder]:
     """Builders of the chosen parts by name.
 
-    Without a name of the user's own a part is called after its class; a second one of that class
-    gets a number, as in `MIG_2`.
-
-    Args:
-        group: The plugin group of class names.
-        choices: The parts.
-        seed: Seed of each class that takes one which the user did not set.
-        noun: Kind of part, for messages.
-        example: A class name, for messages.
+    A part without a name of the user's own is called after its class; a second one of that class
+    gets a number, as in `MIG_2`. Classes that take a seed get `seed` unless the user set another.
+    `noun` and `example`, a class name, are for messages, here and in `builder`.
 
     Raises:
         InputError: A name is no plugin, a choice is no builder, or the choice is empty.
@@ -56,12 +50,6 @@ def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> 
 def builder(group: str, choice: object, noun: str, example: str) -> Builder:
     """The builder of a choice.
 
-    Args:
-        group: The plugin group of class names.
-        choice: A plugin's class name, or a builder.
-        noun: Kind of part, for the message.
-        example: A class name, for the message.
-
     Raises:
         InputError: The name is no plugin, or the choice makes nothing.
     """
@@ -76,23 +64,13 @@ def builder(group: str, choice: object, noun: str, example: str) -> Builder:
 
 
 def name_of(choice: object, unnamed: str) -> str:
-    """The class name of a choice, or the name of its function.
-
-    Args:
-        choice: A plugin's class name, or a builder.
-        unnamed: Name of a builder without one.
-    """
+    """The class name of a choice, the name of its function, or `unnamed`."""
     function = choice.func if isinstance(choice, functools.partial) else choice
     return function if isinstance(function, str) else getattr(function, "__name__", unnamed)
 
 
 def seeded(build: Builder, seed: int) -> Builder:
-    """The builder with a seed, if its class takes one that nobody set.
-
-    Args:
-        build: Makes a part.
-        seed: The seed.
-    """
+    """The builder with a seed, if its class takes one that nobody set."""
     cls = build.func if isinstance(build, functools.partial) else build
     takes = isinstance(cls, type) and "seed" in inspect.signature(cls).parameters
     if not takes or "seed" in _given(build):
@@ -103,10 +81,7 @@ def seeded(build: Builder, seed: int) -> Builder:
 def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
     """The class of a part and all its settings, given and default, as JSON can hold them.
 
-    Args:
-        build: Builder of the part.
-        part: The part.
-        filled_in: How many leading arguments are no settings, as their owner fills them in.
+    The owner of the part fills in the first `filled_in` arguments, which are no settings.
     """
     cls = type(part)
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
@@ -120,13 +95,7 @@ def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
 
 
 def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str]:
-    """Versions of the distribution that declares a part's class, and of its engines.
-
-    Args:
-        group: The plugin group.
-        part: An instance of the class.
-        engines: Distributions that compute for it.
-    """
+    """Versions of the distribution that declares a part's class, and of its engines."""
     cls = type(part)
     declared = _declared(group).get(f"{cls.__module__}:{cls.__qualname__}", {})
     return declared | {engine: version_of(engine) for engine in engines}
@@ -134,11 +103,7 @@ def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str
 
 @functools.cache
 def version_of(distribution: str) -> str:
-    """The installed version of a distribution, with its build if known, or `unknown`.
-
-    Args:
-        distribution: Its name.
-    """
+    """The installed version of a distribution, with its build if known, or `unknown`."""
     # pip's version of the usual wheel of PyTorch lacks its CUDA release; PyTorch's has it
     own = getattr(sys.modules.get(distribution), "__version__", None)
     try:

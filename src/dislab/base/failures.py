@@ -39,13 +39,8 @@ _NOT_OF_PARTS: Final = (InputError, TrainingError, MemoryError, torch.OutOfMemor
 def parts_named(given: str = "") -> Iterator[None]:
     """Turns an error that comes out of a part of another distribution into a message about it.
 
-    Errors of dislab's own parts are bugs of dislab, and keep their traceback.
-
-    Args:
-        given: Arguments of the part, for the message.
-
-    Raises:
-        InputError: A part failed; the message names it, the error, and the line that raised it.
+    The message names the part, the error, the line that raised it and `given`, the arguments of the
+    part. Errors of dislab's own parts are bugs of dislab, and keep their traceback.
     """
     try:
         yield
@@ -68,11 +63,7 @@ def said(error: BaseException) -> str:
 
 
 def named(part: object) -> str:
-    """Group, class and module of a part, such as `the encoder TinyEncoder (mykit.parts)`.
-
-    Args:
-        part: An instance of one of the contracts.
-    """
+    """Group, class and module of a part, such as `the encoder TinyEncoder (mykit.parts)`."""
     cls = type(part)
     return f"the {_noun(part) or 'part'} {cls.__name__} ({cls.__module__})"
 
@@ -80,9 +71,7 @@ def named(part: object) -> str:
 def failure(error: BaseException, own: bool = False) -> str | None:
     """A message about the innermost part whose code an error came from; None if it came from none.
 
-    Args:
-        error: The raised error.
-        own: Whether dislab's own parts are named as well.
+    Parts of dislab are named only if `own` is set.
     """
     left_out = _LIBRARIES if own else ("dislab", *_LIBRARIES)
     while not (found := list(_parts_in(error, left_out))):

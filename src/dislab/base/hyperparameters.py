@@ -16,12 +16,7 @@ class LostPartWarning(UserWarning):
 
 
 class Ready:
-    """A builder that returns an existing module, once.
-
-    Args:
-        module: The module.
-        name: Name of its argument, for messages.
-    """
+    """A builder that returns an existing module, once; `name` is its argument, for messages."""
 
     def __init__(self, module: nn.Module, name: str) -> None:
         self.module = module
@@ -134,11 +129,7 @@ def _lost(value: Any, place: str) -> list[str]:
 
 
 def handed_over(place: str, part: str) -> str:
-    """The argument of `load_run` that hands over a part.
-
-    Args:
-        place: The setting, such as `encoder` or `regularizers.tc`.
-        part: The given part.
+    """The argument of `load_run` that hands over a part for a setting, such as `regularizers.tc`.
 
     >>> handed_over("regularizers.tc", "MyPenalty")
     "regularizers={'tc': MyPenalty}"

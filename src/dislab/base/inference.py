@@ -70,13 +70,8 @@ def over_images(
 ) -> Shaped[Tensor, "point *rest"]:
     """Results of a function of images, on the CPU; a bar shows the progress on a terminal.
 
-    Args:
-        data: Source of the images.
-        module: The objective; it decides the device, and is in evaluation mode meanwhile.
-        states: State numbers.
-        batch_size: Images at a time.
-        function: Called once a batch, with pixels in [0, 1] on the objective's device.
-        precision: Precision of the computation.
+    The function is called once a batch, with pixels in [0, 1] on the device of the objective, which
+    is in evaluation mode meanwhile.
     """
     results = []
     bar = tqdm(total=len(states), desc="encoding", unit=" images", leave=False, disable=None)

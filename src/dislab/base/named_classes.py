@@ -20,10 +20,7 @@ _OWN: Final = ("dislab", "torch", "lightning")
 class ForeignNameError(InputError):
     """A file names a class that it may not name, or that cannot be found.
 
-    Args:
-        message: The message.
-        place: The setting.
-        found: Whether the name leads to anything.
+    `place` is the setting; `found` is false where nothing has the name.
     """
 
     def __init__(self, message: str, place: str, found: bool) -> None:
@@ -61,13 +58,9 @@ def known_bases() -> tuple[type, ...]:
 def find_class(
     name: object, bases: tuple[type, ...], place: str, own: Mapping[str, type] | None = None
 ) -> type:
-    """The class of a name, if it derives from a base class.
+    """The class of a dotted path or of an imported bare name, if it derives from a base class.
 
-    Args:
-        name: A dotted path, or the bare name of an imported class.
-        bases: The base classes that are allowed.
-        place: The setting, for messages.
-        own: Further classes by their dotted paths.
+    `own` holds further classes by their dotted paths.
 
     Raises:
         ForeignNameError: The name leads to no such class.
@@ -87,10 +80,6 @@ def find_class(
 
 def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
     """The object of a name, None if it is not among those that may be looked up.
-
-    Args:
-        name: A dotted path, or the bare name of an imported class.
-        bases: Base classes of the classes with bare names.
 
     Raises:
         InputError: An allowed module fails to be imported.

@@ -42,10 +42,7 @@ def check_names(
 ) -> None:
     """Refuses stored arguments that name classes which they may not name; nothing is called.
 
-    Args:
-        cls: The class that takes the arguments.
-        stored: Its arguments as plain data.
-        own: Further classes by their dotted paths.
+    `own` holds further classes by their dotted paths, here and in the functions below.
 
     Raises:
         ForeignNameError: They name another class, a function or a module.
@@ -64,12 +61,8 @@ def arguments_of(
 ) -> dict[str, Any]:
     """Arguments of a class, from plain data in which builders are names and settings.
 
-    All names are looked up before anything is made.
-
-    Args:
-        cls: The class that takes the arguments.
-        stored: Its arguments as plain data; a value that is ready, such as a builder, stays.
-        own: Further classes by their dotted paths.
+    All names are looked up before anything is made. A value that is ready, such as a builder,
+    stays.
 
     Raises:
         ForeignNameError: They name another class, a function or a module.
@@ -80,15 +73,10 @@ def arguments_of(
 
 
 def made(base: type, stored: Any, place: str) -> Any:
-    """An instance of a class that plain data name.
-
-    Args:
-        base: The class that it derives from.
-        stored: The name of its class, or `class_path` with `init_args`.
-        place: The setting, for messages.
+    """An instance of a class from its name, or from `class_path` with `init_args`.
 
     Raises:
-        ForeignNameError: They name another class, a function or a module.
+        ForeignNameError: The data name another class, a function or a module.
         ArgumentError: The arguments do not fit the class.
     """
     if isinstance(stored, str):
@@ -102,16 +90,10 @@ def made(base: type, stored: Any, place: str) -> Any:
 def build(
     cls: type[ObjectiveT], hparams: Mapping[str, Any], own: Mapping[str, type] | None = None
 ) -> ObjectiveT:
-    """An objective from its stored arguments; its weights are drawn anew.
+    """An objective from its stored arguments, with new random weights.
 
-    Args:
-        cls: The class of the objective.
-        hparams: Its arguments; other stored entries start with an underscore.
-        own: Further classes by their dotted paths.
-
-    Raises:
-        ForeignNameError: They name another class, a function or a module.
-        ArgumentError: They do not fit the class.
+    Stored entries that start with an underscore are no arguments. Errors are those of
+    `arguments_of`.
     """
     arguments = arguments_of(cls, settings_in(hparams), own)
 
@@ -173,11 +155,7 @@ def _differing(module: nn.Module, other: nn.Module) -> list[str]:
 
 
 def settings_in(hparams: Mapping[str, Any]) -> dict[str, Any]:
-    """The constructor arguments among the stored entries of a model.
-
-    Args:
-        hparams: The stored entries; those that are no arguments start with an underscore.
-    """
+    """The constructor arguments among the stored entries of a model."""
     return {name: value for name, value in hparams.items() if not name.startswith("_")}
 
 
@@ -209,12 +187,7 @@ def check_checkpoint(cls: type, path: Any) -> None:
 
 
 def takes_builder(cls: type, name: str) -> bool:
-    """Whether an argument of a class is something that makes a part.
-
-    Args:
-        cls: The class.
-        name: The argument, or the entry of a dictionary, such as `regularizers.kl`.
-    """
+    """Whether an argument of a class, or an entry such as `regularizers.kl`, makes a part."""
     argument, _, entry = name.partition(".")
     hint = signature_of(cls)[0].get(argument, Unseen)
     options = options_of(item_type(hint, entry) if entry else hint)

@@ -6,12 +6,7 @@ from dislab.functional.random import host_generator
 
 
 def drawable(data: DataModule, split: Split) -> Indices:
-    """State numbers of a split; all states where the data module lacks the split.
-
-    Args:
-        data: The data module.
-        split: The split to draw from.
-    """
+    """State numbers of a split; all states where the data module lacks the split."""
     states = data.indices(split)
     return states if len(states) else data.indices("all")
 
@@ -20,12 +15,6 @@ def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indic
     """State numbers of a split in random order, without replacement; all if fewer than `points`.
 
     All states are used where the data module lacks the split.
-
-    Args:
-        data: The data module.
-        split: The split to draw from.
-        points: Number of states.
-        seed: Seed of the draw.
     """
     states = drawable(data, split)
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)

@@ -74,10 +74,8 @@ A first run:  dislab fit --config factorvae --config quick
 def main(args: Sequence[str] | None = None) -> int:
     """Exit status: 0 for success, 1 for failed training, 2 for a mistake, 130 for an interrupt.
 
-    Ctrl-C, SIGTERM and SIGHUP interrupt.
-
-    Args:
-        args: The command line without the program's name; None takes the process's own.
+    Ctrl-C, SIGTERM and SIGHUP interrupt. `args` lacks the program's name; None takes the command
+    line of the process.
     """
     command, *rest = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
@@ -132,15 +130,7 @@ def _memory(error: BaseException) -> str:
 
 
 def dispatch(command: str, args: list[str]) -> int:
-    """Run a command and return its exit status; errors are raised.
-
-    Args:
-        command: Name of the command.
-        args: The arguments after the command.
-
-    Raises:
-        InputError: The command does not exist, or its input is wrong.
-    """
+    """Run a command and return its exit status; mistakes are raised as `InputError`."""
     if command in ("-h", "--help"):
         rows = _rows()
         print(_HELP.format(commands="\n".join(rows)), end="")

@@ -16,10 +16,6 @@ _VALUES: Final = "values_"
 def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
     """The arrays of an .npz file by name: the required ones, and the descriptions of factors.
 
-    Args:
-        path: The file.
-        needed: Names of arrays that it must have.
-
     Raises:
         InputError: It does not exist, is no such file, is damaged, holds Python objects or a
             single array, or lacks an array.
@@ -47,11 +43,7 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
 
 
 def names_of(arrays: Mapping[str, Any]) -> list[str] | None:
-    """The names of the factors as a file gives them, if it does.
-
-    Args:
-        arrays: Its arrays: perhaps `names` or `factor_names`.
-    """
+    """The names of the factors, from the array `names` or `factor_names`; None without them."""
     given = next((arrays[key] for key in _NAMES if key in arrays), None)
     return None if given is None else list(map(str, given.ravel()))
 
@@ -59,13 +51,7 @@ def names_of(arrays: Mapping[str, Any]) -> list[str] | None:
 def measured_factors(
     path: Path, arrays: Mapping[str, Any], names: Sequence[str] | None, kinds: Mapping[str, str]
 ) -> Any:
-    """The factors of a file, the continuous ones among them as the numbers that `values_NAME` has.
-
-    Args:
-        path: The file, for messages.
-        arrays: Its arrays: `factors`, perhaps `values_NAME`.
-        names: Names of the factors, if they have any.
-        kinds: Known kinds of factors, by name.
+    """The factors of a file, with the numbers in `values_NAME` for each continuous one.
 
     Raises:
         InputError: Values do not fit the factors.
@@ -89,10 +75,8 @@ def measured_factors(
 def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
     """The factors that the arrays of a file describe, with the combinations of values that occur.
 
-    Args:
-        path: The file, for messages.
-        arrays: Its arrays: `factors`, perhaps `names` or `factor_names`, and `values_NAME` for each
-            factor whose values are not 0, 1, 2, ….
+    The arrays are `factors`, perhaps `names` or `factor_names`, and `values_NAME` for each factor
+    whose values are not 0, 1, 2, ….
 
     Raises:
         InputError: The factors are no value numbers, or names or values do not fit them.

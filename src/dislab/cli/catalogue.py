@@ -44,20 +44,12 @@ def catalogue() -> list[Entry]:
 
 
 def as_json(entries: list[Entry]) -> str:
-    """The entries for programs.
-
-    Args:
-        entries: The data sets to show.
-    """
+    """The entries for programs."""
     return json.dumps([entry._asdict() for entry in entries], indent=2, ensure_ascii=False)
 
 
 def as_table(entries: list[Entry]) -> str:
-    """The entries for people, two lines each.
-
-    Args:
-        entries: The data sets to show.
-    """
+    """The entries for people, two lines each."""
     names = max((len(entry.name) for entry in entries), default=0)
     rows = []
     for entry in entries:
@@ -68,11 +60,7 @@ def as_table(entries: list[Entry]) -> str:
 
 
 def in_words(size: int) -> str:
-    """A number of bytes with a unit, such as 377 MB.
-
-    Args:
-        size: The number.
-    """
+    """A number of bytes with a unit, such as 377 MB."""
     for unit, bytes_in in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if size >= bytes_in:
             return f"{size / bytes_in:.3g} {unit}"

@@ -5,14 +5,7 @@ from dislab.cli.study_tables import add_table_options, check_table_options, put_
 
 
 def run(args: list[str]) -> int:
-    """Prints or writes a table of loose run folders, and returns the exit status.
-
-    Args:
-        args: What follows `dislab compare`.
-
-    Raises:
-        InputError: A folder is no run, or the table cannot be written.
-    """
+    """Prints or writes a table of loose run folders, and returns the exit status."""
     parser = Parser("dislab compare", description="Show runs side by side, one row a run.")
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     add_table_options(parser)

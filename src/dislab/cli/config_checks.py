@@ -21,11 +21,8 @@ _EXAMPLE: Final = "model: {class_path: VAE}"
 def check_configurations(args: Sequence[str]) -> None:
     """Refuses broken YAML, before a parser reads it that names no file and drops duplicate keys.
 
-    Read are the files that options name, those that are named inside, and the options themselves.
-    A file that does not exist is left to the parser.
-
-    Args:
-        args: The arguments after the command.
+    Files that options name, files that these name, and the options themselves are read. A file that
+    does not exist is left to the parser.
 
     Raises:
         InputError: A file is not UTF-8, is no YAML, is nested too deeply or has too many aliases;

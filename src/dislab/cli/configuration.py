@@ -61,11 +61,7 @@ def header() -> list[str]:
 
 
 def written_elsewhere(args: Sequence[str]) -> str:
-    """A sentence on the configurations that another version of dislab wrote; empty if none.
-
-    Args:
-        args: The arguments after the command.
-    """
+    """A sentence on the configurations that another version of dislab wrote; empty if none."""
     named = _named(args)
     paths = [*named.config, *([named.folder / CONFIG] if named.folder else [])]
     here = version("dislab")
@@ -85,14 +81,7 @@ def written_elsewhere(args: Sequence[str]) -> str:
 
 
 def of_run(args: Sequence[str]) -> list[str]:
-    """The arguments, preceded by the configuration and checkpoint of the run that they name.
-
-    Args:
-        args: The arguments after the command.
-
-    Raises:
-        InputError: The run does not exist.
-    """
+    """The arguments, preceded by the configuration and checkpoint of the run that they name."""
     folder = _named(args).folder
     if folder is None:
         return list(args)
@@ -111,12 +100,7 @@ def _named(args: Sequence[str]) -> argparse.Namespace:
 
 
 def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
-    """Settings of a model by their dotted names, without those that come from the data.
-
-    Args:
-        settings: Nested settings, as a parser or a checkpoint holds them.
-        prefix: Beginning of the names.
-    """
+    """Settings of a model by dotted names with `prefix`, without those that come from the data."""
     found: dict[str, Any] = {}
     from_data = offered()
     for key, value in (settings.as_dict() if hasattr(settings, "as_dict") else settings).items():
@@ -132,12 +116,7 @@ def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Old and new values of the settings in which two configurations differ, by dotted names.
-
-    Args:
-        old: Nested settings.
-        new: Nested settings.
-    """
+    """Old and new values of the settings in which two configurations differ, by dotted names."""
     found: dict[str, tuple[Any, Any]] = {}
     for key in dict.fromkeys([*old, *new]):
         before, after = old.get(key), new.get(key)
@@ -151,10 +130,6 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[A
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """The sections that a resumed run changes.
-
-    Args:
-        old: The run's configuration.
-        new: The requested configuration.
 
     Raises:
         InputError: A setting that is fixed for the run differs; the message lists the others.
@@ -181,7 +156,7 @@ class KeepConfig(Callback):
     Args:
         text: Text that a new run writes; empty for a resumed run.
         settings: The sections that a resumed run changes.
-        step: Optimiser steps that it has done.
+        step: Optimiser steps that the resumed run has done.
     """
 
     def __init__(self, text: str, settings: Mapping[str, Any], step: int = 0) -> None:
@@ -200,11 +175,7 @@ class KeepConfig(Callback):
         self.renew(trainer)
 
     def renew(self, trainer: Trainer) -> None:
-        """Replaces the file if a setting that can change has changed.
-
-        Args:
-            trainer: The trainer; every process must call this.
-        """
+        """Replaces the file if a setting has changed; every process must call this."""
         path = run_folder(trainer) / CONFIG
         if not self._settings or not trainer.is_global_zero:
             return

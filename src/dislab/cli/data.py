@@ -26,14 +26,7 @@ List the data sets, make or fetch one's files, or draw pictures of its images an
 
 
 def run(args: list[str]) -> int:
-    """Run `dislab data` and return the exit status.
-
-    Args:
-        args: The action and its arguments.
-
-    Raises:
-        InputError: An action, a data set or a setting does not exist, or the data are missing.
-    """
+    """Run `dislab data` and return the exit status."""
     action, *rest = args or ["--help"]
     if action in ("-h", "--help"):
         print(_HELP, end="")

@@ -21,14 +21,7 @@ for a method without codes."""
 
 
 def run(args: list[str]) -> int:
-    """Writes codes and returns the exit status.
-
-    Args:
-        args: The arguments after the command.
-
-    Raises:
-        InputError: The folder is no run, an option makes no sense, or the file cannot be written.
-    """
+    """Writes codes and returns the exit status."""
     options = _parser().parse_args(args)
     check_count("images", options.images, 1)
     check_count("batch_size", options.batch_size, 1)
@@ -47,18 +40,9 @@ def run(args: list[str]) -> int:
 def encode(
     folder: Path, images: int, split: "Split", seed: int, batch_size: int, out: Path | None = None
 ) -> None:
-    """Writes the codes of a run.
+    """Writes the codes of a run into `out`, or into `codes.npz` in the run folder.
 
-    Args:
-        folder: The run folder.
-        images: Number of images; all of the split if they are fewer.
-        split: Where they are drawn from.
-        seed: Decides which.
-        batch_size: Images encoded at a time.
-        out: The file; `codes.npz` in the run folder unless given.
-
-    Raises:
-        InputError: The folder is no run, or the file cannot be written.
+    `seed` decides which `images` of the split are encoded; all of a split with fewer images are.
     """
     from dislab import plugins
     from dislab.base.state_draws import draw_states

@@ -12,11 +12,7 @@ from dislab.errors import InputError
 
 
 def link(parser: LightningArgumentParser) -> None:
-    """Lets the model take from the data all that any data module offers.
-
-    Args:
-        parser: A parser with `data` and `model`.
-    """
+    """Lets the model take from the data all that any data module offers."""
     for name in offered():
         target = f"model.init_args.{name}"
         if name in DataModule.offers:
@@ -33,14 +29,11 @@ def _taking(name: str) -> Callable[[DataModule], Any]:
 
 
 def check_offers(config: Any) -> None:
-    """Looks whether the data module offers all that the model needs of it.
-
-    Args:
-        config: The settings of a command, with `data` and `model`.
+    """Checks that the data module offers all that the model needs of it.
 
     Raises:
-        InputError: The model needs a property that the data module has not; the message names
-            data modules that have it.
+        InputError: The model needs a property that the data module lacks; the message names data
+            modules that have it.
     """
     model = find_class(config["model"]["class_path"], (Objective,), "model")
     data: Any = find_class(config["data"]["class_path"], (DataModule,), "data")

@@ -40,12 +40,7 @@ _TYPE_NAMES: Final = {
 
 
 def explain(message: str, top_level: Sequence[str] = ()) -> str:
-    """Short message for an error of jsonargparse.
-
-    Args:
-        message: The parser's message.
-        top_level: Keys that a configuration may have at its top.
-    """
+    """Short message for an error of jsonargparse."""
     place = _place(message)
     prefix = f"{place}: " if place else ""
     if found := _DENIED.search(message):
@@ -93,11 +88,7 @@ def own_warnings_in_one_line() -> Iterator[None]:
 
 
 def base_of(group: str) -> type:
-    """The abstract class that every part of a group derives from.
-
-    Args:
-        group: One of `GROUPS`.
-    """
+    """The abstract class that every part of a group derives from."""
     if group == "callbacks":
         return cast("type", import_module("lightning.pytorch").Callback)
     base = import_module("dislab.base")
@@ -107,12 +98,7 @@ def base_of(group: str) -> type:
 
 
 def foreign_base(group: str, cls: type) -> str | None:
-    """The fault of a class that does not derive from the base of its group; None if it does.
-
-    Args:
-        group: One of `GROUPS`.
-        cls: The class.
-    """
+    """The fault of a class that does not derive from the base of its group; None if it does."""
     base = base_of(group)
     if issubclass(cls, base):
         return None

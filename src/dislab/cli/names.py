@@ -24,14 +24,10 @@ def confine_names() -> None:
 
 
 def check_names(config: Any, place: str = "") -> None:
-    """Looks whether parsed settings name classes only, before any of them is made.
+    """Checks that parsed settings name classes only, before any of them is made.
 
     The parser has imported modules of parts only, and compared the classes with the types that
     signatures give; but it takes functions for builders.
-
-    Args:
-        config: Settings as a parser returns them.
-        place: Where they are, for messages.
 
     Raises:
         InputError: They name a function or another object.

@@ -11,14 +11,7 @@ _OF_THE_TRAINER: Final = ("configure_model", "configure_optimizers")
 
 
 def check_optimizer(model: Objective) -> None:
-    """Build optimiser and schedule once as a check, and take one step of the schedule.
-
-    Args:
-        model: The model to train; it is not changed.
-
-    Raises:
-        InputError: The optimiser or the schedule refuses its settings.
-    """
+    """Build optimiser and schedule of a copy once as a check, and take one step of the schedule."""
     if any(getattr(type(model), name) is not getattr(Objective, name) for name in _OF_THE_TRAINER):
         return
     made: Any = model.configure_optimizers()

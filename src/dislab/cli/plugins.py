@@ -15,12 +15,6 @@ def run(args: list[str]) -> int:
     """Print the table of plugins, or write a new one, and return the exit status.
 
     Parts of other distributions are imported, so that the table names those that cannot be used.
-
-    Args:
-        args: The arguments after `dislab plugins`.
-
-    Raises:
-        InputError: An option or group does not exist, or two distributions declare one name.
     """
     if args[:1] == ["new"]:
         return skeleton.run(args[1:])

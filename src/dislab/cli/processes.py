@@ -8,11 +8,7 @@ _SIGNS: Final = ("gloo", "Connection closed by peer", "Connection reset by peer"
 
 
 def lost_another(error: RuntimeError) -> bool:
-    """Whether a process failed because it waited for another one that ended.
-
-    Args:
-        error: The error that ended the process.
-    """
+    """Whether a process failed because it waited for another one that ended."""
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return False
     if isinstance(error, dist.DistBackendError | dist.DistNetworkError):

@@ -19,14 +19,7 @@ no request, and has the same bytes whenever it is written from the same folders.
 
 
 def run(args: list[str]) -> int:
-    """Writes a page and returns the exit status.
-
-    Args:
-        args: The arguments after the command.
-
-    Raises:
-        InputError: A folder is no run, or the page cannot be written.
-    """
+    """Writes a page and returns the exit status."""
     options = _parser().parse_args(args)
     folders = [Path(one) for one in dict.fromkeys(options.paths)]
     studies = [one for one in folders if _is_study(one)]

@@ -17,10 +17,6 @@ __all__ = ["placed", "run_config", "run_data"]
 def run_data(folder: Path, config: dict[str, Any]) -> DataModule:
     """The data module of a run, not yet prepared.
 
-    Args:
-        folder: The run folder, for messages.
-        config: Its configuration.
-
     Raises:
         InputError: The configuration names another class, or wrong settings.
     """

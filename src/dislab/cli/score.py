@@ -24,14 +24,7 @@ representations.npz is read, which `dislab predict` writes."""
 
 
 def run(args: list[str]) -> int:
-    """Prints the scores of a file as a table and returns the exit status.
-
-    Args:
-        args: The arguments after `dislab score`.
-
-    Raises:
-        InputError: An option is invalid, or the file or its content cannot be scored.
-    """
+    """Prints the scores of a file as a table and returns the exit status."""
     options = _parser().parse_args(args)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays
     from dislab.cli.messages import warnings_in_one_line

@@ -18,9 +18,8 @@ _EXAMPLE: Final = "mig: {class_path: MIG, init_args: {bins: 30}}"
 def score_choices(words: Sequence[str]) -> dict[str, MetricBuilder]:
     """Builders of the chosen scores, by name.
 
-    Args:
-        words: Class names such as `MIG`, settings such as `MIG.bins=30`, which name their class as
-            well, and YAML files of the form of `evaluate.metrics`.
+    The words are class names such as `MIG`, settings such as `MIG.bins=30`, which name their class
+    as well, and YAML files of the form of `evaluate.metrics`.
 
     Raises:
         InputError: A class, setting or file does not exist, or a file or a value is malformed, or

@@ -20,14 +20,7 @@ MOST: Final = 20
 
 
 def check_images(images: int) -> None:
-    """Refuses a number of images that no sheet can show.
-
-    Args:
-        images: How many.
-
-    Raises:
-        InputError: It is below 1, or more than a picture has room for.
-    """
+    """Refuses a number of images that no sheet can show."""
     check_at_least("images", images, 1)
     if images > MOST_IMAGES:
         raise InputError(f"images is {images}; a sheet shows at most {MOST_IMAGES}")
@@ -35,10 +28,6 @@ def check_images(images: int) -> None:
 
 def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
     """Images of random states, the same at every call; all images of a small set.
-
-    Args:
-        dataset: A prepared data set.
-        images: How many.
 
     Raises:
         InputError: The number of images is 0 or too large, or the channels are not 1 or 3.
@@ -56,13 +45,10 @@ def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
 def traversal_sheet(dataset: Dataset) -> Figure:
     """One row for each factor, in which only this factor changes.
 
-    A complete grid is shown around its middle. What turns is seen from where its angles begin, and
+    A complete grid is shown around its middle. Rotations start where their angles begin, and
     several factors of one circle, such as hues, are spread over it, so that they differ. Of an
     incomplete grid each row takes the longest line of states that differ in one factor only; a
     factor without such a line is shown with the others changing too, and the label says so.
-
-    Args:
-        dataset: A prepared data set.
 
     Raises:
         InputError: The images have neither one nor three channels.

@@ -160,14 +160,7 @@ _IMPORTS: Final = {
 
 
 def run(args: list[str]) -> int:
-    """Writes a package and returns the exit status.
-
-    Args:
-        args: The arguments after `dislab plugins new`.
-
-    Raises:
-        InputError: A name is invalid, or the folder exists or cannot be written.
-    """
+    """Writes a package and returns the exit status."""
     parser = Parser(
         "dislab plugins new", description="Write a package with one part, its test and a README."
     )
@@ -187,13 +180,9 @@ def run(args: list[str]) -> int:
 
 
 def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
-    """Writes the package `dislab-<name>` and returns its folder.
+    """Writes the package `dislab-<name>` with one part of a group, and returns its folder.
 
-    Args:
-        name: Of the package.
-        group: The plugin group of its one part.
-        cls: Name of the class; None derives it from the name of the package.
-        folder: Where the package's folder goes.
+    Without `cls` the name of the class is derived from the name of the package.
 
     Raises:
         InputError: A name is invalid, or the folder exists or cannot be written.

@@ -48,10 +48,7 @@ A first study:  dislab study run configs/studies/quick.yaml
 
 
 def run(args: list[str]) -> int:
-    """Runs one verb and returns the exit status.
-
-    Args:
-        args: What follows `dislab study`.
+    """Runs one verb and returns the exit status; `args` follow `dislab study`.
 
     Raises:
         InputError: An option makes no sense, or a study cannot be used.

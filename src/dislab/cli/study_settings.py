@@ -57,14 +57,7 @@ class _Settings(TrainingCLI):
         """Nothing is made."""
 
     def resolve(self, args: Sequence[str]) -> Resolved:
-        """The settings that a command line of `dislab fit` stands for.
-
-        Args:
-            args: What would follow `dislab fit`.
-
-        Raises:
-            InputError: A setting is wrong.
-        """
+        """The settings that the arguments of `dislab fit` stand for."""
         check_configurations(args)
         parsed = self.parser.parse_args([_COMMAND, *args])[_COMMAND]
         for name in ("ckpt_path", "resume", "run"):

@@ -18,11 +18,7 @@ _SHOWN: Final = 8
 
 
 def add_table_options(parser: Parser) -> None:
-    """Adds the options that say where a table goes.
-
-    Args:
-        parser: The parser of a command.
-    """
+    """Adds the options for the file and the format of a table."""
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the table there")
     parser.add_argument(
         "--format",
@@ -32,14 +28,7 @@ def add_table_options(parser: Parser) -> None:
 
 
 def check_table_options(options: argparse.Namespace) -> None:
-    """Refuses an output before the work.
-
-    Args:
-        options: Parsed options of `add_table_options`.
-
-    Raises:
-        InputError: The file cannot be written, or its format is unknown.
-    """
+    """Refuses a file that cannot be written or an unknown format, before the table is computed."""
     if options.out:
         if not options.format:
             format_of(options.out)
@@ -49,12 +38,7 @@ def check_table_options(options: argparse.Namespace) -> None:
 
 
 def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
-    """Writes a table into its file, or prints it.
-
-    Args:
-        table: The table.
-        options: Parsed options of `add_table_options`.
-    """
+    """Writes a table into its file, or prints it."""
     if options.out:
         write_table(table, options.out, options.format)
         print(options.out)
@@ -63,11 +47,7 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
 
 
 def print_results(table: "pd.DataFrame") -> None:
-    """Prints means over seeds and rank correlations.
-
-    Args:
-        table: One row a run.
-    """
+    """Prints means over seeds and rank correlations."""
     from dislab.study.statistics import (
         correlation_table,
         markdown,

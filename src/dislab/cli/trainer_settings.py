@@ -67,9 +67,7 @@ _INTERVALS: Final = (int, float, str, timedelta)
 def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> None:
     """Refuses settings that Lightning would fail on, hang on, or silently pass over.
 
-    Args:
-        trainer: The settings of the trainer, by name.
-        checkpoint: The settings of `ModelCheckpoint`, by name.
+    `trainer` and `checkpoint`, of `ModelCheckpoint`, are settings by name.
 
     Raises:
         InputError: A setting is out of range or cannot work on this machine; the message names it.
@@ -107,14 +105,9 @@ def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, 
 
 
 def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:
-    """Refuses a validation interval that no epoch reaches.
+    """Refuses a validation interval that is counted within an epoch and longer than it.
 
-    Args:
-        trainer: The settings of the trainer, by name.
-        data: The data module; one without `epoch_steps` is accepted.
-
-    Raises:
-        InputError: The interval is longer than an epoch, and counted within it.
+    A data module without `epoch_steps` is accepted.
     """
     steps: int | None = getattr(data, "epoch_steps", None)
     every = trainer.get("val_check_interval")
@@ -132,14 +125,11 @@ def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:
 
 @final
 class KnownMonitor(pl.Callback):
-    """Ends training with a message where nothing of the name that checkpoints go by is logged.
+    """Ends training with a message where nothing is logged under `name`, which checkpoints go by.
 
-    The terms of a loss are known once some batch was evaluated: before the first step where
-    Lightning tries the validation out, else after the first validation. The state that was reached
-    is saved.
-
-    Args:
-        name: The setting `checkpoint.monitor`.
+    The terms of a loss are known after the first evaluated batch: before the first step where
+    Lightning tries the validation out, else after the first validation. The state of training at
+    that time is saved.
     """
 
     def __init__(self, name: str) -> None:

@@ -28,15 +28,7 @@ _OF_RUNS: Final[dict[str, Any]] = {"batch_size": 256, "reconstructions": 8, "bas
 
 
 def run(args: list[str]) -> int:
-    """Prints transfer scores and returns the exit status.
-
-    Args:
-        args: The arguments after `dislab transfer`.
-
-    Raises:
-        InputError: An option makes no sense, or a run, a file, a scenario or a predictor cannot
-            be used.
-    """
+    """Prints transfer scores and returns the exit status."""
     options = _parser().parse_args(args)
     if bool(options.runs) == bool(options.codes):
         raise InputError("give the folders of runs, or --codes FILE, and not both")

@@ -21,14 +21,7 @@ _OTHERWISE: Final = ". Codes of another program are scored with --codes"
 
 
 def score_runs(options: argparse.Namespace) -> None:
-    """Scores each run, writes its scores.json, and prints all side by side.
-
-    Args:
-        options: Options of the command line.
-
-    Raises:
-        InputError: A run, a scenario or a predictor cannot be used.
-    """
+    """Scores each run, writes its scores.json, and prints all side by side."""
     plugins.load_all(plugins.PARTS)
     found = {one: _scored(Path(one), options) for one in dict.fromkeys(options.runs)}
     if len(found) > 1:

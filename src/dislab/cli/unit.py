@@ -32,12 +32,7 @@ _CONTEXT: Final[Any] = multiprocessing.get_context("fork" if sys.platform == "li
 
 
 class Process:
-    """A stage at work, or the training of a pack.
-
-    Args:
-        tasks: One task of any stage, or several of training; the output of all goes into the log of
-            the first.
-    """
+    """A stage at work, or the training of a pack, which logs to the file of its first task."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         first, *others = self._tasks = list(tasks)
@@ -49,11 +44,7 @@ class Process:
         self._process.start()
 
     def wait(self, seconds: float) -> bool:
-        """Waits; returns whether it has ended.
-
-        Args:
-            seconds: How long.
-        """
+        """Waits some seconds at most; returns whether the process has ended."""
         self._process.join(seconds)
         return self._process.exitcode is not None
 

@@ -18,14 +18,10 @@ def canonical_variates(
 ) -> tuple[Float[Tensor, "image pair"], Float[Tensor, "image pair"]]:
     """Linear combinations of latents and of factors that correlate most, in pairs.
 
-    Pairs of the images learnt from have the largest possible correlations, and do not correlate
-    with other pairs. There are as many as the smaller of the two ranks. Hotelling (1936),
+    The first `learnt` images decide the combinations: pairs of these images have the largest
+    possible correlations, and do not correlate with other pairs. There are as many pairs as the
+    smaller of the two ranks. Columns are of similar scales. Hotelling (1936),
     https://doi.org/10.1093/biomet/28.3-4.321.
-
-    Args:
-        codes: One column a latent, of similar scales.
-        factors: One column a factor, of similar scales.
-        learnt: How many images, the first ones, decide the combinations.
     """
     left, right = _whitened(codes, learnt), _whitened(factors, learnt)
     turn, _, other = torch.linalg.svd(left[:learnt].T @ right[:learnt], full_matrices=False)

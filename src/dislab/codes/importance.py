@@ -35,9 +35,6 @@ def importance_scores(importance: Float[Tensor, "latent factor"]) -> ImportanceS
     unweighted mean; here it is weighted like disentanglement, as in Locatello et al. (2019),
     https://arxiv.org/abs/1811.12359.
 
-    Args:
-        importance: Importances, none negative.
-
     Raises:
         InputError: There is one latent or one factor, for which the scores are not defined, or an
             importance is negative or NaN.

@@ -21,10 +21,6 @@ def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence
         targets: Values or class numbers, shape (image, factor).
         latents: Number of latents of the predictor.
         classes: Number of classes of each factor of the predictor; 0 for a number.
-
-    Raises:
-        InputError: Shapes do not fit, there is no run, image, latent or factor, a number is NaN or
-            infinite, or a target is no class number of its factor.
     """
     check_codes(codes, latents)
     if targets.shape != (codes.shape[1], len(classes)):
@@ -51,16 +47,10 @@ def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence
 
 
 def check_codes(codes: Tensor, latents: int, runs: int | None = None) -> None:
-    """Refuses codes of another shape, and NaN and infinity.
+    """Refuses codes of another shape than (run, image, latent), and NaN and infinity.
 
-    Args:
-        codes: Codes of the same images by each run, shape (run, image, latent).
-        latents: Number of latents of the predictor.
-        runs: Number of runs that it learnt from, 0 before it learnt; None for any.
-
-    Raises:
-        InputError: Nothing has been learnt, shapes do not fit, there is no run, image or latent, or
-            a number is NaN or infinite.
+    `runs` is the number of runs that the predictor learnt from: 0 before it learnt, which is
+    refused as well; None accepts any.
     """
     if codes.ndim != 3 or codes.shape[2] != latents:
         raise InputError(

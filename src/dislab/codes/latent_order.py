@@ -60,13 +60,7 @@ def order_by_kl(
     kl: Float[Tensor, " latent"],
     positions: Int[Tensor, "point factor"],
 ) -> LatentOrder:
-    """Latents of posteriors, by their KL from the prior.
-
-    Args:
-        means: Means of the posteriors.
-        kl: KL in nats, mean over the points.
-        positions: Factors of the points.
-    """
+    """Latents of posteriors, by their KL from the prior in nats, a mean over the points."""
     carried = _carried(means, positions, (kl > NAMED).tolist())
     dead: list[bool] = (kl <= ACTIVE).tolist()
     return LatentOrder(
@@ -79,13 +73,7 @@ def order_by_spread(
     positions: Int[Tensor, "point factor"],
     bounded: bool = False,
 ) -> LatentOrder:
-    """Codes without posteriors, by their standard deviation; bounded ones keep their own order.
-
-    Args:
-        codes: Codes of the points.
-        positions: Factors of the points.
-        bounded: Whether the codes have bounds.
-    """
+    """Codes without posteriors, by their standard deviation; bounded ones keep their own order."""
     codes = codes.double()
     centre, spread = codes.mean(0), codes.std(0, correction=0)
     latents = list(range(codes.shape[1])) if bounded else _descending(spread)

@@ -19,16 +19,10 @@ def neighbour_information(
 ) -> Float[Tensor, " latent"]:
     """Mutual information of each latent with a factor, in nats, without bins.
 
-    For each image the distance to its k-th neighbour among the images with its value is found, and
-    the images of any value that are nearer are counted. Ross (2014),
+    For each image the distance to its k-th neighbour among the images with its value is found, k
+    being `neighbours`, and the images of any value that are nearer are counted. Ross (2014),
     https://doi.org/10.1371/journal.pone.0087357, eq. 2. Values with one image are left out; for
     values of k images or fewer, k is lowered. A little noise separates equal codes.
-
-    Args:
-        codes: Codes.
-        column: Value numbers of the factor.
-        neighbours: k, at least 1.
-        generator: Source of the noise.
     """
     counts = torch.bincount(column)[column]
     kept = counts > 1

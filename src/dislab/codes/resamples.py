@@ -70,10 +70,7 @@ def weighted_counts(
 ) -> list[Int[Tensor, "resample latent bin _"]]:
     """Counts of images of each resample by bin of a latent and value, one table a factor.
 
-    Args:
-        bank: The bank.
-        bins: Number of bins a latent.
-        weights: Number of draws of each row, shape (image, resample).
+    `weights` are the numbers of draws of each row, shape (image, resample).
     """
     from scipy.sparse import csr_matrix
 

@@ -38,15 +38,11 @@ def check_labels(
     unseen_values: str = "all images with them count as mistakes",
     unseen: bool = True,
 ) -> None:
-    """Refuses a factor that is constant in the images to learn from, and warns of unseen values.
+    """Refuses a factor that is constant in the first `train` images, and warns of unseen values.
 
-    Args:
-        labels: Value numbers of one factor, or its numbers where it is continuous.
-        train: Number of images, the first ones, to learn from.
-        score: Name of the score, for the message.
-        name: Name of the factor.
-        unseen_values: Treatment of values that are in the test part only, for the warning.
-        unseen: Whether such values matter; numbers that are regressed need not repeat.
+    `score`, `name` of the factor, and `unseen_values`, the treatment of values that only the test
+    part has, are for messages. Numbers that are regressed need not repeat: `unseen` is false for
+    them.
 
     Warns:
         UnseenValueWarning: Some values are in the test part only.

@@ -166,14 +166,9 @@ class ClampedPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches, one behind the other.
+        """Some batches of `count` images, one behind the other.
 
-        Args:
-            generator: Source of every random number.
-            count: Images in a batch.
-            number: Which batch is the first; the turns of the batches decide their groups where
-                there are no shares.
-            batches: Number of batches.
+        Without shares the groups take turns, and `number`, that of the first batch, decides them.
         """
         if self._groups is None:
             active = np.arange(number, number + batches) % len(self._held)

@@ -175,14 +175,7 @@ class CompositionPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches, one behind the other.
-
-        Args:
-            generator: Source of every random number.
-            count: Triplets in a batch.
-            number: Which batch is the first; makes no difference.
-            batches: Number of batches.
-        """
+        """Some batches of `count` triplets, one behind the other; `number` makes no difference."""
         target, reference = self._pairs.attempt(generator, count * batches)
         differs = self._look.take(target, axis=0) != self._look.take(reference, axis=0)
         action = differs[:, self._columns].argmax(axis=1)

@@ -177,13 +177,7 @@ class PairPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches, one behind the other.
-
-        Args:
-            generator: Source of every random number.
-            count: Pairs in a batch.
-            number: Which batch is the first; makes no difference.
-            batches: Number of batches.
+        """Some batches of `count` pairs, one behind the other; `number` makes no difference.
 
         Raises:
             InputError: Hardly any state has a partner.

@@ -44,12 +44,5 @@ class SinglePlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches, one behind the other.
-
-        Args:
-            generator: Source of every random number.
-            count: Images in a batch.
-            number: Which batch is the first; makes no difference.
-            batches: Number of batches.
-        """
+        """Some batches of `count` images, one behind the other; `number` makes no difference."""
         return Drawn(self.states[self._lottery.draw(generator, count * batches)])

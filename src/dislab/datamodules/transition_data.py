@@ -131,14 +131,7 @@ class TransitionPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches, one behind the other.
-
-        Args:
-            generator: Source of every random number.
-            count: Transitions in a batch.
-            number: Which batch is the first; makes no difference.
-            batches: Number of batches.
-        """
+        """Some batches of `count` transitions in a row; `number` makes no difference."""
         action = self._possible[generator.integers(len(self._possible), size=count * batches)]
         low, high = self._ends[action], self._ends[action + 1]
         row = self._row[self._lottery.between(generator, low, high)]

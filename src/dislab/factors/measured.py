@@ -16,22 +16,15 @@ class ContinuousFactorWarning(UserWarning):
 
 
 def are_measured(numbers: int, images: int) -> bool:
-    """Whether a factor has so many numbers that they must be measurements.
-
-    Args:
-        numbers: How many different numbers the factor has.
-        images: How many images they describe.
-    """
+    """Whether a factor has so many different numbers that they must be measurements."""
     return numbers > MANY and 2 * numbers > images
 
 
 def warn_of_measured(found: Mapping[str, int], images: int, other: str = "ordinal") -> None:
     """Warns of factors that are taken as continuous, and names the setting of another kind.
 
-    Args:
-        found: How many different numbers each of them has, by name; nothing is printed if empty.
-        images: How many images they describe.
-        other: The kind that the first one has otherwise.
+    `found` has the number of different numbers of each factor; no warning if empty. `other` is the
+    kind that the first one has otherwise.
 
     Warns:
         ContinuousFactorWarning: `found` has such a factor.

@@ -20,16 +20,12 @@ def predicted_block(
     asked: Float[Tensor, "other latent"],
     regression: Regression,
 ) -> Float[Tensor, "other number"]:
-    """The numbers that a regression expects for other codes.
+    """The numbers that a linear or kernel ridge regression predicts from other codes.
+
+    Codes and numbers are standardised; there are at least six codes to learn from.
 
     `kernel` chooses penalty and width by three-fold cross-validation, for all numbers together, on
     the grid of von Kügelgen et al. (2021), https://arxiv.org/abs/2106.04619.
-
-    Args:
-        codes: Standardised codes to learn from, at least six.
-        numbers: Their standardised numbers.
-        asked: Codes to predict, on the same scale.
-        regression: `linear` or `kernel`.
     """
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.linear_model import LinearRegression

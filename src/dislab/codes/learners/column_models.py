@@ -44,16 +44,11 @@ def fitted_columns(
     classes: Sequence[int],
     make: Callable[[bool], ColumnModel],
 ) -> list[list[ColumnModel]]:
-    """A fitted model for each run, and in it for each factor.
+    """A fitted model for each run and factor.
 
     They are fitted side by side in as many threads as PyTorch uses, and each uses one: trees this
-    small take tens of microseconds each, so that waiting threads cost more than they give.
-
-    Args:
-        codes: Codes of the same images by each run.
-        targets: Values or class numbers.
-        classes: Number of classes of each factor; 0 for a number.
-        make: Builder of a new model, given whether it classifies.
+    small take tens of microseconds each, so that waiting threads cost more than they give. A factor
+    with 0 classes is a number; `make` receives whether the model classifies.
     """
     arrays = codes.detach().cpu().double().numpy()
     columns = [

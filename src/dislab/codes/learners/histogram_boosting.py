@@ -50,13 +50,9 @@ def boost(
 ) -> list[BoostedLogits]:
     """Trees for each column, the same as if each were learnt alone.
 
-    Args:
-        bins: Codes in bins.
-        columns: Labels, numbered from 0 without gaps, at least two; or floats of about unit
-            variance, which are fitted with squared errors.
-        rounds: Number of rounds, each with one tree a kind; of two kinds, one tree for both.
-        depth: Levels of splits.
-        rate: Shrinkage of each tree.
+    Columns hold labels, numbered from 0 without gaps, at least two; or floats of about unit
+    variance, which are fitted with squared errors. A round makes one tree a kind; of two kinds, one
+    tree for both. `rate` is the shrinkage of each tree.
     """
     starts = [_start(labels) for labels in columns]
     results: list[BoostedLogits] = []
@@ -128,10 +124,7 @@ def logit_gradients(
 
     With p the probability of a kind they are p, less one for the label, and p·(1 − p). Where p
     is close to one, 1 − p is computed as the sum of the other probabilities, not as a difference.
-
-    Args:
-        logits: One column a kind, or only that of the second kind of two.
-        labels: Numbers of kinds.
+    There is one column of logits a kind, or of two kinds only that of the second.
     """
     column = labels[:, None]
     if logits.shape[1] == 1:

@@ -60,12 +60,8 @@ class CodeBins(NamedTuple):
 def bin_codes(codes: npt.NDArray[np.floating[Any]], bins: int = MOST_BINS) -> CodeBins:
     """Bins of nearly equal numbers of images, or one for each code where there are few.
 
-    Thresholds lie where scikit-learn's histogram boosting has them, but for more than 200,000
-    images, of which scikit-learn takes a sample.
-
-    Args:
-        codes: Finite codes, one row an image.
-        bins: Largest number of bins, 2 to 255.
+    There are 2 to 255 bins. Thresholds lie where scikit-learn's histogram boosting has them, but
+    for more than 200,000 images, of which scikit-learn takes a sample.
     """
     columns = np.sort(codes.astype(np.float64), axis=0).T
     thresholds = tuple(_thresholds(column, bins) for column in columns)
@@ -263,14 +259,9 @@ def tree_sums(
 ) -> npt.NDArray[np.float64]:
     """The sum of the trees' values for each code and kind of label, shape (image, kind).
 
-    The tests of a tree are made for all images, needed or not, and decide together on its leaf:
-    bytes without branches take a fraction of the time of walking down the trees. Thresholds
-    are compared by rank, exactly.
-
-    Args:
-        trees: One tree a kind and round, kinds within rounds.
-        codes: Finite codes.
-        kinds: Number of kinds.
+    There is one tree a kind and round, kinds within rounds. The tests of a tree are made for all
+    images, needed or not, and decide together on its leaf: bytes without branches take a fraction
+    of the time of walking down the trees. Thresholds are compared by rank, exactly.
     """
     ranks, places = _ranks(trees, codes)
     sums = np.empty((len(codes), kinds))

@@ -20,12 +20,7 @@ def latent_machines(
     """Labels that a linear support vector machine on each latent alone predicts.
 
     Squared hinge loss, one label against the rest, classes weighted inversely to their frequency.
-
-    Args:
-        codes: Codes to learn from.
-        labels: Their labels, at least two different ones.
-        tested: Codes to predict.
-        C: Weight of the losses against the squared weight.
+    `C` is the weight of the losses against the squared weight; at least two labels must differ.
     """
     from sklearn.svm import LinearSVC
 
@@ -46,10 +41,7 @@ def logits_of_answers(
 ) -> Float[Tensor, "other question"]:
     """Log-odds of a yes to each question, by a logistic regression of its own with C = 1.
 
-    Args:
-        codes: Codes to learn from, of similar scales.
-        answers: Their answers; each question has both.
-        tested: Codes to answer for.
+    Codes are of similar scales, and each question has answers of both kinds.
     """
     from sklearn.linear_model import LogisticRegression
 

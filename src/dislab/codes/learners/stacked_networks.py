@@ -83,16 +83,9 @@ def train(
 ) -> list[Tensor]:
     """The layers after one step of Adam a batch, with a rate that falls to 0 along half a cosine.
 
-    Losses are added over networks, so that gradients and steps are those of each network alone.
-    Kingma and Ba (2015), https://arxiv.org/abs/1412.6980; Loshchilov and Hutter (2017),
-    https://arxiv.org/abs/1608.03983, eq. 5 without restarts.
-
-    Args:
-        layers: Weights and biases in turn, stacked over runs and factors.
-        codes: Standardised codes.
-        lesson: Targets.
-        batches: Images of each step, the same for all networks.
-        learning_rate: Rate of the first step.
+    Every network trains on the same batches. Losses are added over networks, so that gradients and
+    steps are those of each network alone. Kingma and Ba (2015), https://arxiv.org/abs/1412.6980;
+    Loshchilov and Hutter (2017), https://arxiv.org/abs/1608.03983, eq. 5 without restarts.
     """
     # a score that is computed while a model is tested may run in inference mode
     with torch.inference_mode(mode=False), torch.enable_grad():

@@ -14,8 +14,7 @@ Labels = dict[str, npt.NDArray[Any]]
 def kept_labels(name: str) -> Labels | None:
     """The labels that `keep_labels` wrote; None if their file is missing or damaged.
 
-    Args:
-        name: Name of the set in the cache folder, folders included.
+    The name of the set is that in the cache folder, folders included.
     """
     path = cache_folder() / f"{name}.npz"
     try:
@@ -26,11 +25,7 @@ def kept_labels(name: str) -> Labels | None:
 
 
 def keep_labels(name: str, labels: Labels) -> None:
-    """Writes labels to the cache folder.
-
-    Raises:
-        InputError: They cannot be written.
-    """
+    """Writes labels to the cache folder."""
     arrays: dict[str, Any] = dict(labels)
     # savez adds .npz to a path that lacks it, and the temporary name does
     with atomic(cache_folder() / f"{name}.npz") as temporary, temporary.open("wb") as stream:

@@ -66,11 +66,7 @@ class ParametricChairs(BankedDataset):
 
 
 def draw(index: Indices) -> Rows:
-    """Images by number, one a row.
-
-    Args:
-        index: State numbers.
-    """
+    """Images by number, one a row."""
     positions = FACTORS.positions(index)
     values = torch.from_numpy(FACTORS.values(positions)).float()
     colours = torch.tensor(list(renderer.COLOURS.values()))

@@ -34,14 +34,11 @@ class Frame(NamedTuple):
 
 
 def shrink(pixels: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
-    """One picture at another size, channels first.
+    """One picture at another height and width, channels first.
 
     Pillow's bilinear filter, which widens when it shrinks: a triangle over twice the area that a
-    pixel of the result covers. A picture that has the size already is not touched.
-
-    Args:
-        pixels: A picture, shape (height, width) or (height, width, channel).
-        side: Height and width of the result.
+    pixel of the result covers. A picture that has the size already is not touched. The picture has
+    shape (height, width) or (height, width, channel).
     """
     if pixels.shape[:2] != (side, side):
         resized = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR)
@@ -50,15 +47,7 @@ def shrink(pixels: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
 
 
 def check_side(side: int, most: int) -> None:
-    """Refuses a size that a set cannot be brought to.
-
-    Args:
-        side: Height and width that the user wants.
-        most: Height and width of the images before they are shrunk.
-
-    Raises:
-        InputError: The size is not between 8 and the published one.
-    """
+    """Refuses a side that is not between 8 pixels and the published one, `most`."""
     if not 8 <= side <= most:
         raise InputError(
             f"side {side} is not possible; images are shrunk from {most} pixels a side and never "

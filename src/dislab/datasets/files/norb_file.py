@@ -23,13 +23,7 @@ _ROWS_AT_A_TIME: Final = 256
 def read_all(
     path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], page: str
 ) -> npt.NDArray[Any]:
-    """A whole matrix.
-
-    Args:
-        path: The file.
-        dtype: The type that its elements must have.
-        shape: The shape that it must have.
-        page: Where it is published.
+    """A whole matrix of the expected type and shape; messages name `page`, its source.
 
     Raises:
         InputError: The file is broken or another one.

@@ -63,12 +63,7 @@ def open_array(
 ) -> Header:
     """An array of an archive, opened behind its header, which must be as expected.
 
-    Args:
-        archive: The archive.
-        name: Name of the array.
-        dtype: The type that it must have.
-        shape: The shape that it must have; None allows any length.
-        refuse: Makes the error.
+    A shape of None allows any length; `refuse` makes the error.
 
     Raises:
         InputError: The archive lacks the array, or its header is another one.

@@ -24,9 +24,6 @@ def load_plain(stream: BufferedIOBase) -> Any:
 
     Whatever else a pickle names, such as a function to call, is refused before it is looked up.
 
-    Args:
-        stream: A pickle.
-
     Raises:
         pickle.UnpicklingError: It names something else, or is broken.
     """

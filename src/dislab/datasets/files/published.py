@@ -62,10 +62,7 @@ def check_source(source: Source, path: str | None, download: bool) -> None:
 def find(published: Published, path: str | None, fetch: bool) -> Path:
     """Path of a published file, fetched into the cache folder if the user wants that.
 
-    Args:
-        published: The file.
-        path: The user's path; None looks in the cache folder.
-        fetch: Whether it may be downloaded when it is not in the cache folder.
+    Without a path of the user's the cache folder is searched; `fetch` allows the download.
 
     Raises:
         InputError: It is missing, or cannot be fetched.

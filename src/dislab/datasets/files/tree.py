@@ -29,9 +29,6 @@ def open_tree(path: Path) -> Iterator[Tree]:
 
     Nothing is unpacked to disk, so names in an archive cannot lead anywhere.
 
-    Args:
-        path: The folder or archive.
-
     Raises:
         OSError: It cannot be read.
         zipfile.BadZipFile: It is a broken zip archive.
