@@ -46,15 +46,7 @@ def give_back(previous: Handlers) -> None:
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Interrupts the process, as Ctrl-C does in Python.
-
-    Args:
-        number: The signal.
-        frame: Where it arrived.
-
-    Raises:
-        KeyboardInterrupt: Always; it names the signal.
-    """
+    """Raises a KeyboardInterrupt that names the signal, as Python does for Ctrl-C."""
     leave_closed_terminal()
     raise KeyboardInterrupt(signal.Signals(number).name)
 

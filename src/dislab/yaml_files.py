@@ -48,11 +48,7 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456
 
 
 def read_mapping(path: Path, example: str) -> dict[str, Any]:
-    """The settings in a YAML file.
-
-    Args:
-        path: The file.
-        example: Settings that such a file may hold, for the message on a file without any.
+    """The settings in a YAML file; the message on a file without any shows `example`.
 
     Raises:
         InputError: The file cannot be read, is not UTF-8, is no YAML, sets a key twice, or holds
@@ -64,10 +60,7 @@ def read_mapping(path: Path, example: str) -> dict[str, Any]:
 def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
     """The settings in a YAML text.
 
-    Args:
-        text: The YAML.
-        origin: Its file or option, for messages.
-        example: Settings that such a text may hold, for the message on a text without any.
+    Messages name `origin`, the file or option; the one on a text without settings shows `example`.
 
     Raises:
         InputError: The text is no YAML, sets a key twice, or holds no settings.
@@ -82,10 +75,6 @@ def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
 def parse_yaml(text: str, origin: str) -> Any:
     """The content of a YAML text: numbers, texts, lists, mappings.
 
-    Args:
-        text: The YAML.
-        origin: Its file or option, for messages.
-
     Raises:
         InputError: The text is no YAML, sets a key twice, is nested too deeply, or its aliases
             add too many values.
@@ -99,9 +88,7 @@ def parse_yaml(text: str, origin: str) -> Any:
 def check_limits(text: str, origin: str) -> None:
     """Refuses YAML that would lose a value or exhaust the memory; lets other text pass.
 
-    Args:
-        text: Perhaps YAML, such as the value of an option.
-        origin: Its file or option, for messages.
+    The text may be the value of an option.
 
     Raises:
         InputError: The text sets a key twice, is nested too deeply, or its aliases add too many
@@ -112,14 +99,7 @@ def check_limits(text: str, origin: str) -> None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file.
-
-    Args:
-        path: The file.
-
-    Raises:
-        InputError: The file cannot be read or is not UTF-8.
-    """
+    """The text of a file; one that cannot be read or is not UTF-8 is an `InputError`."""
     try:
         content = path.read_bytes()
         return content.decode("utf-8")

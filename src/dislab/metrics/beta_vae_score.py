@@ -44,15 +44,7 @@ def draw_pairs(
 
     A factor is drawn uniformly among those that vary, one a point. The first image of a pair is
     drawn uniformly, the second among the others with the same value. An image whose value no
-    other has is in no pair.
-
-    Args:
-        factors: Positions: value numbers.
-        varied: Which factors take part.
-        points: Number of points.
-        pairs: Number of pairs a point.
-        generator: Source of the draws.
-        names: Names of the factors, for messages.
+    other has is in no pair. `pairs` is their number a point.
 
     Raises:
         InputError: No two images share a value of one of the factors.
@@ -88,12 +80,7 @@ def draw_pairs(
 def mean_differences(
     codes: Float[Tensor, "image latent"], draw: PairDraw
 ) -> Float[Tensor, "point latent"]:
-    """Mean absolute difference of the codes over the pairs of each point.
-
-    Args:
-        codes: Codes of the bank.
-        draw: The pairs.
-    """
+    """Mean absolute difference of the codes over the pairs of each point."""
     pairs = draw.rows.shape[2]
     parts = []
     for first, second in zip(*(part.split(POINTS_AT_ONCE) for part in draw.rows), strict=True):

@@ -45,14 +45,10 @@ def explicitness(
 ) -> Float[Tensor, ""]:
     """One minus the area between a curve of losses and its lowest point, at most 1.
 
-    The unit of the area is that of a triangle from the baseline, at the smallest capacity, to a
-    loss of 0 at the largest. Of each capacity the smallest loss of any capacity up to it counts.
-    Eastwood et al. (2023), https://arxiv.org/abs/2210.00364, computed as by their published code.
-
-    Args:
-        losses: Losses of probes.
-        capacities: Capacities of the probes, ascending, at least two.
-        baseline: Loss of a guess.
+    The unit of the area is that of a triangle from the baseline, which is the loss of a guess, at
+    the smallest capacity, to a loss of 0 at the largest. Of each capacity the smallest loss of any
+    capacity up to it counts. Capacities ascend; there are at least two. Eastwood et al. (2023),
+    https://arxiv.org/abs/2210.00364, computed as by their published code.
     """
     lowest = losses.cummin(0).values
     area = torch.trapezoid(lowest - lowest[-1], capacities)

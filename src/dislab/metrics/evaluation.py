@@ -70,18 +70,11 @@ def score_bank(
     optional: bool = False,
     chance: bool = False,
 ) -> Evaluation:
-    """All scores of one bank.
+    """All scores of one bank of checked codes and factors.
 
-    Nuisance factors are left out of the parts. A name that two scores both use gets a prefix,
-    the name that the user gave the score, as in `fine/mig`.
-
-    Args:
-        builders: Makes the scores, by the user's names.
-        space: The factors behind the images.
-        bank: Checked codes and factors.
-        bootstrap: How intervals are found.
-        optional: Whether a score that cannot score these codes is skipped, not refused.
-        chance: Whether the level of chance of each score is found.
+    Nuisance factors are left out of the parts. A name that two scores both use gets a prefix, the
+    name that the user gave the score, as in `fine/mig`. With `optional`, scores that cannot score
+    these codes are skipped; with `chance`, the level of chance of each score is computed.
 
     Raises:
         InputError: A score cannot be built, or cannot score these codes and is not optional.
@@ -115,12 +108,7 @@ def versions() -> dict[str, str]:
 
 
 def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
-    """A score that has seen no codes yet.
-
-    Args:
-        key: The user's name for it, for the message.
-        build: Makes it.
-        space: The factors behind the images.
+    """A score without codes so far; messages name it by the user's key.
 
     Raises:
         InputError: The builder makes no score, or a setting makes no sense.

@@ -43,18 +43,10 @@ def draw_ballot(
 ) -> Ballot:
     """Images for each vote, drawn with replacement out of the bank.
 
-    A factor is drawn uniformly among those that vary, its value as it occurs in the bank, then
-    the images among all that have the value. A value that only one image has is never held: a
-    single image shows no variation.
-
-    Args:
-        factors: Positions: value numbers.
-        varied: Which factors take part.
-        votes: Number of votes.
-        samples: Number of images a vote.
-        generator: Source of the draws.
-        names: Names of the factors, for messages.
-        tables: Gives the rows of each value of a factor, where they are known already.
+    A factor is drawn uniformly among those that vary, its value as it occurs in the bank, then the
+    images among all that have the value. A value that only one image has is never held: a single
+    image shows no variation. `samples` is the number of images a vote; `tables` gives the rows of
+    each value of a factor where they are known already.
 
     Raises:
         InputError: No two images share a value of one of the factors.
@@ -90,13 +82,8 @@ def count_votes(
     """How often each latent varied least while each factor was held.
 
     A latent's variance over the images of a vote is divided by its variance over the whole bank,
-    both unbiased. Among equals the first latent gets the vote.
-
-    Args:
-        codes: Codes of the bank.
-        active: Which latents may get votes, at least one; none of them constant.
-        ballot: The images behind each vote.
-        factor_count: Number of factors, with those that never vary.
+    both unbiased. Among equals the first latent gets the vote. At least one latent is active, and
+    no active one is constant; `factor_count` includes factors that never vary.
     """
     chosen = active.nonzero().flatten()
     scaled = codes[:, chosen]
@@ -116,10 +103,6 @@ def vote_accuracy(
 
     The factor of a latent is the one with most training votes, the first among equals.
     Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, section 4.
-
-    Args:
-        train: Training votes, which decide the factor of each latent.
-        votes: Votes to count, at least one.
     """
     right = votes.gather(1, train.argmax(dim=1, keepdim=True)).sum()
     return right / votes.sum().double()

@@ -20,13 +20,8 @@ def held_deviations(
 ) -> Float[Tensor, " latent"]:
     """A quantile of the distances from the mean of a value's codes, averaged over the values.
 
-    Each value counts once, however many images have it. The quantile is interpolated between
-    neighbouring distances.
-
-    Args:
-        codes: Codes.
-        column: Value numbers of the factor that is held.
-        quantile: Which quantile, in [0, 1]; 1 takes the largest distance.
+    Each value counts once, however many images have it. The quantile, in [0, 1], is interpolated
+    between neighbouring distances; 1 takes the largest distance.
     """
     order = column.argsort(stable=True)
     counts = torch.unique(column, return_counts=True)[1].tolist()

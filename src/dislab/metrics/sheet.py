@@ -16,10 +16,6 @@ def sheet(found: Evaluation, title: str = "") -> Figure:
 
     Of several matrices of importances, or of mutual information, the first one is drawn;
     missing ones are left out.
-
-    Args:
-        found: Results of the scores.
-        title: Title of the page; empty for none.
     """
     return score_sheet(
         found.values,

@@ -36,10 +36,7 @@ class SymbolObjective(Objective, ABC):
         return {"noise": stream.normal("noise", count, self.latent_dim)}
 
     def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
-        """The posteriors q(z|y) of descriptions alone.
-
-        Args:
-            symbol: Which attributes are named, 0 or 1.
+        """The posteriors q(z|y) of descriptions alone; 1 names an attribute, 0 does not.
 
         Raises:
             InputError: There is not one column for each attribute.
@@ -53,9 +50,8 @@ class SymbolObjective(Objective, ABC):
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of concepts, one a description, pixels in [0, 1].
 
-        Args:
-            symbol: Which attributes are named, 0 or 1.
-            draws: Result of `draw` for as many rows.
+        In a description 1 names an attribute, and 0 does not. `draws` is the result of `draw` for
+        as many rows.
 
         Raises:
             InputError: There is not one column for each attribute, a number is neither 0 nor 1, or
@@ -68,11 +64,7 @@ class SymbolObjective(Objective, ABC):
     def img2sym(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch symbol"]:
-        """Probability of each attribute, from the means of the images' posteriors.
-
-        Args:
-            image: Pixels in [0, 1].
-        """
+        """Probability of each attribute, from the posterior means of images, pixels in [0, 1]."""
         probabilities: Tensor = self.symbol_decoder(self.codes(image)).sigmoid()
         return probabilities
 

@@ -41,14 +41,7 @@ def draw_heat_map(
     unit: str,
     title: str = "",
 ) -> None:
-    """Cells coloured from 0 to the largest number, with a scale; grey for NaN.
-
-    Args:
-        axes: Where to draw.
-        matrix: Numbers of at least 0, such as mutual information.
-        names: Names of the factors.
-        unit: Unit of the numbers, such as nats.
-        title: Title above the figure; empty for none.
+    """Cells coloured from 0 to the largest number, with a scale in `unit`; grey for NaN.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.

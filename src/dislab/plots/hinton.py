@@ -41,12 +41,6 @@ def draw_hinton(
 
     Numbers below 0 are hollow; NaN is a cross.
 
-    Args:
-        axes: Where to draw.
-        importance: How much each latent matters for each factor.
-        names: Names of the factors.
-        title: Title above the figure; empty for none.
-
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.
     """

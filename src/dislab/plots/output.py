@@ -70,14 +70,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def draw(figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool = False) -> None:
-    """Draws a figure at its own resolution; equal figures give equal bytes.
-
-    Args:
-        figure: The figure.
-        target: A file or a stream.
-        form: `png`, `pdf` or `svg`.
-        is_transparent: Whether the background is left out.
-    """
+    """Draws a figure in a format at its own resolution; equal figures give equal bytes."""
     # names inside of an SVG file then come from its content, not from chance
     with mpl.rc_context({"svg.hashsalt": "dislab", "svg.fonttype": "path"}):
         figure.savefig(

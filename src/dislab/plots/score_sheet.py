@@ -102,12 +102,6 @@ def draw_scores(
     """One line a score: its number, and a point between 0 and 1 with its interval.
 
     A score outside of [0, 1] has its number only.
-
-    Args:
-        axes: Where to draw.
-        values: Scores by name.
-        intervals: Ends of the intervals of some of them.
-        chance: The level of chance of some of them.
     """
     for row, (name, value) in enumerate(values.items()):
         ends = intervals.get(name)

@@ -28,11 +28,7 @@ class TreePredictor(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learns from scratch.
-
-        Args:
-            codes: Codes of the same images in each run.
-            targets: Values in [0, 1] or class numbers, one column a factor.
+        """Learns from scratch, from values in [0, 1] or class numbers, one column a factor.
 
         Raises:
             InputError: Codes or targets do not fit or are not finite.
@@ -43,10 +39,7 @@ class TreePredictor(Predictor):
     def predict(
         self, codes: Float[Tensor, "run image latent"]
     ) -> Float[Tensor, "run image factor"]:
-        """Values or class numbers; only classes that `fit` saw.
-
-        Args:
-            codes: Codes of the same images in each run, on any device.
+        """Values or class numbers; only classes that `fit` saw. The codes may be on any device.
 
         Raises:
             InputError: `fit` has not been called, or codes do not fit or are not finite.

@@ -78,13 +78,7 @@ def baselines(
 ) -> dict[str, Objective]:
     """The chosen baselines by name, on the device of the method.
 
-    Args:
-        chosen: Names of baselines.
-        data: Source of the images.
-        module: The method; its number of latents is the number of principal components.
-        states: States; the principal components are computed from the first ones.
-        batch_size: Images at a time.
-        precision: Precision of the computation.
+    As many principal components as the method has latents are computed from the first states.
     """
     made: dict[str, Objective] = {}
     for name in chosen:

@@ -133,11 +133,7 @@ def check_resumable(
 
 
 def short(error: BaseException) -> str:
-    """The message of an error on one line of at most 300 characters.
-
-    Args:
-        error: The error.
-    """
+    """The message of an error on one line of at most 300 characters."""
     return one_line(error)[:300] or type(error).__name__
 
 

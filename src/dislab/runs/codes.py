@@ -46,17 +46,9 @@ def codes_of(
 ) -> tuple[Float[Tensor, "image latent"], Float[Tensor, " latent"] | None]:
     """Codes of states on the CPU, and the KL of each latent in nats, averaged over the states.
 
-    Every image is encoded once: where the codes of the first batch are its posterior means, the
-    later batches take their codes from the posteriors. The KL is None for a method without
-    posteriors.
-
-    Args:
-        data: Source of the images.
-        module: The objective; it decides the device.
-        states: State numbers.
-        batch_size: Images at a time.
-        precision: Precision of the computation.
-        with_kl: Whether the KL is needed.
+    The device is that of the objective. Every image is encoded once: where the codes of the first
+    batch are its posterior means, the later batches take their codes from the posteriors. The KL is
+    None for a method without posteriors, and unless `with_kl` asks for it.
     """
     sums: list[Tensor] = []
     wanted = with_kl and not lacks(module, "encode")
@@ -85,17 +77,8 @@ def write_codes(
     """Write codes as an `npz` file, which is never seen half-written.
 
     Its arrays are those of `StoredCodes`, and `factors` (int64, shape (image, factor)) with
-    `names`, as `dislab score` reads them; of a continuous factor also `values_NAME`.
-
-    Args:
-        path: The file.
-        data: Data that the states are of.
-        states: State numbers.
-        codes: One row a state.
-        kl: KL of each latent, in nats; None for a method without posteriors.
-
-    Raises:
-        InputError: The file cannot be written.
+    `names`, as `dislab score` reads them; of a continuous factor also `values_NAME`. The KL of each
+    latent is in nats, and None for a method without posteriors.
     """
     space = data.factors
     with atomic(path) as temporary, temporary.open("wb") as stream:
@@ -111,23 +94,12 @@ def write_codes(
 
 
 def measured_values(space: FactorSpace) -> dict[str, Any]:
-    """The numbers of each continuous factor, in their order, under the name `values_NAME`.
-
-    Args:
-        space: The factors.
-    """
+    """The numbers of each continuous factor, in their order, under the name `values_NAME`."""
     return {f"values_{one.name}": one.numbers for one in space.factors if one.kind == "continuous"}
 
 
 def read_codes(path: Path) -> StoredCodes:
-    """Codes that `write_codes` has written.
-
-    Args:
-        path: The file.
-
-    Raises:
-        InputError: The file is missing or damaged.
-    """
+    """Codes that `write_codes` has written; a missing or damaged file is an `InputError`."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return StoredCodes(stored["codes"], stored["kl"], stored["states"])

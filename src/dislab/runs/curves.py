@@ -166,11 +166,7 @@ class Table(NamedTuple):
 
 
 def read_curves(path: Path) -> Table:
-    """The rows of a `metrics.csv`; the readable rows of a damaged file.
-
-    Args:
-        path: The file; a missing one has no rows.
-    """
+    """The rows of a `metrics.csv`; none of a missing file, the readable ones of a damaged file."""
     try:
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:

@@ -23,12 +23,7 @@ STALE: Final = 60.0
 
 
 class Claim:
-    """A run that this worker works on.
-
-    Args:
-        path: The file of the claim.
-        text: What this worker wrote into it.
-    """
+    """A run that this worker has claimed: the file of the claim, and the worker's text in it."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -82,11 +77,7 @@ class Claims:
             ) from error
 
     def take(self, run: str) -> Claim | None:
-        """A claim on a run; None where another worker has it.
-
-        Args:
-            run: The name of the run.
-        """
+        """A claim on a run; None where another worker has it."""
         number = _latest(self._folder, run)
         if number is not None and not self._is_abandoned(self._folder / f"{run}.{number}"):
             return None
@@ -134,7 +125,7 @@ class Claims:
 
 
 def machine() -> str:
-    """What processes are numbered by: this machine since it was started, or a container in it."""
+    """A name for the scope of process numbers: this machine since its start, or a container."""
     parts = [platform.node()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())

@@ -88,12 +88,7 @@ def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def flat_settings(value: Any, name: str = "") -> dict[str, Any]:
-    """Settings by their names as on the command line; a class stands under the name of its part.
-
-    Args:
-        value: A configuration, or a part of it.
-        name: The name of the part.
-    """
+    """Settings by their names as on the command line; a class stands under the name of its part."""
     if not isinstance(value, Mapping):
         return {name: value}
     found: dict[str, Any] = {}

@@ -7,12 +7,9 @@ from dislab.plugins import declared, load_object
 
 
 def load_declared(group: str, word: str, base: type) -> Any:
-    """Make the launcher or the stage that a distribution declares under a word.
+    """Make the launcher or the stage that a distribution declares under a word of a study file.
 
-    Args:
-        group: The group of entry points, such as `dislab.launchers`.
-        word: As on the command line or in a study file.
-        base: What it is.
+    `group` is its group of entry points, such as `dislab.launchers`.
 
     Raises:
         InputError: Nothing is declared under the word, or something else, or it cannot be imported.

@@ -8,11 +8,7 @@ from dislab.study.plan import Plan
 
 
 def training_steps(config: Mapping[str, Any]) -> int | None:
-    """The optimiser steps after which training ends, or None where the data decide that.
-
-    Args:
-        config: A complete configuration.
-    """
+    """The optimiser steps of a complete configuration's training; None if the data decide them."""
     trainer = config.get("trainer") or {}
     data = (config.get("data") or {}).get("init_args") or {}
     limits = []
@@ -25,12 +21,10 @@ def training_steps(config: Mapping[str, Any]) -> int | None:
 
 
 def estimate(plan: Plan, steps_per_second: float | None = None) -> Iterator[str]:
-    """How much training a plan is, in lines.
+    """The amount of training in a plan, in lines.
 
-    Args:
-        plan: The plan.
-        steps_per_second: Steps that one worker trains in a second, as measured on the machine that
-            is meant; None leaves the hours out.
+    `steps_per_second` is measured for one worker on the machine that will train; without it there
+    are no hours.
     """
     known = [n for run in plan.runs if (n := training_steps(run.group.config)) is not None]
     others = len(plan.runs) - len(known)

@@ -1,4 +1,4 @@
-"""What makes two runs the same: their settings without whatever changes no result.
+"""The settings that tell two runs apart: all except those that change no result.
 
 Defaults are left out, so that an option which is added later keeps the old names of runs.
 """
@@ -57,9 +57,8 @@ _SECTIONS: Final = ("model", "data", "trainer", "optimizer", "lr_scheduler")
 def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
     """The settings of a configuration that the trained weights depend on, without defaults.
 
-    Args:
-        config: A complete configuration, with classes as `class_path` and `init_args`.
-        trainer: The trainer's class, for its defaults.
+    The configuration is complete, with classes as `class_path` and `init_args`; `trainer` is the
+    trainer's class, for its defaults.
     """
     found: dict[str, Any] = {}
     for section in _SECTIONS:
@@ -76,43 +75,26 @@ def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
 
 
 def settings_of(section: Mapping[str, Any], owner: type) -> dict[str, Any]:
-    """The settings of a section without defaults.
-
-    Args:
-        section: All settings of the section.
-        owner: The class whose arguments they are.
-    """
+    """The settings of a section without the defaults of its owner, the class that takes them."""
     return _differing(section, _defaults(owner))
 
 
 def digest(settings: Mapping[str, Any]) -> str:
-    """A name for settings: the same for the same, whatever their order.
-
-    Args:
-        settings: Plain data.
-    """
+    """A name for settings: equal settings have equal names, in any order."""
     text = json.dumps(settings, sort_keys=True, separators=(",", ":"), allow_nan=True)
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
 def run_id(training: Mapping[str, Any], seed: int) -> str:
-    """The name of a run.
-
-    Args:
-        training: What `training_of` returns.
-        seed: The seed of the run.
-    """
+    """The name of a run, from the result of `training_of` and the seed of the run."""
     return digest({**training, "seed": seed})
 
 
 def plain(value: Any) -> Any:
-    """A value in a form that is the same however it was written.
+    """A value in a form that does not depend on how it was written.
 
-    Classes become their name and their arguments without defaults, whole numbers become integers,
-    tuples become lists.
-
-    Args:
-        value: Plain data, a class, or a `functools.partial` of one.
+    Classes, and partial calls of them, become their name and their arguments without defaults,
+    whole numbers become integers, tuples become lists.
     """
     if isinstance(value, partial):
         return _part(value.func, dict(value.keywords))

@@ -15,9 +15,6 @@ def form(group: PlannedGroup) -> str:
 
     They have equal settings, apart from the seed and from real numbers of the model, such as the
     weight of a penalty. Whole numbers, such as the width of a network, may change shapes.
-
-    Args:
-        group: Runs that differ in nothing but the seed.
     """
     config = {name: value for name, value in group.config.items() if name != SEED}
     if isinstance(model := config.get("model"), dict):

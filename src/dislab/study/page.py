@@ -79,14 +79,11 @@ class _Section(NamedTuple):
 def write_study_page(
     study: Study, path: Path, target: str | None = None, load: Load | None = None
 ) -> None:
-    """Writes the page of a study; it is never seen half-written.
+    """Writes the page of a study, finished or not; it is never seen half-written.
 
-    Args:
-        study: The study, finished or not.
-        path: The HTML file; runs are linked relative to it.
-        target: Name of the score that best, median and worst run, pictures and tables are about,
-            such as `score.mig`; None for the one that `summarize` chooses.
-        load: Reads the models of best, median and worst run; None for a page without explorers.
+    Runs are linked relative to `path`. `target` is the score, such as `score.mig`, that best,
+    median and worst run, pictures and tables are about; None takes the one that `summarize`
+    chooses. `load` reads the models of these runs; without it the page has no explorers.
 
     Raises:
         InputError: The study has no such score, or the file cannot be written.
@@ -99,16 +96,11 @@ def write_study_page(
 def study_page_of(
     study: Study, folder: Path, target: str | None = None, load: Load | None = None
 ) -> str:
-    """The HTML text of the page of a study.
+    """The HTML text of the page of a study; see `write_study_page`.
 
-    It depends on the content of the study's folder, on the models and their data, and on where the
-    runs lie seen from the page: not on the clock, and not on what workers are at.
-
-    Args:
-        study: See `write_study_page`.
-        folder: The folder in which the page will lie.
-        target: See `write_study_page`.
-        load: See `write_study_page`.
+    It depends on the content of the study's folder, on the models and their data, and on the way
+    from `folder`, which the page will be in, to the runs: not on the clock, and not on the workers'
+    progress.
 
     Raises:
         InputError: The study has no such score.

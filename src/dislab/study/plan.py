@@ -31,13 +31,13 @@ class Resolved(NamedTuple):
     config: dict[str, Any]
     """Complete, with classes as `class_path` and `init_args`."""
     training: dict[str, Any]
-    """What the trained weights depend on, without defaults and without the seed."""
+    """The settings that decide the trained weights, without defaults and the seed."""
     sections: dict[str, dict[str, Any]]
-    """What each section that is a stage's depends on, without defaults."""
+    """The settings of each section that belongs to a stage, without defaults."""
 
 
 Resolver = Callable[[Sequence[str]], Resolved]
-"""Reads what `dislab fit` would be given; refuses what it would refuse."""
+"""Reads arguments of `dislab fit`, and refuses those that `dislab fit` would refuse."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class PlannedGroup:
     """Runs that differ in nothing but the seed.
 
     Args:
-        axes: What tables show of each axis.
+        axes: The value of each axis, as tables show it.
         config: The complete configuration, with any seed.
-        training: What the trained weights depend on, without defaults and without the seed.
+        training: The settings that decide the trained weights, without defaults and the seed.
         stages: Settings of each stage.
-        read: Digest of everything that the configuration was made of.
+        read: Digest of all texts that the configuration was made of.
     """
 
     axes: dict[str, Any]
@@ -74,13 +74,7 @@ class PlannedGroup:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run.
-
-    Args:
-        id: Its name, by content.
-        seed: Its seed.
-        group: The rest of it.
-    """
+    """One run: its name, a digest of its settings, its seed, and the group with all others."""
 
     id: str
     seed: int
@@ -97,13 +91,13 @@ class Plan:
     """All runs of a study.
 
     Args:
-        name: Of the study.
+        name: Name of the study.
         axes: Names of the axes.
         stages: Words of the stages, training first.
-        runs: In the order of the study file.
-        resources: What one run needs.
-        failure: What follows when a run fails.
-        versions: Of the distributions that made the plan.
+        runs: All runs in the order of the study file.
+        resources: Cores and graphics cards of one run.
+        failure: Treatment of failed runs.
+        versions: Versions of the distributions that made the plan.
         pack: How many runs a worker trains side by side.
     """
 
@@ -119,14 +113,8 @@ class Plan:
     def write(self, folder: Path) -> None:
         """Writes the plan into the folder of a study: as its last one, and under its own name.
 
-        The second file is what the workers of this study read, so that another study which is run
-        in the same folder meanwhile does not give them its own runs.
-
-        Args:
-            folder: The folder.
-
-        Raises:
-            InputError: It cannot be written.
+        The workers of this study read the second file, so that another study which is run in the
+        same folder meanwhile does not give them its own runs.
         """
         groups: dict[int, int] = {}
         rows = []
@@ -159,11 +147,7 @@ def _plan_of(folder: Path, study: str) -> Path:
 
 
 def read_plan(folder: Path, study: str | None = None) -> Plan:
-    """The plan in the folder of a study.
-
-    Args:
-        folder: The folder.
-        study: Name of one of the studies that share the folder; None for the one that was last run.
+    """The plan of a study in a folder that studies may share; by default that of the last run.
 
     Raises:
         InputError: There is none, none of that study, or it is damaged or of a later dislab.
@@ -188,12 +172,7 @@ def read_plan(folder: Path, study: str | None = None) -> Plan:
 
 
 def study_file_of(folder: Path, study: str) -> Path:
-    """The copy of the study file of a study, as it was last run.
-
-    Args:
-        folder: The folder of the study.
-        study: Name of the study.
-    """
+    """The copy of the study file of a study, as it was last run."""
     return folder / _PLANS / f"{study}.yaml"
 
 
@@ -237,14 +216,12 @@ def make_plan(
 ) -> Plan:
     """Reads the configuration of every run of a study, so that none is refused later.
 
-    Args:
-        file: The study file.
-        resolver: Makes what reads a configuration, if any has to be read.
-        versions: Of the distributions that read it.
-        known: Groups of an earlier plan, which are taken over where nothing has changed.
+    `resolver` makes a reader of configurations, if any has to be read, and `versions` are those of
+    the distributions that read them. Groups of an earlier plan, `known`, are taken over where
+    nothing has changed.
 
     Raises:
-        InputError: A configuration is wrong, two runs would be the same, or a stage cannot be had.
+        InputError: A configuration is wrong, two runs are the same, or a stage is not available.
     """
     before = {one.read: one for one in known}
     stages = {word: load_stage(word) for word in file.stages}

@@ -16,11 +16,9 @@ _FORMAT: Final = "{desc}: {bar:20} {n_fmt}/{total_fmt} runs{postfix}"
 
 
 class Progress:
-    """Shows on a terminal how many runs have ended and what is left; elsewhere nothing.
+    """Shows on a terminal how many runs have ended and the time that is left; elsewhere nothing.
 
-    Args:
-        study: The study.
-        workers: How many work at once, as far as is known.
+    `workers` is the number of workers at once, as far as is known.
     """
 
     def __init__(self, study: Study, workers: int = 1) -> None:

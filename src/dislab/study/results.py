@@ -1,4 +1,4 @@
-"""What a study's folder says of each stage of each run: done, diverged, failed, or nothing yet."""
+"""The state of each stage of a study's runs: done, diverged, failed, or not started."""
 
 import json
 from collections.abc import Mapping
@@ -70,11 +70,7 @@ class Failed:
 
 
 class StudyFolder:
-    """Paths in the folder of a study, and the records in it.
-
-    Args:
-        path: The folder.
-    """
+    """Paths in the folder of a study, and the records in it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -85,39 +81,20 @@ class StudyFolder:
         return self.path / CLAIMS
 
     def run(self, run: str) -> Path:
-        """The run folder of a run.
-
-        Args:
-            run: Its name.
-        """
+        """The folder of a run, from its name."""
         return self.path / RUNS / run
 
     def stage(self, run: str, stage: str) -> Path:
-        """Where the records of a stage of a run lie.
-
-        Args:
-            run: The name of the run.
-            stage: The word of the stage.
-        """
+        """The folder with the records of a stage of a run, from their names."""
         return self.run(run) / STAGES / stage
 
     def done(self, run: PlannedRun, stage: str) -> Done | None:
-        """The record of a stage that was done with the settings that are asked for.
-
-        Args:
-            run: The run.
-            stage: The word of the stage.
-        """
+        """The record of a stage that was done with the present settings of the run; else None."""
         record = self._current(run, stage, DONE)
         return None if record is None else Done(**record)
 
     def failed(self, run: PlannedRun, stage: str) -> Failed | None:
-        """The record of a stage that has failed with the settings that are asked for.
-
-        Args:
-            run: The run.
-            stage: The word of the stage.
-        """
+        """The record of a stage that failed with the present settings of the run; else None."""
         record = self._current(run, stage, FAILED)
         return None if record is None else Failed(**record)
 
@@ -128,39 +105,17 @@ class StudyFolder:
         return record if same else None
 
     def write_done(self, run: PlannedRun, stage: str, done: Done) -> None:
-        """Records that a stage was done; an older failure is forgotten.
-
-        Args:
-            run: The run.
-            stage: The word of the stage.
-            done: The record.
-
-        Raises:
-            InputError: It cannot be written.
-        """
+        """Records that a stage was done; an older failure is forgotten."""
         folder = self.stage(run.id, stage)
         _write(folder / DONE, asdict(done))
         (folder / FAILED).unlink(missing_ok=True)
 
     def write_failed(self, run: PlannedRun, stage: str, failed: Failed) -> None:
-        """Records that a stage has failed.
-
-        Args:
-            run: The run.
-            stage: The word of the stage.
-            failed: The record.
-
-        Raises:
-            InputError: It cannot be written.
-        """
+        """Records that a stage has failed."""
         _write(self.stage(run.id, stage) / FAILED, asdict(failed))
 
     def forget_failures(self, plan: Plan) -> int:
-        """Removes the records of failures, so that the stages are tried again; returns how many.
-
-        Args:
-            plan: The plan.
-        """
+        """Removes the records of failures, so that the stages are tried again; returns how many."""
         found = [
             path
             for run in plan.runs
@@ -173,12 +128,7 @@ class StudyFolder:
 
 
 def is_given_up(failed: Failed | None, retries: int) -> bool:
-    """Whether a failed stage is left alone.
-
-    Args:
-        failed: The record of its failure, if any.
-        retries: How often a crash is tried again.
-    """
+    """Whether a failed stage is left alone; `retries` is how often a crash is tried again."""
     if failed is None:
         return False
     return failed.kind not in RETRIED or failed.attempts > retries

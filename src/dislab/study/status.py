@@ -1,4 +1,4 @@
-"""What a study has done, and what it has not."""
+"""The state of a study: finished, running and waiting runs."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -51,14 +51,10 @@ def state_of(
     failed: dict[str, Failed],
     working: frozenset[str],
 ) -> State:
-    """Where a run stands.
+    """The state of a run.
 
-    Args:
-        plan: The plan of its study.
-        run: The run.
-        done: Its finished stages.
-        failed: The stages that have failed and are not tried again.
-        working: Names of the runs that a worker works on.
+    `failed` are the stages that are not tried again, and `working` the names of the runs that a
+    worker has claimed.
     """
     if FIRST in done and done[FIRST].outcome == "diverged":
         return "diverged"
@@ -72,22 +68,14 @@ def state_of(
 
 
 def mixed_versions(runs: list[RunStatus]) -> str:
-    """A sentence on the versions that differ between runs; empty if none does.
-
-    Args:
-        runs: The runs.
-    """
+    """A sentence on the versions that differ between runs; empty if none does."""
     found = _versions(runs)
     parts = [f"{name} {', '.join(one)}" for name, one in found.items() if len(one) > 1]
     return f"these numbers come from several versions: {'; '.join(parts)}" if parts else ""
 
 
 def versions_of(runs: list[RunStatus]) -> list[str]:
-    """Every distribution with the versions that the numbers of the runs come from.
-
-    Args:
-        runs: The runs.
-    """
+    """Every distribution with the versions that the numbers of the runs come from."""
     return [f"{name} {' and '.join(one)}" for name, one in _versions(runs).items()]
 
 
@@ -101,11 +89,7 @@ def _versions(runs: list[RunStatus]) -> dict[str, list[str]]:
 
 
 def lines(status: Status) -> Iterator[str]:
-    """A study as it is now, in lines.
-
-    Args:
-        status: What `Study.status` returns.
-    """
+    """A study as it is now, in lines."""
     order: tuple[State, ...] = ("finished", "diverged", "failed", "running", "waiting")
     counts = status.counts()
     shown = ", ".join(f"{counts[state]} {state}" for state in order if state in counts)
@@ -124,10 +108,7 @@ def lines(status: Status) -> Iterator[str]:
 
 
 def duration(seconds: float) -> str:
-    """A time in the two largest units that it has.
-
-    Args:
-        seconds: The time.
+    """A time in seconds, in its two largest units.
 
     >>> duration(3725.0)
     '1 h 2 min'

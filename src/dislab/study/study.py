@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dislab.study.summary import StudySummary
 
 STUDIES: Final = Path("studies")
-"""Where folders of studies lie unless told otherwise."""
+"""The default folder of the folders of studies."""
 
 
 class StudyWarning(UserWarning):
@@ -53,7 +53,7 @@ class Study:
 
         Args:
             folder: The folder, which need not exist.
-            plan: What is to be done.
+            plan: The runs and their settings.
         """
         study = cls.__new__(cls)
         study._read(folder, plan)
@@ -63,12 +63,12 @@ class Study:
         self.path = path
         """The folder."""
         self.plan = plan
-        """What is to be done."""
+        """The runs and their settings."""
         self.folder = StudyFolder(path)
         """Its records."""
 
     def status(self) -> Status:
-        """What has been done, what is under way, and what is left."""
+        """The state of every run, and the time that is left."""
         working = self._working()
         runs = [self._status(run, working) for run in self.plan.runs]
         took = {
@@ -233,11 +233,7 @@ class Study:
 
 
 def folder_of(path: str | Path, folder: str | Path | None = None) -> Path:
-    """The folder of a study.
-
-    Args:
-        path: The folder, or a study file.
-        folder: Where the runs of a study file lie; None for `studies/<name>`.
+    """The folder of a study, given itself or as a study file; by default `studies/<name>`.
 
     Raises:
         InputError: A folder is given twice, or the study file is wrong.

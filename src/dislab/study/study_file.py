@@ -1,4 +1,4 @@
-"""Study files: which runs a study is made of, and what is done with each."""
+"""Study files: the runs of a study and the stages of each."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ from dislab.study.stages import checked_stages, option
 from dislab.yaml_files import parse_mapping, read_text
 
 SEED: Final = "seed_everything"
-"""The setting that `seeds` are values of."""
+"""The setting that the seeds of a study set."""
 
 _EXAMPLE: Final = "base: [../betavae.yaml]"
 _KEYS: Final = (
@@ -36,7 +36,7 @@ _STAGES: Final[Mapping[str, Mapping[str, Any]]] = {"train": {}, "score": {}}
 
 @dataclass(frozen=True)
 class Resources:
-    """What one run needs.
+    """The machine's share that one run needs.
 
     Args:
         cpus: Processor cores, and threads of a run.
@@ -49,7 +49,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class Failure:
-    """What follows when a run fails.
+    """The treatment of failed runs.
 
     Args:
         retries: How often a stage is started again after a crash or for want of memory.
@@ -64,8 +64,8 @@ class Setting(NamedTuple):
     """One of the values of an axis.
 
     Attributes:
-        label: What tables show.
-        arguments: What it puts on the command line of `dislab fit`.
+        label: The value as tables show it.
+        arguments: Its arguments of `dislab fit`.
         axes: Axes that only runs with this value have.
     """
 
@@ -78,27 +78,27 @@ class Group(NamedTuple):
     """Runs that differ in nothing but the seed."""
 
     axes: dict[str, Any]
-    """What tables show of each axis."""
+    """The value of each axis, as tables show it."""
     arguments: tuple[str, ...]
-    """What `dislab fit` would be given."""
+    """Arguments of `dislab fit`."""
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """What a study file says.
+    """The content of a study file.
 
     Args:
         path: The file.
-        text: Its content.
-        name: What the study is called.
+        text: Its text.
+        name: Name of the study.
         base: Configuration files of every run, in this order.
         axes: The values of each axis.
-        seeds: One run is trained with each.
+        seeds: Seeds, one run each.
         exclude: Combinations that are left out, as labels by axis.
         stages: Settings of each stage.
         pack: How many runs a worker trains side by side.
-        resources: What one run needs.
-        failure: What follows when a run fails.
+        resources: The machine's share that one run needs.
+        failure: The treatment of failed runs.
     """
 
     path: Path
@@ -145,9 +145,6 @@ class StudyFile:
 
 def read_study_file(path: str | Path) -> StudyFile:
     """Reads a study file; the values of the axes are left to the parser of configurations.
-
-    Args:
-        path: The file.
 
     Raises:
         InputError: The file cannot be read, or an entry is unknown or malformed.
@@ -366,7 +363,7 @@ def _matches(axes: Mapping[str, Any], rule: Mapping[str, Sequence[Any]]) -> bool
 
 
 def _label(value: Any) -> Any:
-    """What a table shows: a scalar as it is, anything else as JSON."""
+    """A value as tables show it: a scalar as it is, anything else as JSON."""
     return json.dumps(value) if isinstance(value, list | dict) else value
 
 

@@ -24,12 +24,10 @@ SUFFIXES: Final[Mapping[str, TableFormat]] = {
 
 
 def table_bytes(table: "pd.DataFrame", form: TableFormat) -> bytes:
-    """A table in one of the formats; the same table gives the same bytes.
+    """A table in one of the formats; equal tables give equal bytes.
 
-    Args:
-        table: One row a run.
-        form: Comma-separated values and Parquet keep every digit; Markdown and LaTeX three behind
-            the point.
+    Comma-separated values and Parquet keep every digit; Markdown and LaTeX keep three after the
+    point.
 
     Raises:
         InputError: Parquet is asked for and pyarrow is not installed.
@@ -54,14 +52,7 @@ def write_table(table: "pd.DataFrame", path: Path, form: TableFormat | None = No
 
 
 def format_of(path: Path) -> TableFormat:
-    """The format that the suffix of a file says.
-
-    Args:
-        path: The file.
-
-    Raises:
-        InputError: It says none.
-    """
+    """The format of a file, from its suffix; an unknown suffix is an `InputError`."""
     if path.suffix not in SUFFIXES:
         raise InputError(
             f"{path} has no suffix of a table; end it in {', '.join(SUFFIXES)}, or give --format"

@@ -24,7 +24,7 @@ class Task(NamedTuple):
     """A stage of a run that a process is to do."""
 
     arguments: Sequence[str]
-    """What follows `dislab`."""
+    """Arguments of `dislab`."""
     run: Path
     """The run folder."""
     log: Path

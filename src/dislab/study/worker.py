@@ -41,7 +41,7 @@ _GRACE: Final = 300.0
 
 @dataclass(frozen=True)
 class Settings:
-    """How a worker works.
+    """Settings of a worker.
 
     Args:
         leave: End when other workers have all runs that are left, instead of waiting for them.
@@ -57,13 +57,8 @@ class Settings:
 class Worker:
     """Works on the runs of a study until none is left.
 
-    Any number of workers may work on one folder, on any machines; they come and go.
-
-    Args:
-        folder: The folder.
-        plan: What is to be done.
-        start: Starts a process.
-        settings: How it works.
+    Any number of workers may work on one folder, on any machines; they come and go. `start` starts
+    a process.
 
     Raises:
         InputError: The folder cannot be written to.

@@ -12,13 +12,13 @@ from dislab.study.study_file import Resources
 
 @dataclass(frozen=True)
 class Workers:
-    """What a launcher starts.
+    """Workers to start.
 
     Args:
         folder: The folder of the study.
-        command: What starts one worker, as a list of words.
+        command: Starts one worker; a list of words.
         count: How many; None lets the launcher choose.
-        resources: What one worker needs.
+        resources: Cores and graphics cards of one worker.
         left: Runs that are not finished: more workers would have nothing to do.
         tick: Is called once or twice a second while workers are at work, to show progress.
     """

@@ -40,11 +40,7 @@ class Slurm(Launcher):
 
 
 def script(workers: Workers) -> str:
-    """The script.
-
-    Args:
-        workers: What it starts.
-    """
+    """The script."""
     gpus = workers.resources.gpus
     head = _HEAD.format(
         name=workers.folder.name,

@@ -18,7 +18,7 @@ _TEST: Final[dict[str, dict[str, Any]]] = {
     "transfer": {"scenarios": None},
     "generalisation": {"examples": 0},
 }
-"""How each section that `dislab test` obeys is told to do nothing."""
+"""For each section that `dislab test` reads, settings that make it do nothing."""
 
 
 class Stage(ABC):
@@ -36,7 +36,7 @@ class Stage(ABC):
         """The settings that a study file gives, in the form that `arguments` takes.
 
         Args:
-            settings: What stands under the stage's word in the study file.
+            settings: The settings under the stage's word in the study file.
 
         Raises:
             InputError: A setting is unknown or malformed.
@@ -47,7 +47,7 @@ class Stage(ABC):
     def arguments(
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
-        """What follows `dislab` on the command line.
+        """The command line of the stage, without `dislab`.
 
         Args:
             run: The run folder.
@@ -57,7 +57,7 @@ class Stage(ABC):
 
     @abstractmethod
     def scores(self, run: Path) -> dict[str, float | None]:
-        """What the command has found, by name; the columns of a table get the stage's word before.
+        """The results of the command by name; the columns of a table start with the stage's word.
 
         Args:
             run: The run folder, after the command has succeeded.

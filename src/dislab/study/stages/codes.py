@@ -54,11 +54,7 @@ class CodesStage(Stage):
 
 
 def read_run_codes(run: Path, config: Mapping[str, Any]) -> "StoredCodes | None":
-    """The codes of a run; None for a method without codes or without posteriors.
-
-    Args:
-        run: The run folder, after the stage.
-        config: The complete configuration of the run.
+    """The codes of a run after the stage; None for a method without codes or without posteriors.
 
     Raises:
         InputError: The file is damaged, or it is missing although the method has codes.
@@ -79,11 +75,7 @@ def read_run_codes(run: Path, config: Mapping[str, Any]) -> "StoredCodes | None"
 
 
 def again(run: str) -> str:
-    """How to take the codes of a run of a study again.
-
-    Args:
-        run: The run folder.
-    """
+    """The advice to store the codes of a run of a study again."""
     return f"remove {run}/stages/{WORD}/done.json and run the study again"
 
 

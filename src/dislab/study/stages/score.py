@@ -39,31 +39,18 @@ class ScoreStage(Stage):
 
 
 def test_of(config: Mapping[str, Any]) -> str:
-    """The command that scores a run: `test`, or `validate` for data without a test split.
-
-    Args:
-        config: The complete configuration of the run.
-    """
+    """The command that scores a run: `test`, or `validate` for data without a test split."""
     data = config["data"].get("init_args", {})
     return "validate" if data.get("test") == 0 and not data.get("hold_out") else "test"
 
 
 def recorded(run: Path, suffix: str) -> dict[str, float | None]:
-    """The scores in one record of `scores.json`.
-
-    Args:
-        run: The run folder.
-        suffix: What follows `test` or `validate` in the name of the record.
-    """
+    """The scores in the record `test` or `validate`, followed by the suffix, of `scores.json`."""
     return dict(_record(run, suffix).get("scores", {}))
 
 
 def metrics(run: Path) -> list[dict[str, Any]]:
-    """Each metric that was taken of a run: its `primary` score, `higher_is_better`, settings.
-
-    Args:
-        run: The run folder.
-    """
+    """Each metric of a run: its `primary` score, `higher_is_better`, and settings."""
     return list(_record(run, "").get("metrics", {}).values())
 
 

@@ -27,11 +27,7 @@ _STATE: Final = "state"
 
 
 def result_columns(table: pd.DataFrame) -> list[str]:
-    """Names of the columns that hold results, in the order of the table.
-
-    Args:
-        table: One row a run.
-    """
+    """Names of the columns that hold results, in the order of the table."""
     return [name for name in table.columns if str(name).startswith(RESULTS)]
 
 
