@@ -96,15 +96,15 @@ PAGE = 4096
 WARM = 4
 """Batches before those that are timed."""
 REFERENCES = ("gather bytes", "gather float32", "memory map float32", "one by one")
-"""What is timed beside every data module."""
+"""Ways of reading that are timed beside every data module."""
 SHARES = REFERENCES[1:]
-"""What rates are given in shares of."""
+"""Ways of reading to whose rates others are compared."""
 SETS: dict[str, Callable[[], Dataset]] = {"bits, 512 bytes": DSprites, "RGB, 12,288 bytes": noise}
 """Data sets by what a row of theirs is."""
 
 
 class Data(NamedTuple):
-    """What is fed.
+    """Images and the file that holds them.
 
     Attributes:
         dataset: The images.

@@ -1,11 +1,11 @@
-"""What a benchmark ran on."""
+"""The hardware and software that a benchmark ran on."""
 
 import platform
 from pathlib import Path
 
 
 def processor() -> str:
-    """The processor's name and how many there are, where the system tells it."""
+    """The processor's name and how many there are, where the system says so."""
     info = Path("/proc/cpuinfo")
     names = [
         line.partition(":")[2].strip()

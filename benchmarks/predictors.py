@@ -89,7 +89,7 @@ ROUNDS: dict[str, Action] = {
     "MLP, 3 layers": partial(own, partial(MLP, layers=3)),
     "scikit-learn KNeighborsRegressor × 7": partial(peer, KNeighborsRegressor),
 }
-"""What is timed in alternating rounds."""
+"""Predictors that are timed in alternating rounds."""
 NETWORK = partial(MLPRegressor, hidden_layer_sizes=(256, 256), random_state=0)
 LONG: dict[str, Action] = {
     "scikit-learn MLPRegressor × 7, 2 layers": partial(peer, NETWORK),
@@ -161,7 +161,7 @@ def table(report: dict[str, dict[str, dict[str, float]]]) -> dict[str, list[obje
 
 
 def measured(part: str, rounds: int) -> dict[str, dict[str, dict[str, float]]]:
-    """What a part adds to the results, by kind of codes and by name."""
+    """The results of a part, by kind of codes and by name."""
     factors, kinds = draw_codes()
     curved, noisy = kinds["curved"], kinds["noisy"]
     match part:

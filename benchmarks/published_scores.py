@@ -125,7 +125,7 @@ def dci_with(make: Callable[[], object], codes: np.ndarray, factors: np.ndarray)
 
 
 BOOSTED: dict[bytes, dict[str, float]] = {}
-"""What exact boosting made of some codes, which two scores are compared with."""
+"""Scores by exact boosting of some codes, to compare two scores with."""
 
 
 def boosted(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:

@@ -48,7 +48,7 @@ BANK: Final = 4096
 
 
 def renderers(device: torch.device) -> dict[str, Draw]:
-    """What is timed, by name."""
+    """The timed renderers by name."""
     generator = np.random.default_rng(0)
     labels = RobotFingerPseudoReal().labels()
     blob = GaussianBlob()

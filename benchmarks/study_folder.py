@@ -61,7 +61,7 @@ def settings(number: int) -> dict[str, Any]:
 
 
 def seconds(folder: Path, verb: str, repeats: int) -> list[float]:
-    """What a command takes, with the start of Python."""
+    """Times of a command, with the start of Python."""
     found = []
     for _ in range(repeats):
         began = time.perf_counter()

@@ -256,7 +256,7 @@ def measured(part: str, rounds: int) -> dict[str, list[float]]:
 
 
 def record(part: str, times: dict[str, list[float]], rounds: int) -> dict[str, Any]:
-    """What is kept of a part."""
+    """The results of a part, as the file keeps them."""
     return {
         "command": f"python benchmarks/train_throughput.py --rounds {rounds} --only {part}",
         "cpu_milliseconds_per_step": {

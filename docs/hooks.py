@@ -39,7 +39,7 @@ def _table(group: str) -> str:
 
 
 def _datasets() -> str:
-    """What the classes say of themselves; how to get the images is what their settings allow."""
+    """The table of data sets, from their classes; settings decide how to get the images."""
     classes = load_all(("datasets",))["datasets"]
     rows = [_dataset(plugin, classes[plugin.name]) for plugin in available("datasets")]
     heading = "| name | images | shape | factors and their values | licence | images are |"

@@ -189,7 +189,7 @@ def settings_of(group: str, name: str) -> list[Settings]:
 
 
 def builds(group: str, name: str) -> list[Any]:
-    """What makes a part, for each of its cases; an objective's other arguments are filled in."""
+    """Builders of a part, one a case; an objective's other arguments are filled in."""
     cls = load(group, name)
     shared = inspect.signature(cls).parameters.keys() & FILLED if group == "objectives" else ()
     filled = {key: FILLED[key] for key in shared}
@@ -251,7 +251,7 @@ def objectives(likelihoods: bool = True) -> list[Any]:
 
 
 def ready(build: Any, folder: Path) -> Any:
-    """What makes an objective, with the runs that it starts from written into a folder."""
+    """The builder of an objective, with the runs that it starts from written into a folder."""
     runs = {key: one for key, one in build.keywords.items() if isinstance(one, Run)}
     return partial(build, **{key: _written(one, folder) for key, one in runs.items()})
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # for `from tests import cas
 
 
 _LONGEST = ("test_simulated_device.py", "test_kills.py", "test_distributed.py")
-"""What takes minutes begins first, so that no process is left with it while others idle."""
+"""Files with tests of minutes, which begin first, so that none runs last while others idle."""
 
 
 @pytest.hookimpl(trylast=True)

@@ -73,7 +73,7 @@ OPTIONS = {
         "--data.test=0.2",
     ],
 }
-"""What else a test changes."""
+"""Further settings that a test changes."""
 
 
 def load(name: str) -> dict[str, Any]:
@@ -285,7 +285,7 @@ def test_recipe_of_montero_in_the_text(name: str) -> None:
 
 @pytest.mark.parametrize("name", MONTERO)
 def test_recipe_of_montero_in_the_code(name: str) -> None:
-    """What the published code has otherwise; compare its configs, losses and run scripts."""
+    """Differences of the published code; compare its configs, losses and run scripts."""
     config, text = load(f"{name}_code"), load(name)
     model, data = config["model"]["init_args"], config["data"]["init_args"]
     method = name.removeprefix("montero_").rstrip("0123456789")

@@ -153,7 +153,7 @@ LISTED = re.compile(r"^::: (\S+)(?:\n    options:\n      members: \[(.*)\])?", r
 
 
 def documented() -> list[object]:
-    """What the pages of the API show: the public names of the modules that they list."""
+    """The public names of the modules that the pages of the API list."""
     text = "".join(page.read_text() for page in sorted((ROOT / "docs/api").glob("*.md")))
     found = []
     for name, members in LISTED.findall(text):

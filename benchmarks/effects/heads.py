@@ -1,4 +1,4 @@
-"""What the extrinsic latents of DC-IGN follow, and heads turned and lit anew by them.
+"""The factors that DC-IGN's extrinsic latents follow, and heads turned and lit anew by them.
 
 python benchmarks/effects/heads.py [--run FOLDER]
 

@@ -44,7 +44,7 @@ OPERATORS = {
     "disagreeing": "IN COMMON of concepts that disagree",
     "ignore": "IGNORE",
 }
-"""What the table calls the operators."""
+"""Names of the operators in the table."""
 ADAM = "--model.optimizer={class_path: torch.optim.Adam, init_args: {lr: 1.0e-3}}"
 NETWORKS = (
     "--model.encoder={class_path: MLPEncoder, init_args: {hidden: [256, 256]}}",
@@ -221,7 +221,7 @@ def train(name: str, options: argparse.Namespace) -> Path:
 
 
 def record(run: Path) -> dict[str, Any]:
-    """What a run reached."""
+    """The results of a run."""
     found = json.loads((run / "scores.json").read_text(encoding="utf-8"))
     kept = {"seconds": json.loads((run / "seconds.json").read_text())}
     for stage in ("test", "test_concepts"):

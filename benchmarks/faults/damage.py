@@ -62,10 +62,10 @@ Damage = tuple[str, str, Callable[[Path], None]]
 
 
 class Evil:
-    """What a pickle of another person may do."""
+    """A stranger's pickle that runs a command."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """What unpickling calls."""
+        """The function that unpickling calls, and its arguments."""
         return os.system, ("touch executed",)
 
 

@@ -114,7 +114,7 @@ DATASETS = {"data": "{class_path: RobotFinger, init_args: {states: 300, side: 64
 
 @dataclass
 class Tally:
-    """What a campaign has seen."""
+    """Counts of the events in a campaign."""
 
     runs: int = 0
     kills: int = 0
@@ -162,7 +162,7 @@ class Campaign:
         )
 
     def undisturbed(self, method: str, processes: int, dataset: str) -> dict[str, Any]:
-        """What a run that nobody disturbs leaves."""
+        """The outcome of a run without interruption."""
         key = (method, processes, dataset)
         if key not in self.whole:
             place = self.place(method, f"whole_{len(self.whole)}", dataset)
@@ -281,7 +281,7 @@ def newest(place: Path) -> Path | None:
 
 
 def outcome(run: Path) -> dict[str, Any]:
-    """What has to be equal."""
+    """The results of a run that have to be equal after an interruption."""
     stored = torch.load(run / "checkpoints/last.ckpt", weights_only=True)
     record = json.loads((run / "scores.json").read_text())["test"]
     kept = [path for path in sorted(run.rglob("*")) if path.is_file()]

@@ -105,7 +105,7 @@ class Campaign:
         self.mark = uuid.uuid4().hex
         self.kills: Counter[str] = Counter()
         self.last = ""
-        """What was killed last; without a process of its own, Ray ends, and the command with it."""
+        """The last victim; without a process of its own, Ray ends, and the command with it."""
         self.changes = 0
         self.done: dict[str, tuple[int, int]] = {}
         """Inode and time of each record of a finished stage, when it was first seen."""

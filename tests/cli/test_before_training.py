@@ -1,4 +1,4 @@
-"""What can be known before training is said before training: scores, data and parts."""
+"""Wrong scores, data and parts are refused before training."""
 
 import json
 from collections.abc import Callable

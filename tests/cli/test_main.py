@@ -15,7 +15,7 @@ from dislab.plugins import available
 
 
 def without_heavy_imports(*args: str) -> str:
-    """What a fresh process prints; it fails when the process imports torch or numpy."""
+    """The output of a fresh process; fails when the process imports torch or numpy."""
     code = (
         "import sys; from dislab.cli import main; status = main(sys.argv[1:]); "
         "heavy = {'torch', 'numpy', 'lightning'} & set(sys.modules); "

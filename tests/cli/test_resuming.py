@@ -70,7 +70,7 @@ def wait_for(path: Path) -> None:
 
 
 def outcome(run: Path) -> dict[str, Any]:
-    """What must be equal: weights, optimiser, counters, losses, scores, every logged row."""
+    """All that must be equal: weights, optimiser, counters, losses, scores, every logged row."""
     stored = torch.load(run / "checkpoints/last.ckpt", weights_only=True)
     record = json.loads((run / "scores.json").read_text())["test"]
     with (run / "metrics.csv").open(newline="") as file:

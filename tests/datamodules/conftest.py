@@ -124,7 +124,7 @@ def shown_fixture() -> Callable[[Tensor], Indices]:
 
 
 def batches(data: DataModule, split: Split = "train", count: int = 50, seed: int = 5) -> list[Any]:
-    """What an objective receives."""
+    """The batch that an objective receives."""
     torch.manual_seed(seed)
     data.prepare_data()
     data.setup("fit")

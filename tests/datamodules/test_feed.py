@@ -1,4 +1,4 @@
-"""What all data modules share: workers, transforms, correlations, empty splits."""
+"""The features that all data modules share: workers, transforms, correlations, empty splits."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from dislab.errors import InputError
 from dislab.plugins import available, load_all
 
 WORLD = "dislab.base.planned.planned_data.world"
-"""What counts the processes."""
+"""The function that counts the processes."""
 
 Batches = Callable[..., list[Any]]
 

@@ -1,4 +1,4 @@
-"""What a seed draws stays what it was, so that figures can be repeated by later releases."""
+"""A seed gives the same draws in every release, so that figures can be repeated."""
 
 import hashlib
 from typing import Any, cast

@@ -16,7 +16,7 @@ from dislab.errors import InputError
 from dislab.functional.streams import Stream
 
 WORLD = "dislab.base.planned.planned_data.world"
-"""What counts the processes."""
+"""The function that counts the processes."""
 
 KEPT = [181, 215, 244, 238, 183, 207, 287, 179]
 """States that training drew first when streams were last changed."""

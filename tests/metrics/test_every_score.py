@@ -1,4 +1,4 @@
-"""What holds for every score: order and units of latents, idle latents, noise, odd sizes."""
+"""Laws of every score: order and units of latents, idle latents, noise, odd sizes."""
 
 import warnings
 from functools import partial

@@ -1,4 +1,4 @@
-"""What torchmetrics promises of every metric: collections, devices, synchronisation, plots."""
+"""The promises of torchmetrics for every metric: collections, devices, synchronisation, plots."""
 
 import copy
 import pickle

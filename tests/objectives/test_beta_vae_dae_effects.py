@@ -1,4 +1,4 @@
-"""What β-VAE_DAE is for, in small: images that are right in another network's features."""
+"""The purpose of β-VAE_DAE, in small: images that are right in another network's features."""
 
 from collections.abc import Callable
 from functools import partial

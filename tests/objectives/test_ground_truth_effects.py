@@ -1,4 +1,4 @@
-"""What a ground-truth decoder is for, in small: unseen combinations of seen factors."""
+"""The purpose of a ground-truth decoder, in small: unseen combinations of seen factors."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a trained method is given from Python ends with a message where it makes no sense."""
+"""Wrong inputs to a trained method in Python end with a message."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What JMVAE and TELBO are for, in small: from images to descriptions and back."""
+"""The purpose of JMVAE and TELBO, in small: from images to descriptions and back."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""What SCAN is for, in small: concepts that cover their images, and operators on them."""
+"""The purpose of SCAN, in small: concepts that cover their images, and operators on them."""
 
 from collections.abc import Callable
 from functools import partial

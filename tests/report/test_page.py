@@ -26,7 +26,7 @@ class Tags(HTMLParser):
 
 
 def within(element: str, text: str) -> list[str]:
-    """What stands in elements of a kind, as a browser finds their ends."""
+    """The content of elements of a kind, as a browser finds their ends."""
     return re.findall(rf"<{element}\b[^>]*>(.*?)</{element}", text, re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""What a trainer asks about the simulated device."""
+"""The simulated device, as a trainer sees it."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.simulated.device import DEVICE
 
 
 class Simulated(Accelerator):
-    """What Lightning asks about a kind of device."""
+    """Lightning's description of a kind of device."""
 
     def setup_device(self, device: torch.device) -> None:
         assert device == DEVICE

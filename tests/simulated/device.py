@@ -197,7 +197,7 @@ class DeviceGenerator(torch.Generator):
 
 
 class _Module(_DummyBackendModule):
-    """What PyTorch asks `torch.sim` for."""
+    """The functions that PyTorch needs in `torch.sim`."""
 
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
         return [torch.float16, torch.bfloat16]

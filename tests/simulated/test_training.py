@@ -70,7 +70,7 @@ def test_a_run_goes_on_where_it_stopped(places: Any, tmp_path: Path) -> None:
 
 
 class Noted(pl.Callback):
-    """What made the host wait from the first step to the last."""
+    """Notes the calls that made the host wait from the first step to the last."""
 
     def on_train_start(self, *_: Any) -> None:
         waits.clear()
@@ -125,7 +125,7 @@ def published(
 
 
 def check_published(build: Callable[[], tuple[Any, ...]], folder: Path) -> None:
-    """What is published of a run on the device is what is published of one on the host."""
+    """A run on the device publishes the same as one on the host."""
     runs = []
     for place in PLACES:
         torch.manual_seed(0)

@@ -36,7 +36,7 @@ SCORE = "{metrics: {mig: {class_path: MIG}}, points: 200, sheet: false, bound_po
 
 
 def made_up(args: Sequence[str]) -> Resolved:
-    """What a parser would return, of options that are settings of training or of a section."""
+    """A parser's result for options that are settings of training or of a section."""
     training: dict[str, Any] = {}
     sections: dict[str, dict[str, Any]] = {"evaluate": {}, "transfer": {}, "generalisation": {}}
     for arg in args:

@@ -1,4 +1,4 @@
-"""What launchers start."""
+"""Launchers and the processes that they start."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a folder of a study says: states, tables, versions, time that is left."""
+"""The content of a study's folder: states, tables, versions, time that is left."""
 
 import itertools
 import json

@@ -40,8 +40,8 @@ class PairBatch(NamedTuple):
         second: Second images, likewise.
         factors: Positions of the first images, shape (batch, factor).
         second_factors: Positions of the second images, likewise.
-        changed: Which factors differ, bool, shape (batch, factor). Only an objective that is told
-            to use labels may look at it.
+        changed: Which factors differ, bool, shape (batch, factor). Only an objective whose
+            settings allow labels may use it.
     """
 
     image: Tensor

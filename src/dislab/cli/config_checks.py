@@ -88,7 +88,7 @@ def _texts(content: object) -> Iterator[str]:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether a path is a regular file; a pipe can be read once only, and is the parser's."""
+    """Whether a path is a regular file; a pipe, readable only once, is left to the parser."""
     try:
         return path.is_file()
     except (OSError, ValueError):  # too long for a name, or with a null character

@@ -280,14 +280,14 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
 
 
 def _resolver() -> Resolver:
-    """What reads configurations; it takes a while to import."""
+    """The reader of configurations, which takes a while to import."""
     from dislab.cli.study_settings import resolver
 
     return resolver()
 
 
 def _keep(study: Path, folder: Path, plan: Plan) -> None:
-    """Writes what workers read."""
+    """Writes the files that workers read."""
     try:
         (folder / "workers").mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -24,7 +24,7 @@ _OWNERS: Final[dict[str, type]] = {
     "transfer": TransferScores,
     "generalisation": Generalisation,
 }
-"""What the settings of a section are arguments of."""
+"""The class that takes the settings of each section."""
 
 _COMMAND: Final = "fit"
 
@@ -78,7 +78,7 @@ class _Settings(TrainingCLI):
 
 
 def resolver() -> Resolver:
-    """What reads the configurations of a study."""
+    """The reader of a study's configurations."""
     read_values_strictly()
     with warnings_in_one_line():
         plugins.load_all()

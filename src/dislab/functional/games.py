@@ -109,7 +109,7 @@ def generator_input(
     continuous: Float[Tensor, "batch continuous"],
     sizes: Sequence[int],
 ) -> Float[Tensor, "batch input"]:
-    """What a generator reads: noise, one-hot categorical codes, continuous codes.
+    """The input of a generator: noise, one-hot categorical codes, continuous codes.
 
     Args:
         noise: Incompressible noise.

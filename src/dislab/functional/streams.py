@@ -203,7 +203,7 @@ class HostGenerator(np.random.Generator):
 
 
 def _absorbed(state: int | Tensor, part: int | Tensor) -> int | Tensor:
-    """`absorb` for numbers of which some are on a device."""
+    """Mixes a part into a state, as `absorb` does, where either may be a tensor on a device."""
     if isinstance(state, int) and isinstance(part, int):
         return absorb(state, part)
     first, second = (signed(one) if isinstance(one, int) else one for one in (state, part))

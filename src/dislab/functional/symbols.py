@@ -100,7 +100,7 @@ def combined(
     second: Float[Tensor, "batch symbol"],
     operator: Int[Tensor, " batch"],
 ) -> Float[Tensor, "batch symbol"]:
-    """What an operator makes of two concepts, as sets of attributes.
+    """Recombines two concepts, as sets of attributes, by an operator.
 
     `and` is the union, `in_common` the intersection, `ignore` the difference. So a factor on which
     the concepts disagree is open in the result of `in_common`, and `ignore` keeps what the first

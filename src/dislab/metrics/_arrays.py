@@ -146,7 +146,7 @@ def _factor(
         return Factor(name, numbers, kind or "ordinal"), positions
     outside = numbers[0] if numbers[0] < 0 else numbers[-1]
     raise InputError(
-        f"factor {name} holds {outside:.0f}; integers number the values 0, 1, 2, … (at most "
-        f"{LARGEST:,}): numpy.unique(column, return_inverse=True)[1] makes such numbers, and "
-        "kinds says that they are values"
+        f"factor {name} holds {outside:.0f}, but integers must be value numbers from 0 to "
+        f"{LARGEST:,}; get them from numpy.unique(column, return_inverse=True)[1], or name the "
+        "factor in kinds if its integers are values"
     )

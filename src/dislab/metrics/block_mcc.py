@@ -173,7 +173,7 @@ def _columns(space: FactorSpace, blocks: list[list[str]] | None) -> list[list[in
 
 
 def _matched(scores: list[list[Tensor]]) -> list[int | None]:
-    """Which block of latents each block of factors gets; the only one serves all."""
+    """The block of latents matched with each block of factors; a single block matches them all."""
     from scipy.optimize import linear_sum_assignment
 
     if len(scores) == 1:

@@ -131,7 +131,7 @@ class DCIES(Metric):
         self.seed = seed
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """A single latent or factor has nothing to be told apart from.
+        """A single latent or factor has no other to be distinguished from.
 
         Args:
             sample: How many images, latents and factors there are.
@@ -188,12 +188,12 @@ class DCIES(Metric):
         losses = torch.stack([one.losses for one in probed], dim=1)
         curves = [explicitness(one.losses, self._capacities(), one.baseline) for one in probed]
         easy, best = torch.stack(curves), int(losses.mean(1).argmin())
-        told = 1 - losses[best]
+        informed = 1 - losses[best]
         importance = torch.stack([one.importances[best] for one in probed], dim=1)
-        scores = {"explicitness": easy.mean(), "informativeness": told.mean()}
+        scores = {"explicitness": easy.mean(), "informativeness": informed.mean()}
         parts = {
             "explicitness_per_factor": spread_columns(easy, varied, factors, torch.nan),
-            "informativeness_per_factor": spread_columns(told, varied, factors, torch.nan),
+            "informativeness_per_factor": spread_columns(informed, varied, factors, torch.nan),
             "loss": spread_columns(losses, varied, factors, 0.0),
         }
         if self.probe == "rf":

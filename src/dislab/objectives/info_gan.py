@@ -124,11 +124,11 @@ class InfoGAN(GameObjective):
         frozen = {name: one.detach() for name, one in self.critic.named_parameters()}
         passed = functional_call(self.critic, frozen, (fake,))
         deceived = generator_loss(passed[:, 0])
-        told = self._information(passed, category, continuous)
+        bound = self._information(passed, category, continuous)
         judged = self.critic(torch.cat([batch.image, fake.detach().to(batch.image.dtype)]))
         real, made = judged.split([len(batch.image), len(fake)])
         tells = discriminator_loss(real[:, 0], made[:, 0])
-        loss = deceived + tells - told - self._information(made, category, continuous)
+        loss = deceived + tells - bound - self._information(made, category, continuous)
         bounds = recovered(passed.detach()[:, 1:], category, continuous, self.categorical)
         log = {
             "generator": deceived,

@@ -117,8 +117,8 @@ class InfoWGANGP(GameObjective):
         fake = images_of_draws(self.generator, draws, self.categorical).to(batch.image.dtype)
         frozen = {name: one.detach() for name, one in self.critic.named_parameters()}
         passed = widen(functional_call(self.critic, frozen, (fake,)))
-        told = recovered(passed[:, 1:], category, continuous, self.categorical)
-        generates = -passed[:, 0].mean() - self.weight * (told.categorical + told.continuous)
+        guess = recovered(passed[:, 1:], category, continuous, self.categorical)
+        generates = -passed[:, 0].mean() - self.weight * (guess.categorical + guess.continuous)
         judged = widen(self.critic(torch.cat([batch.image, fake.detach()])))
         real, made = judged.chunk(2)
         distance = real[:, 0].mean() - made[:, 0].mean()
@@ -132,8 +132,8 @@ class InfoWGANGP(GameObjective):
             "critic": criticises,
             "distance": distance,
             "gradient_penalty": steepness,
-            "information/categorical": told.categorical,
-            "information/continuous": told.continuous,
+            "information/categorical": guess.categorical,
+            "information/continuous": guess.continuous,
         }
         return Terms(generates + criticises, log)
 

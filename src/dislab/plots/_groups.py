@@ -14,7 +14,7 @@ from dislab.errors import InputError
 from dislab.plots._panels import DPI, FAINT, LABEL_SIZE, TITLE_SIZE
 
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe & Ito (2008): told apart with every common kind of colour blindness; yellow is left out."""
+"""Okabe & Ito (2008): distinct with every common kind of colour blindness; yellow is left out."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 """One more than colours, so that no combination comes again for 56 groups."""
 

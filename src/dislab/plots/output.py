@@ -70,7 +70,10 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def draw(figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool = False) -> None:
-    """Draws a figure in a format at its own resolution; equal figures give equal bytes."""
+    """Draws a figure at its own resolution, as `png`, `pdf` or `svg`.
+
+    Equal figures give equal bytes.
+    """
     # names inside of an SVG file then come from its content, not from chance
     with mpl.rc_context({"svg.hashsalt": "dislab", "svg.fonttype": "path"}):
         figure.savefig(

@@ -20,7 +20,7 @@ MakeTrainer = Callable[..., pl.Trainer]
 
 
 class Grid:
-    """What the callback asked `plots.image_grid` to draw."""
+    """The images that the callback passed to `plots.image_grid`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.real = plots.image_grid

@@ -164,7 +164,7 @@ def test_each_operator_is_scored_on_the_concepts_that_it_can_make(
 def test_concepts_that_disagree_are_scored(
     stubborn: bool, tmp_path: Path, trainer: MakeTrainer, described: DataModule
 ) -> None:
-    """What two concepts disagree about is open: a method that settles on a value is not diverse."""
+    """Concepts leave open the factors they disagree on; one fixed value there is not diverse."""
     runner = trainer(callbacks=[ConceptScores(images=400)])
     module = Recombiner(stubborn)
     runner.test(module, datamodule=described, verbose=False)

@@ -43,7 +43,7 @@ def score(
 
 
 def _prefixed(found: Evaluation, prefix: str) -> Evaluation:
-    """The same under other names."""
+    """The evaluation with a prefix before each score's name."""
     return found._replace(
         values={f"{prefix}{name}": one for name, one in found.values.items()},
         intervals={f"{prefix}{name}": one for name, one in found.intervals.items()},

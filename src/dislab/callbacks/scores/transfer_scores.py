@@ -87,7 +87,7 @@ class TransferScores(ScoreCallback):
         self.reconstructions = reconstructions
         self.baselines: list[TransferBaseline] = list(dict.fromkeys(baselines or ()))
         self.found: Transfer | None = None
-        """What was scored last."""
+        """The latest scores."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Looks whether data and encoder suit the scenarios, and makes sure of all that is needed.
