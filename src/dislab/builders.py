@@ -113,7 +113,7 @@ def version_of(distribution: str) -> str:
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """The names, each different: a name that comes again gets a number."""
+    """The names, made different: a repeated name gets a number."""
     different: dict[str, None] = {}
     for name in names:
         free, number = name, 2

@@ -92,7 +92,7 @@ MOVED: Final = {
 
 
 class _OldNames(MetaPathFinder, Loader):
-    """Import hook that gives the module of the new name for an old one."""
+    """Import hook that returns the module of the new name for an old name."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         return ModuleSpec(fullname, self) if fullname in MOVED else None

@@ -131,7 +131,7 @@ def _checked(text: str, origin: str) -> Any:
 
 
 def _check_nesting(text: str, origin: str) -> None:
-    """Refuses deep nesting before anything is built, which takes a call each level."""
+    """Refuses deep nesting before PyYAML builds values, with one call a level."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -143,14 +143,14 @@ def _check_nesting(text: str, origin: str) -> None:
 
 
 class _Extent(NamedTuple):
-    """How many values a node holds with all aliases written out, and how deep they lie."""
+    """Number of values in a node with all aliases written out, and their depth."""
 
     values: int
     depth: int
 
 
 class _Walk:
-    """Visits each node once."""
+    """Computes the extent of each YAML node, and visits each node once."""
 
     def __init__(self, origin: str) -> None:
         self.origin = origin

@@ -93,7 +93,7 @@ def alternatives(hint: Any) -> list[Any]:
 
 
 def _classes(hint: Any) -> tuple[type, ...]:
-    """The classes of a type whose instances are no plain data."""
+    """The classes in a type hint whose instances plain data cannot hold."""
     found: list[type] = []
     for one in alternatives(hint):
         cls = get_origin(one) or one

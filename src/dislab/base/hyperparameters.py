@@ -114,7 +114,7 @@ def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
 
 
 def _lost(value: Any, place: str) -> list[str]:
-    """Arguments of `load_run` for the classes that cannot be found again."""
+    """Arguments of `load_run` that replace classes which can no longer be found."""
     if not isinstance(value, Mapping):
         return []
     if isinstance(path := value.get("class_path"), str):
@@ -143,7 +143,7 @@ def _is_lost(path: str) -> bool:
 
 
 def _made_by(builder: functools.partial[Any]) -> type | None:
-    """The class of a partial that holds nothing but a class and keyword arguments."""
+    """The class of a `partial` that holds a class and keyword arguments only."""
     if isinstance(builder.func, type):
         return None if builder.args else builder.func
     if not builder.func.__module__.startswith("jsonargparse"):

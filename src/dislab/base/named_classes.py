@@ -98,7 +98,7 @@ def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
 
 
 def _imported(parts: list[str]) -> Any:
-    """An object of a module that is imported; no lazy attribute is triggered."""
+    """The object of a dotted path, if its module is imported already; triggers no lazy import."""
     for cut in range(len(parts) - 1, 0, -1):
         found: Any = sys.modules.get(".".join(parts[:cut]))
         for part in parts[cut:]:
@@ -109,7 +109,7 @@ def _imported(parts: list[str]) -> Any:
 
 
 def _import(parts: list[str]) -> Any:
-    """An object of an allowed module, which is imported."""
+    """The object of a dotted path; imports its module, if that is allowed."""
     for cut in range(len(parts) - 1, 0, -1):
         path = ".".join(parts[:cut])
         try:

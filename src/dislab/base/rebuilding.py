@@ -195,7 +195,7 @@ def takes_builder(cls: type, name: str) -> bool:
 
 
 class _Reader:
-    """Goes through plain data along the types of the arguments that they are for."""
+    """Reads plain data as the type hints of their arguments require."""
 
     def __init__(self, own: Mapping[str, type], build: bool) -> None:
         self.own = own
@@ -287,7 +287,7 @@ class _Reader:
 
 
 def _settings(cls: type, ready: Mapping[str, Any], filled_in: int = 0) -> dict[str, Any]:
-    """The arguments with the types of the class's signature, and its defaults."""
+    """All arguments of a class: the given ones with the signature's types, and the defaults."""
     parser = ArgumentParser(exit_on_error=False)
     skip: set[str | int] = {filled_in} if filled_in else set()
     taken = parser.add_class_arguments(

@@ -69,7 +69,7 @@ class Checkpoints(ModelCheckpoint):
             self.last_step = trainer.global_step
 
     def _waits(self, trainer: pl.Trainer, kind: str) -> bool:
-        """Whether a state at the end of a batch is saved later; if not, its row comes first."""
+        """Whether to save a state after validation; if not, writes its row of metrics now."""
         if not self._in_batch:
             return False
         if validation_follows(trainer):

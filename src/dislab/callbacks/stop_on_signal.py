@@ -125,7 +125,7 @@ class StopOnSignal(pl.Callback):
         )
 
     def _ask_pack(self) -> None:
-        """Take the signal that the pack of this run, if any, received for all its runs."""
+        """Takes over the signal that the run's pack, if it is in one, received for all its runs."""
         if (seat := current_seat()) is not None:
             self.received = seat.signal
 

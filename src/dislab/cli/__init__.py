@@ -187,7 +187,7 @@ def dispatch(command: str, args: list[str]) -> int:
 
 
 def _rows() -> Iterator[str]:
-    """A line for each command, those of plugins behind dislab's own."""
+    """A line for each command, dislab's own first, then those of plugins."""
     others = {
         name: f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
         for name, plugin in commands().items()

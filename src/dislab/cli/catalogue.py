@@ -94,7 +94,7 @@ def _entry(plugin: Plugin) -> Entry:
 
 
 def _bytes_of(folder: str | None, name: str) -> int:
-    """Bytes of the finished arrays in the folders that a data set uses or, unless said, may use."""
+    """Bytes of a data set's finished arrays in its cache folder, or in folders of its name."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     folders = {name.lower(), snake} if folder is None else {folder} - {""}
     banks = [path for one in folders for path in cache_path().joinpath(one).glob("*.npy")]

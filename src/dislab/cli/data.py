@@ -87,7 +87,7 @@ def _show(name: str, settings: list[str]) -> int:
 
 
 def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[str, Any]]":
-    """A data set with its settings, and the other options."""
+    """Builds a data set from its settings; returns it with the other options."""
     names = [plugin.name for plugin in available("datasets")]
     if name not in names:
         raise InputError(
@@ -122,7 +122,7 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[s
 
 
 def _said(message: str, name: str, own: list[str], explain: Any) -> str:
-    """A parser's message in the words of the data set's settings."""
+    """A parser's message, reworded for the settings of a data set."""
     if found := re.search(r"unrecognized arguments: (\S+)", message):
         written = found[1].partition("=")[0].lstrip("-")
         listing = f"it has {', '.join(own)}" if own else "it has none"

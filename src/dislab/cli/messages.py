@@ -112,7 +112,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _place(message: str) -> str:
-    """Where in the configuration the message points, with the name of a dictionary's entry."""
+    """The setting that a message is about, with the name of a dictionary's entry."""
     keys = _KEY.findall(message)
     for number, key in enumerate(keys):
         if key in _NAMED_PARTS and (name := _entry(message, key)):
@@ -135,7 +135,7 @@ def _entry(message: str, key: str) -> str | None:
 
 
 def _refusing_class(message: str, found: re.Match[str]) -> str:
-    """The class that refused an option: named after the option if nested, else before it."""
+    """The class that refused an option; a message names it after a nested option, before others."""
     behind: list[str] = _CLASS.findall(message[found.start() :].partition("\n")[0])
     before: list[str] = _CLASS.findall(message[: found.start()])
     return (behind or before[::-1] or [""])[0]
@@ -184,7 +184,7 @@ def _unknown_option(name: str, class_path: str, place: str) -> str:
 
 
 def _parameters(cls: Any) -> list[str]:
-    """Names of the arguments of a class, with those that it hands on to its bases."""
+    """Names of a class's arguments, including those that it passes to its bases."""
     own = inspect.signature(cls).parameters.values()
     names = [one.name for one in own if one.kind is not one.VAR_KEYWORD]
     if len(names) < len(own) and isinstance(cls, type):

@@ -42,7 +42,7 @@ def run(args: list[str]) -> int:
 
 
 def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:
-    """Why parts of other distributions cannot be used; dislab's own are not imported for that."""
+    """The errors of other distributions' parts, without an import of dislab's own parts."""
     others = [plugin for plugin in plugins if plugin.distribution != "dislab"]
     errors = faults(others)
     for plugin in others:

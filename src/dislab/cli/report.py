@@ -37,7 +37,7 @@ def run(args: list[str]) -> int:
 
 
 def _is_study(path: Path) -> bool:
-    """Whether a path is that of a study file or of the folder of a study."""
+    """Whether a path is a study file or a study's folder."""
     from dislab.study.plan import PLAN
 
     return (path / PLAN).is_file() or (path.is_file() and path.suffix in (".yaml", ".yml"))
@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _reported(folder: Path) -> "ReportedRun":
-    """A run with its model and data; the page explains a missing one."""
+    """A run with its model and data; the page says why one of these is missing."""
     from dislab.cli.run_data import run_config, run_data
     from dislab.report import ReportedRun
     from dislab.runs import load_run

@@ -66,7 +66,7 @@ def _in_file(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def _builder(name: str, path: str, settings: dict[str, Any]) -> MetricBuilder:
-    """The class with its settings, all of which it has."""
+    """The builder of a class with settings; refuses settings that the class lacks."""
     module, _, cls_name = path.rpartition(".")
     cls = plugins.load("metrics", cls_name)
     if module and not f"{cls.__module__}.".startswith(f"{module}."):

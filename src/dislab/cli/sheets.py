@@ -63,7 +63,7 @@ def traversal_sheet(dataset: Dataset) -> Figure:
 
 
 def _line(space: FactorSpace, column: int) -> tuple[Indices, bool]:
-    """States along a factor in the order of its values, and whether the others stay."""
+    """States along a factor in the order of its values, and whether other factors stay fixed."""
     if space.table is None:
         line = np.tile(_middle(space), (space.sizes[column], 1))
         line[:, column] = np.arange(space.sizes[column])
@@ -79,7 +79,7 @@ def _line(space: FactorSpace, column: int) -> tuple[Indices, bool]:
 
 
 def _middle(space: FactorSpace) -> Indices:
-    """The middle values; circular factors have none, and those of one circle are set apart."""
+    """The middle value of each factor; circular ones start at 0, equal circles spread evenly."""
     middle = np.asarray(space.sizes) // 2
     for column, factor in enumerate(space.factors):
         if factor.kind == "circular":

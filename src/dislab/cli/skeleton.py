@@ -218,7 +218,7 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
 
 
 def _words(name: str) -> list[str]:
-    """The words of a package's name, which Python and pip take for a name, in lower case."""
+    """The words of a package's name in lower case; refuses what Python or pip would refuse."""
     bare = name.removeprefix("dislab-")
     if len(bare) > _LONGEST:
         raise InputError(
@@ -282,7 +282,7 @@ def _filled(name: str, values: dict[str, str]) -> str:
 
 
 def _write(target: Path, files: dict[str, str]) -> None:
-    """All files or none: they are written beside the folder, which then gets its name."""
+    """Writes all files or none: a temporary folder is renamed when it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:

@@ -232,7 +232,7 @@ def _summary(parser: Parser, args: list[str]) -> int:
 
 
 def _about(study: Study) -> Iterator[str]:
-    """Where the numbers of a study come from."""
+    """The time that a study took and the versions it used, in lines."""
     status = study.status()
     took = ", ".join(
         f"{stage} {duration(seconds)}" for stage, seconds in status.seconds.items() if seconds
@@ -264,7 +264,7 @@ def _count(text: str) -> int:
 
 
 def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
-    """The folder and the plan of a study, whose file is read anew."""
+    """The folder and the plan of a study, given as its study file or its folder."""
     folder = folder_of(options.study, options.folder)
     if options.study.is_dir():
         return folder, read_plan(folder)
@@ -316,7 +316,7 @@ def _show_end(study: Study) -> int:
 
 
 def _warn_of_versions(plan: Plan) -> None:
-    """Says when this worker is of another version than the plan."""
+    """Warns if this worker has another version of dislab than the plan."""
     from dislab.runs import versions
 
     here = versions()

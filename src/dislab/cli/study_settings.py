@@ -30,7 +30,7 @@ _COMMAND: Final = "fit"
 
 
 class _Parser(Parser):
-    """A parser that raises what was wrong, as a study has many configurations."""
+    """A parser that raises its errors instead of exiting, as a study has many configurations."""
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Raises what was wrong, where, and what is allowed."""
@@ -40,7 +40,7 @@ class _Parser(Parser):
 
 
 class _Settings(TrainingCLI):
-    """The command's parser, without the command."""
+    """The parser of `dislab fit`, without running the command."""
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Leaves the parser to `resolve`."""

@@ -188,7 +188,7 @@ def _check_share(name: str, value: object) -> None:
 
 
 def _check_time(value: Any) -> None:
-    """Whether the timer of a trainer takes a time."""
+    """Refuses a time that the trainer's timer cannot read."""
     try:
         Timer(value)
     except (MisconfigurationException, TypeError, ValueError) as error:
@@ -200,7 +200,7 @@ def _check_time(value: Any) -> None:
 
 @functools.cache
 def _never_null() -> frozenset[str]:
-    """Settings of the trainer whose types leave null out."""
+    """Settings of the trainer whose types do not allow null."""
     parameters = inspect.signature(pl.Trainer.__init__).parameters
     hints = get_type_hints(pl.Trainer.__init__)
     return frozenset(
@@ -211,7 +211,7 @@ def _never_null() -> frozenset[str]:
 
 
 def _check_machine(trainer: Mapping[str, Any]) -> None:
-    """Whether the accelerator is there, with as many devices."""
+    """Refuses an accelerator, or a number of devices, that this machine lacks."""
     kind, devices = trainer.get("accelerator", "auto"), trainer.get("devices", "auto")
     if isinstance(kind, str):
         names = ["auto", "gpu", *AcceleratorRegistry.available_accelerators()]
@@ -256,7 +256,7 @@ def _is_there(accelerator: str) -> bool:
 
 
 def _numbers(devices: object) -> list[int]:
-    """The numbers in the setting `devices`."""
+    """The device numbers in the setting `devices`."""
     if devices == "auto":
         return []
     parts: Any = devices
@@ -272,7 +272,7 @@ def _numbers(devices: object) -> list[int]:
 
 
 def _check_folder(name: str, value: object) -> None:
-    """Whether a folder can be made and written to, without making it."""
+    """Refuses a folder that cannot be made or written to, without making it."""
     if value is None or "://" in str(value):
         return
     path = Path(str(value)).expanduser().absolute()

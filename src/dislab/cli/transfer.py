@@ -156,7 +156,7 @@ def _score_file(options: argparse.Namespace) -> int:
 
 
 def _domain(path: Path) -> Any:
-    """Codes, positions and space of a file."""
+    """Codes, factor positions and factor space in a file."""
     from dislab.cli.arrays import read_arrays, space_of
 
     arrays = read_arrays(path, ("codes", "factors"))

@@ -80,7 +80,7 @@ def preload() -> None:
 
 
 def _main(tasks: Sequence[Task], worker: int) -> None:
-    """The process."""
+    """Runs tasks in a process of their own, which ends with its worker."""
     os.setsid()
     _redirect(tasks[0].log)
     threading.Thread(target=_end_with, args=(worker,), daemon=True).start()
@@ -133,7 +133,7 @@ def _do_together(tasks: Sequence[Task]) -> None:
 
 
 def _of_error(error: BaseException, log: Path) -> Report:
-    """The end that an error is."""
+    """The report of a task that ended with an error."""
     said = one_line(error)
     if isinstance(error, SystemExit):  # the reason was printed before
         return Report(_kind(error), _last_line(log), versions=_versions())
@@ -178,7 +178,7 @@ def _versions() -> dict[str, str]:
 
 
 def _redirect(log: Path) -> None:
-    """Sends all output of this process into a file, that of libraries in C included."""
+    """Redirects all output of this process to a file, including output of C libraries."""
     log.parent.mkdir(parents=True, exist_ok=True)
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -189,7 +189,7 @@ def _redirect(log: Path) -> None:
 
 
 def _end_with(worker: int) -> None:
-    """Ends this process when its worker is gone, so that no run is trained by two."""
+    """Ends this process once its worker has ended, so that two processes never train one run."""
     while os.getppid() == worker:
         time.sleep(_WATCH)
     os.kill(os.getpid(), signal.SIGKILL)

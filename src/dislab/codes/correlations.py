@@ -52,7 +52,7 @@ def roc_auc(
 def _ascending_ranks(
     columns: Float[Tensor, "row column"],
 ) -> tuple[Float[Tensor, "column row"], Int[Tensor, "column row"]]:
-    """Ranks of the sorted entries of each column, and which rows those are."""
+    """Ranks of each column's entries in ascending order, and the rows of these entries."""
     ascending, order = columns.T.contiguous().sort(dim=1)
     rows = ascending.shape[1]
     place = torch.arange(rows, device=columns.device, dtype=torch.float64).expand_as(ascending)

@@ -102,7 +102,7 @@ def _carried(
 def _information(
     codes: Float[Tensor, "point latent"], factors: Int[Tensor, "point factor"]
 ) -> Float[Tensor, "latent factor"]:
-    """Mutual information in nats, less what the same codes share with shuffled factors.
+    """Mutual information in nats, minus that of the same codes with shuffled factors.
 
     A few thousand points share some information with any factor by chance, and more with one of
     many values. A code that is not finite counts as 0.

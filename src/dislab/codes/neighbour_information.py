@@ -45,7 +45,7 @@ def neighbour_information(
 def _counts_within(
     codes: Float[Tensor, " image"], labels: Int[Tensor, " image"], near: Int[Tensor, " image"]
 ) -> Int[Tensor, " image"]:
-    """Number of codes, the own one included, nearer than the k-th of the own label."""
+    """Number of codes, itself included, nearer to each code than its k-th of its label."""
     ascending, order = codes.sort()
     grouped = labels[order].argsort(stable=True)
     own = ascending[grouped]  # by label, ascending within each
@@ -61,7 +61,7 @@ def _counts_within(
 def _reach(
     own: Float[Tensor, " image"], kinds: Int[Tensor, " image"], near: Int[Tensor, " image"]
 ) -> Float[Tensor, " image"]:
-    """Distance to the k-th neighbour within the own label, codes sorted by label and size.
+    """Distance of each code to its k-th neighbour of its label; codes are sorted by label and size.
 
     The k nearest of sorted codes are a window that contains the code; the distance is the
     smallest, over all windows of k + 1 codes, of the longer way to a window's end.

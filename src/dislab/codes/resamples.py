@@ -35,7 +35,7 @@ def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
 
 
 class _Informed:
-    """Mutual information of the resamples, computed at first need for each number of bins."""
+    """Mutual information of the resamples, computed on first use for each number of bins."""
 
     def __init__(self, bank: CodeBank, rows: npt.NDArray[np.int64]) -> None:
         self.bank = bank

@@ -120,7 +120,7 @@ class GridPartners:
         return int(fitting[generator.integers(len(fitting))]) if len(fitting) else -1
 
     def _fitting(self, ranks: Indices, first: Indices, changed: Mask) -> Indices:
-        """Rows of the states of these ranks; -1 for those that are no partners."""
+        """Rows of the states with these factor ranks; -1 for states that are no partners."""
         # one factor at a time: several times as fast as a sum over an axis that short
         states = sum(offset.take(ranks[..., column]) for column, offset in enumerate(self._offset))
         differs = self._looks.take(states, axis=0) != self._own.take(first, axis=0)
@@ -212,7 +212,7 @@ class RunPartners:
         return int(fitting[Lottery(len(fitting), weights).draw(generator, 1)[0]])
 
     def _fitting(self, rows: Indices, first: Indices, which: Indices) -> Indices:
-        """The rows themselves, or -1 for those that are no partners."""
+        """The given rows, with -1 in place of those that are no partners."""
         differs = self._looks.take(rows, axis=0) != self._looks.take(first, axis=0)
         return np.where((differs == self._changed[which]).all(axis=-1), rows, -1)
 
@@ -226,7 +226,7 @@ def present_values(space: FactorSpace, states: Indices) -> list[Indices]:
 
 
 def _first_fitting(proposals: Indices) -> Indices:
-    """For each column the first row that is not -1, if any."""
+    """The first entry of each column that is not -1; -1 if all are."""
     place = (proposals >= 0).argmax(axis=0)
     first: Indices = proposals[place, np.arange(proposals.shape[1])]
     return first

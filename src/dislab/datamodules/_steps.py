@@ -23,7 +23,7 @@ def steps(space: FactorSpace, states: Indices, column: int, way: int) -> Indices
 
 
 def _following(factor: Factor, way: int) -> Indices:
-    """The next or previous value number of each, -1 beyond the ends of what does not go round."""
+    """The next or previous number of each value; -1 beyond the ends of a factor without circle."""
     count = len(factor)
     numbers = np.arange(count) + way
     if factor.kind != "circular":

@@ -158,7 +158,7 @@ def names_any(named: Indices, concepts: Indices) -> npt.NDArray[np.bool_]:
 def _first_of_each(
     described: Indices, columns: list[int], held_out: Indices, examples: int
 ) -> Indices:
-    """The first rows of each description that names all the columns and nothing held out."""
+    """The first rows of each description that names all columns and no held-out combination."""
     fitting = np.flatnonzero(
         (described[:, columns] >= 0).all(axis=1) & ~names_any(described, held_out)
     )

@@ -126,7 +126,7 @@ class ClampedData(PlannedData):
                 seen[name] = group
 
     def _check_ratios(self) -> np.ndarray:
-        """Share of batches in which each group is active, in their order."""
+        """Share of batches in which each group is active; refuses shares that do not fit."""
         if self.ratios is None:
             return np.full(len(self.groups), 1 / len(self.groups))
         if set(self.ratios) != set(self.groups):

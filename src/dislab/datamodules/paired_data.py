@@ -136,7 +136,7 @@ class PairedData(PlannedData):
         return sorted(self.factors.column(name) for name in self.change or names)
 
     def _check_partners(self, look: Indices, partners: Partners, columns: list[int]) -> None:
-        """Each factor changes alone in some pairs: seen in a few, or found in all."""
+        """Refuses states where a factor never changes alone, in sampled pairs and then in all."""
         first, second = partners.attempt(host_generator(self.split_seed), _PROBES)
         changed = (look[first] != look[second])[second >= 0]
         seen = changed[changed.sum(axis=1) == 1].any(axis=0)
@@ -202,7 +202,7 @@ class PairPlan:
 
 
 def _changes(scheme: Scheme, k: int | None, count: int) -> tuple[int, ...]:
-    """Numbers of factors that change, each as likely."""
+    """The possible numbers of changing factors, all equally likely."""
     check_choice("scheme", scheme, get_args(Scheme))
     if scheme == "uniform":
         if k is not None:

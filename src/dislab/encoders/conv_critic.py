@@ -84,7 +84,7 @@ class ConvCritic(Encoder):
 
 
 def _recognition(inputs: int, hidden: int, outputs: int, normalize: bool) -> nn.Sequential:
-    """The layers that read codes from the features that also judge."""
+    """The layers that predict codes from the features shared with the critic."""
     check_count("recognition_hidden", hidden, 1)
     if outputs < 1:
         raise InputError(

@@ -77,7 +77,7 @@ class TimmEncoder(Encoder):
 
 
 def _timm() -> ModuleType:
-    """The package, imported when an encoder is made, or a message with the remedy."""
+    """The package timm, imported when an encoder is made; its absence is an error with a remedy."""
     try:
         import timm
     except ImportError as error:

@@ -229,7 +229,7 @@ class FactorSpace:
         return math.prod(self.sizes) < 2**63
 
     def _keys(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
-        """A sortable key for each position: its number in the full grid, where that fits."""
+        """A sortable key for each position: its number in the full grid, if 64 bits suffice."""
         if self._countable:
             columns = tuple(np.moveaxis(positions, -1, 0))
             return np.asarray(np.ravel_multi_index(columns, self.sizes), dtype=np.int64)

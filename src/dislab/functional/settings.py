@@ -95,7 +95,7 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
 
 
 def _fits(value: Any, annotation: Any) -> bool:
-    """Whether an annotation allows a value; one of a kind unknown here allows every value."""
+    """Whether a type annotation allows a value; one of an unknown kind allows every value."""
     if annotation is Any:  # which is a class
         return True
     if annotation in (None, types.NoneType):
@@ -177,7 +177,7 @@ def _article(noun: str) -> str:
 
 
 def _too_large(part: str, given: Mapping[str, Any]) -> str:
-    """The message for a part that does not fit into the memory, with its largest setting."""
+    """The message for a part that needs too much memory; it names the part's largest setting."""
     sizes = {
         name: max(map(int, value if isinstance(value, list | tuple) else [value]), default=0)
         for name, value in given.items()

@@ -163,7 +163,7 @@ def recombination(
 
 
 def _united(result: Tensor, lot: Tensor) -> tuple[Tensor, Tensor]:
-    """Two parts of a description, or twice the same where one of them would be empty."""
+    """Two descriptions whose union is the given one; both equal it if one would be empty."""
     parts = result * (lot < 0.5), result * (lot >= 0.5)
     first, second = (torch.where((part > 0).any(1)[:, None], part, result) for part in parts)
     return first, second
@@ -172,7 +172,7 @@ def _united(result: Tensor, lot: Tensor) -> tuple[Tensor, Tensor]:
 def _in_common(
     result: Tensor, added: Tensor, another: Tensor, lot: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """A description with more said about open factors by either, or by both with disagreement."""
+    """Two descriptions with the given intersection, and perhaps more attributes of their own."""
     disagree = (lot >= 0.5) & (lot < 0.75)
     first = (lot < 0.25) | disagree
     second = (lot >= 0.25) & (lot < 0.5)
@@ -180,7 +180,7 @@ def _in_common(
 
 
 def _ignored(result: Tensor, added: Tensor, other: Tensor, lot: Tensor) -> tuple[Tensor, Tensor]:
-    """A description with more said about it, and this; at least one attribute is to be ignored."""
+    """Two descriptions with the given difference; at least one attribute is ignored."""
     both = added * (lot < 0.5)
     some = (both > 0).any(1)[:, None]
     both = torch.where(some, both, added)
@@ -189,7 +189,7 @@ def _ignored(result: Tensor, added: Tensor, other: Tensor, lot: Tensor) -> tuple
 
 
 def _two_of_each(candidates: Tensor, belongs: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Of each factor the candidate that is first in order and the one that is next, k-hot each."""
+    """The first and the second candidate of each factor in a random order, k-hot each."""
     place = torch.arange(len(belongs), device=order.device)
     number = torch.where(candidates > 0, order, -1.0)
     higher = number[:, None, :] > number[:, :, None]

@@ -171,7 +171,7 @@ def judge(
 
 
 class _Judge(torch.autograd.Function):
-    """The pass, whose results include all that `setup_context` keeps."""
+    """Means and gradients by hand; results include all tensors that `setup_context` keeps."""
 
     generate_vmap_rule = True
 

@@ -89,7 +89,7 @@ def _within(
 
 
 def _attempt(metric: Metric, bank: CodeBank) -> dict[str, Tensor]:
-    """The scores of a resample; none where it lacks what the score needs, such as a value twice."""
+    """The scores of a resample; none if the score cannot take it, as when no value repeats."""
     try:
         return metric.score(bank)
     except InputError:

@@ -198,7 +198,7 @@ class DCI(Metric):
         return source[:, column].cpu()
 
     def _judge(self, bank: CodeBank, column: int, model: Model) -> Float[Tensor, " 3"]:
-        """Accuracies or R² on training and test part, and the error on the test part."""
+        """Accuracy or R² on the training and the test part, and the error on the test part."""
         cut = train_count(len(bank.codes), self.test_fraction)
         labels = self._wanted(bank, column)
         predicted = model.predict(bank.codes.cpu()).double()

@@ -183,7 +183,7 @@ class DCIES(Metric):
         return self._results(varied, probed)
 
     def _results(self, varied: list[int], probed: Sequence[_Probed]) -> dict[str, Tensor]:
-        """Scores and parts of probes, but for the size."""
+        """Scores and parts of the probes, except the size."""
         factors = len(self.space.factors)
         losses = torch.stack([one.losses for one in probed], dim=1)
         curves = [explicitness(one.losses, self._capacities(), one.baseline) for one in probed]
@@ -235,7 +235,7 @@ class DCIES(Metric):
         return torch.cat([angles.cos(), angles.sin()], dim=1)
 
     def _capacities(self) -> Float[Tensor, " capacity"]:
-        """Depths, or logarithms of numbers of parameters: a weight a feature, and an offset."""
+        """Capacities of the probes: depths of trees, or logarithms of the numbers of parameters."""
         numbers = torch.tensor(self.capacities, dtype=torch.float64)
         return numbers if self.probe == "rf" else (numbers + 1).log()
 
@@ -250,7 +250,7 @@ class DCIES(Metric):
         return source[:, column].cpu()
 
     def _baseline(self, wanted: Tensor) -> float:
-        """Share of mistakes of a guess between all values; of numbers 1, the loss of their mean."""
+        """Loss of a guess: share of mistakes of a random value; for numbers 1, that of the mean."""
         return 1.0 if wanted.is_floating_point() else 1 - 1 / len(torch.unique(wanted))
 
 
@@ -258,7 +258,7 @@ def _loss(
     predicted: Int[Tensor, " image"] | Float[Tensor, " image"],
     wanted: Int[Tensor, " image"] | Float[Tensor, " image"],
 ) -> Float[Tensor, ""]:
-    """Share of mistakes, or the share of the variance of numbers that is not explained."""
+    """Share of mistakes; for numbers the share of the variance that is not explained."""
     if wanted.is_floating_point():
         return 1 - explained_share(predicted.to(wanted), wanted)
     return (predicted != wanted).double().mean()

@@ -163,7 +163,7 @@ def _provenance(space: FactorSpace, bank: CodeBank, bootstrap: Bootstrap) -> dic
 
 
 def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[str, Tensor]:
-    """The scalars and parts of a score, once known as such."""
+    """The scalars and parts of a score; refuses a result of another form."""
     if reason := reason_against(metric, sample):
         raise InputError(reason)
     with parts_named():

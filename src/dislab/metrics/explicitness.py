@@ -128,7 +128,7 @@ class Explicitness(Metric):
         return torch.cat([model.probabilities(bank.codes) for model in models], dim=1)
 
     def _questions(self, bank: CodeBank, varied: list[int]) -> tuple[Tensor, Tensor]:
-        """Whether each image has each value of each factor, and whose value it is."""
+        """Whether each image has each value, one column a value, and the factor of each column."""
         answers, owners = [], []
         for column in varied:
             labels = bank.factors[:, column]

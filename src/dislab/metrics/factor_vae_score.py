@@ -111,7 +111,7 @@ def vote_accuracy(
 def _scatter(
     codes: Float[Tensor, "image latent"], rows: Int[Tensor, "vote sample"]
 ) -> Float[Tensor, "vote latent"]:
-    """Sum of squared deviations over the images of each vote; exactly 0 where all are equal."""
+    """Sum of squared deviations over the images of each vote; exactly 0 if all codes are equal."""
     samples = rows.shape[1]
     drawn = codes.index_select(0, rows.flatten()).view(*rows.shape, -1)
     # Relative to the first image, so that nothing cancels for constant latents.

@@ -31,7 +31,7 @@ def sheet(found: Evaluation, title: str = "") -> Figure:
 
 
 def _of_means(parts: Mapping[str, Any]) -> bool:
-    """Whether the mutual information that is drawn is that of means of posteriors."""
+    """Whether the drawn mutual information is that of posterior means."""
     first = next((name for name in parts if name.endswith("mutual_information")), "")
     return "kl_per_latent" in parts and not first.startswith("sampled/")
 

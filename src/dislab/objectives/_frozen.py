@@ -63,7 +63,7 @@ def _loaded(source: Source, what: str) -> Objective:
 
 
 def _settings(source: dict[str, str]) -> dict[str, Any]:
-    """The settings of the inner model, out of a checkpoint of the outer one."""
+    """The settings of the inner model, from a checkpoint of the outer one."""
     try:
         settings = json.loads(source[_KEY])
     except (KeyError, TypeError, ValueError) as error:

@@ -148,7 +148,7 @@ class TELBO(SymbolObjective, VariationalObjective):
 
 
 def _applied(part: nn.Module, stopped: bool, *inputs: Tensor) -> Tensor:
-    """The output of a part, which does not learn from it if stopped."""
+    """The output of a part, without gradients to its weights if `stopped`."""
     weights: dict[str, Tensor] = dict(part.named_parameters())
     if stopped:
         weights = {name: weight.detach() for name, weight in weights.items()}

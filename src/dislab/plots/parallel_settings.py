@@ -78,7 +78,7 @@ def parallel_settings(
 def _levels_of_all(
     settings: Mapping[str, Iterable[Any]], runs: int
 ) -> dict[str, tuple[list[str], Int[np.ndarray, " run"]]]:
-    """The levels of each setting; refuses none at all, and other numbers of values than of runs."""
+    """The levels of each setting; refuses an empty list, and one without a value for every run."""
     columns = {setting: list(values) for setting, values in settings.items()}
     if not columns or not runs:
         raise InputError("a picture of settings needs at least one setting and one run")
@@ -89,7 +89,7 @@ def _levels_of_all(
 
 
 def _levels(values: Sequence[Any]) -> tuple[list[str], Int[np.ndarray, " run"]]:
-    """Different values as texts, from the bottom, and the number of each run's value."""
+    """The distinct values as texts, from the bottom of the axis, and each run's index."""
     unique = {str(value): value for value in values}
     if all(isinstance(value, Real) for value in unique.values()):
         unique = dict(sorted(unique.items(), key=lambda item: item[1]))
@@ -100,7 +100,7 @@ def _levels(values: Sequence[Any]) -> tuple[list[str], Int[np.ndarray, " run"]]:
 def _spread(
     level: Int[np.ndarray, " run"], levels: int, place: Float[np.ndarray, " run"]
 ) -> Float[np.ndarray, " run"]:
-    """Heights in [0, 1]: the place of the run's value, spread by the score."""
+    """Heights in [0, 1] on an axis: the level of each run's value, spread in order of scores."""
     heights = np.empty(len(level))
     for number in range(levels):
         own = np.flatnonzero(level == number)

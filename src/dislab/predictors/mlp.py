@@ -143,7 +143,7 @@ class MLP(Predictor):
         )
 
     def _batches(self, images: int) -> Tensor:
-        """Images of each step: one random order of all after the other, cut into batches."""
+        """Images of each step: random orders of all images in a row, cut into batches."""
         size = min(self.batch_size, images)
         orders = -(-self.steps * size // images)
         source = device_generator(

@@ -111,7 +111,7 @@ def _rows(image: Tensor) -> Tensor:
 def _principal(
     rows: Float[Tensor, "image pixel"], count: int
 ) -> tuple[Float[Tensor, " pixel"], Float[Tensor, "pixel latent"]]:
-    """Mean and first directions of the rows; directions beyond their rank are zeros."""
+    """Mean and principal directions of the rows; directions beyond their rank are zeros."""
     centre = rows.mean(0)
     centred = rows - centre
     variances, combinations = torch.linalg.eigh(centred @ centred.T)

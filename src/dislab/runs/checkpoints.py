@@ -138,7 +138,7 @@ def short(error: BaseException) -> str:
 
 
 def _save(checkpoint: dict[str, Any], file: BinaryIO) -> None:
-    """Writes an archive; a disk that refuses is an OSError."""
+    """Writes an archive; raises OSError if the disk refuses."""
     try:
         torch.save(checkpoint, file)
     except RuntimeError as error:

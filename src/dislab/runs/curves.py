@@ -108,7 +108,7 @@ class Curves(Logger):
                 os.fsync(file.fileno())
 
     def _open(self) -> None:
-        """Copy the rows of an earlier process up to the checkpoint."""
+        """Reads the rows of an earlier process, and keeps those before the checkpoint."""
         remove_leftovers(self._path)
         read = read_curves(self._path)
         kept = [row for row in read.rows if int(row["step"]) < self._first_step]
@@ -137,7 +137,7 @@ class Curves(Logger):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
     def _replace(self, old: list[Row], new: Row) -> None:
-        """Replace the rows that a new row extends."""
+        """Replaces old rows by the new row that contains them."""
         self._write([*(row for row in self._read() if row not in old), new])
 
     def _write(self, rows: list[Row]) -> None:
@@ -216,7 +216,7 @@ def _lines(columns: list[str], rows: list[Row]) -> str:
 
 
 def _aside(path: Path) -> Path:
-    """A free name for a file that is kept beside the new one."""
+    """An unused name beside a file, to keep the old file under."""
     number = 0
     while (free := path.with_name(f"{path.stem}_damaged_{number}{path.suffix}")).exists():
         number += 1

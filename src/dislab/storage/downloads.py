@@ -68,7 +68,7 @@ def download(
 
 
 def _is_safe(url: str) -> bool:
-    """Whether an address is protected against changes on the way: https, or this machine."""
+    """Whether nobody can change the transfer from an address: https, or this machine."""
     parts = urllib.parse.urlsplit(url)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _THIS_MACHINE)
 

@@ -134,13 +134,13 @@ def machine() -> str:
 
 
 def _has_ended(owner: dict[str, object]) -> bool:
-    """Whether a process of this machine is no more; its number may be another one's by now."""
+    """Whether a process of this machine has ended; another may have its number by now."""
     process = owner.get("process")
     return isinstance(process, int) and _began(process) != owner.get("began")
 
 
 def _began(process: int | None = None) -> str:
-    """When a process began, in the system's ticks; empty where that cannot be known."""
+    """Start time of a process in the system's ticks; empty if unknown."""
     with suppress(OSError, IndexError):
         text = Path(f"/proc/{process or os.getpid()}/stat").read_text(encoding="utf-8")
         fields = text.rpartition(")")[2].split()

@@ -148,7 +148,7 @@ def _owners(cls: Any) -> Iterator[Any]:
 
 
 def _of_data(section: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `data` without paths, and without how its images are read."""
+    """The section `data` without paths and without settings for reading images."""
     arguments = _without(section.get("init_args") or {}, _OF_THE_HOST["data"])
     dataset = arguments.get("dataset")
     if isinstance(dataset, Mapping) and isinstance(dataset.get("init_args"), Mapping):

@@ -23,7 +23,7 @@ def form(group: PlannedGroup) -> str:
 
 
 def _blanked(value: Any) -> Any:
-    """A setting with an empty place for each real number."""
+    """A setting with an empty text in place of each real number."""
     if isinstance(value, dict):
         return {name: one if name in _NEVER else _blanked(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -144,7 +144,7 @@ def study_page_of(
 
 
 def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str]:
-    """The tables of a study, or the reason why it has none as yet."""
+    """The tables of a study, or the reason why it has none yet."""
     try:
         return study.summary(target), ""
     except NothingToCompareError as error:
@@ -154,7 +154,7 @@ def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str
 
 
 def _described(study: Study, table: pd.DataFrame) -> str:
-    """The axes with their values, in a sentence."""
+    """The number of runs, the axes with their values, and the number of seeds, in a sentence."""
     seeds = table["seed"].nunique()
     parts = [f"{len(table):,} run{'s' * (len(table) != 1)}"]
     for axis in study.plan.axes:
@@ -283,7 +283,7 @@ def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[int, dict
 
 
 def _facts(one: RunStatus) -> Iterator[tuple[str, str]]:
-    """State, failures, and what the stages took."""
+    """Names and texts of a run's facts: state, time of each stage, failures."""
     yield "state", "waiting" if one.state == "running" else one.state
     for stage, done in one.done.items():
         yield stage, duration(done.seconds)

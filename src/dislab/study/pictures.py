@@ -94,7 +94,7 @@ def _violins(runs: pd.DataFrame, values: pd.Series, axes: list[str], name: str) 
 
 
 def _few(runs: pd.DataFrame, axes: list[str]) -> list[str]:
-    """The axes from the first one on that make few enough violins for one picture."""
+    """The first axes, as many as make few enough violins for one picture."""
     for count in range(len(axes), 1, -1):
         if len(list(groups(runs, axes[:count]))) <= _TALL:
             return axes[:count]

@@ -274,7 +274,7 @@ def _read(
     versions: Mapping[str, str],
     texts: dict[str, str],
 ) -> str:
-    """Digest of all that a configuration is made of; the content of its files counts."""
+    """Digest of everything that decides a configuration, including the content of its files."""
     parts = [json.dumps([group.axes, overlay, stages, versions])]
     for argument in group.arguments:
         option, _, value = argument.partition("=")

@@ -99,7 +99,7 @@ class StudyFolder:
         return None if record is None else Failed(**record)
 
     def _current(self, run: PlannedRun, stage: str, name: str) -> dict[str, Any] | None:
-        """A record of a stage, unless it is of other settings."""
+        """A record of a stage; None if its settings have changed since."""
         record = _read(self.stage(run.id, stage) / name)
         same = record is not None and record.get("digest") == run.group.stages[stage].digest
         return record if same else None
@@ -135,7 +135,7 @@ def is_given_up(failed: Failed | None, retries: int) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """A record; None where there is none, or where its disk has damaged it."""
+    """A record; None if it is missing or damaged."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -219,7 +219,7 @@ class Study:
         return RunStatus(run, state_of(self.plan, run, done, failed, working), done, failed)
 
     def _working(self) -> frozenset[str]:
-        """Runs that a worker works on."""
+        """Names of the runs that workers have claimed."""
         if not self.folder.claims.is_dir():
             return frozenset()
         try:
@@ -247,7 +247,7 @@ def folder_of(path: str | Path, folder: str | Path | None = None) -> Path:
 
 
 def _check_images(known: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
-    """Refuses codes of a setting that are of other images than those of most of its runs."""
+    """Refuses a run whose codes are of other images than those of most runs with its settings."""
     from dislab.study.stages.codes import again
 
     images = {run: tuple(one.states.tolist()) for run, one in known.items()}

@@ -328,7 +328,7 @@ class _Reader:
 
 
 def _combined(axes: Mapping[str, Sequence[Setting]]) -> Iterator[Group]:
-    """Every combination of the axes, and of those that come with the values."""
+    """Every combination of the axes, including axes that belong to single values."""
     parts = [
         [
             Group({name: one.label, **inner.axes}, (*one.arguments, *inner.arguments))
@@ -343,7 +343,7 @@ def _combined(axes: Mapping[str, Sequence[Setting]]) -> Iterator[Group]:
 
 
 def _count(axes: Mapping[str, Sequence[Setting]]) -> int:
-    """How many combinations there are."""
+    """Number of combinations."""
     return math.prod(sum(_count(one.axes) for one in settings) for settings in axes.values())
 
 

@@ -212,7 +212,7 @@ def label(column: str) -> str:
 
 
 def _is_score_of_codes(column: str) -> bool:
-    """Whether a column is a score of mean codes, and none of a split or of a sample."""
+    """Whether a column is a score of mean codes over all states, not of a split or of samples."""
     if not column.startswith("score.") or column.startswith("score.sampled/"):
         return False
     return not _OF_OTHER_DRAWS.search(column)
@@ -391,7 +391,7 @@ def _selected(
 
 
 def _without_udr(runs: pd.DataFrame, axes: Sequence[str]) -> str:
-    """Why no run has a UDR."""
+    """The reason why no run has a UDR."""
     known = runs[runs[INFORMATIVE].notna()] if INFORMATIVE in runs else runs[:0]
     most = max((len(group) for _, group in groups(known, axes)), default=0)
     return f"it needs {LEAST_MODELS} seeds of a setting with codes; the most here is {most}"

@@ -103,7 +103,7 @@ class Worker:
         return self._next(run) is None
 
     def _next(self, run: PlannedRun) -> str | None:
-        """The stage that a run needs next; None when nothing can be done for it any more."""
+        """The next stage of a run; None if it is finished or given up."""
         for stage in self._plan.stages:
             done = self._folder.done(run, stage)
             if done is None:
@@ -117,7 +117,7 @@ class Worker:
         return None
 
     def _visit(self, run: PlannedRun) -> bool:
-        """Does what a run lacks; returns whether it could be claimed."""
+        """Does the remaining stages of a run; returns whether the run could be claimed."""
         claim = self._claims.take(run.id)
         if claim is None:
             return False
@@ -197,7 +197,7 @@ class Worker:
         return Task(arguments, here, place / LOG, place / "report.json")
 
     def _prepare(self, run: PlannedRun, here: Path, place: Path) -> None:
-        """Writes what a run is trained from, and removes what a run without checkpoint has left."""
+        """Writes the configuration of a run, and removes old files of a run without checkpoint."""
         if not _has_checkpoint(here):
             for old in here.iterdir():
                 if old.name != STAGES:
@@ -207,7 +207,7 @@ class Worker:
             temporary.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
     def _watch(self, unit: Unit, claims: Sequence[Claim]) -> bool:
-        """Waits for a process and shows that this one is alive; False when a run was taken."""
+        """Waits for a process and renews the claims; false if another worker took a run."""
         due = time.monotonic()
         try:
             while not unit.wait(_POLL):
@@ -224,7 +224,7 @@ class Worker:
         return True
 
     def _stop(self, unit: Unit, claims: Sequence[Claim]) -> None:
-        """Lets a process save what it has, for a while."""
+        """Asks a process to end, and gives it time to save its state."""
         unit.interrupt()
         end = time.monotonic() + _GRACE
         try:
@@ -265,7 +265,7 @@ class Worker:
             self._look_for_the_same(stage, failed)
 
     def _look_for_the_same(self, stage: str, failed: Failed) -> None:
-        """Stops the study whose first runs have all failed alike."""
+        """Stops the study if its first runs have all failed alike."""
         alike = 0
         for run in self._plan.runs:
             if self._folder.done(run, stage) is not None:
@@ -285,7 +285,7 @@ class Worker:
 
 
 def _give_back(claim: Claim) -> None:
-    """Gives a run back; a claim that cannot be given back gets stale."""
+    """Gives a claim on a run back; a claim that cannot be given back becomes stale."""
     with suppress(OSError):
         claim.release()
 
@@ -302,5 +302,5 @@ def _alike(one: Failed, other: Failed) -> bool:
 
 
 def _bare(message: str) -> str:
-    """A message without the words that a run's name or a number may stand in."""
+    """A message without words that contain a digit, such as names of runs and numbers."""
     return " ".join(word for word in message.split() if not any(c.isdigit() for c in word))

@@ -117,7 +117,7 @@ def _check_missing_value(
 
 
 def _check_continuous(build: MetricBuilder, noise: Tensor, factors: Tensor) -> None:
-    """A measured factor beside another one; its numbers are those of the noisy latent."""
+    """Checks a score on a continuous factor, whose numbers are those of the noisy latent."""
     measured = noise[:, :1].double()
     order = measured[:, 0].argsort().argsort()
     numbers = tuple(measured[:, 0].sort().values.tolist())

@@ -50,7 +50,7 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
 
 
 def _lesson(images: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Codes of two runs, whose last latent stands still, and a number, a kind and a number."""
+    """Codes of two runs with a constant last latent, and three targets: number, class, number."""
     hidden = torch.rand(images, 3, generator=generator)
     kind = (3 * hidden[:, 1]).floor().clamp(max=2)
     targets = torch.stack([hidden[:, 0], kind, hidden[:, 2]], 1)
@@ -66,7 +66,7 @@ def _learnt(predictor: Predictor, known: Tensor, wanted: Tensor, asked: Tensor) 
 
 
 def _alike(one: Tensor, other: Tensor) -> bool:
-    """Equal but for what rounding may do, which seldom moves a class."""
+    """Whether predictions agree up to rounding, which seldom changes a class."""
     return bool(torch.isclose(one, other, rtol=0, atol=1e-3).double().mean() > 0.97)
 
 

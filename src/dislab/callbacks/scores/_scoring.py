@@ -98,7 +98,7 @@ def inapplicable(
 
 
 def _varied(data: DataModule, states: Indices) -> int:
-    """How many factors, other than nuisances, take more than one value."""
+    """Number of factors, nuisances left out, with more than one value."""
     positions = data.factors.positions(states)
     varied = (positions != positions[:1]).any(0)
     return sum(
@@ -113,7 +113,7 @@ def _asks(metric: Metric) -> bool:
 
 
 def _latents(trainer: pl.Trainer, module: Objective, data: DataModule, states: Indices) -> int:
-    """Number of latents, of the code of one image."""
+    """Number of latents, found by encoding one image."""
     # a module may keep tensors of an inference, which could not be trained on
     precision = trainer.precision_plugin
     with evaluating(module, precision), torch.inference_mode(False), torch.no_grad(), parts_named():

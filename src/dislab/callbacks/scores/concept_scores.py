@@ -166,14 +166,14 @@ def _described(
 
 
 def _reader_accuracy(known: _Described, shown: _Described, factor: Tensor) -> float:
-    """How often the named attributes of the stage's images are read right."""
+    """Share of correctly read attributes among those that the images' descriptions name."""
     read = read_attributes(shown.image[:1000], *known, factor)
     rows, named = torch.where(shown.symbol[:1000] > 0)
     return (read[rows, factor[named]] == named).double().mean().item()
 
 
 def _means(parts: dict[str, dict[str, dict[str, float]]]) -> dict[str, float]:
-    """The means over all concepts, and beside them those of each operator."""
+    """The mean of each score over all concepts, and over the concepts of each operator."""
     means = {}
     for name in _NAMES:
         by_operator = {key: [one[name] for one in part.values()] for key, part in parts.items()}

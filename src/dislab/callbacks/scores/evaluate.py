@@ -219,7 +219,7 @@ class Evaluate(ScoreCallback):
         self._noted |= set(reasons.values())
 
     def _drawn(self, data: DataModule, points: int) -> dict[str, Any]:
-        """Which states were scored, for the record."""
+        """A description of the scored states, for the record."""
         split = split_with_states(data, self.split)
         drawn: dict[str, Any] = {"split": split, "points": points, "seed": self.seed}
         drawn["codes"] = self.codes

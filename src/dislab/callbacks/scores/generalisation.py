@@ -114,7 +114,7 @@ class Generalisation(ScoreCallback):
     def _losses(
         self, trainer: pl.Trainer, module: Objective, data: DataModule, split: Split
     ) -> dict[str, dict[str, float]]:
-        """Means over the examples of every term of the loss, for each thing that is decoded."""
+        """Mean over the examples of every term of the loss, for each kind of decoded code."""
         sums: dict[str, dict[str, Tensor]] = {decoded: {} for decoded in _decoded(module)}
         count = 0
         loader = data.sample_loader(split, self.examples, self.seed)

@@ -25,7 +25,7 @@ class ColumnModel(Protocol):
 
 
 class _Constant(NamedTuple):
-    """Prediction from images that all have one value."""
+    """Predicts the only value that occurs among the images learnt from."""
 
     value: float
 

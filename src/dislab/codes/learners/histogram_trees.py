@@ -280,7 +280,7 @@ def tree_sums(
 def _ranks(
     trees: CompleteTrees, codes: npt.NDArray[np.floating[Any]]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """How many thresholds of its latent each code exceeds (latent, image), and theirs."""
+    """Ranks of codes (latent, image) and of thresholds among all thresholds of a latent."""
     ranks = np.zeros(codes.shape[::-1], dtype=np.uint8)
     places = np.full(trees.latent.shape, ALWAYS_LEFT, dtype=np.uint8)
     for latent, column in enumerate(codes.T):
@@ -306,7 +306,7 @@ def _leaves(right: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
 
 
 def _joined(value: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], int]:
-    """Sums for all combinations of leaves of some trees, and the number of trees in a row."""
+    """Sums of values for all combinations of leaves of consecutive trees, and the trees a row."""
     leaves = value.shape[1]
     joined = max(1, TABLE_BITS // max(1, leaves.bit_length() - 1))
     rows = -(-len(value) // joined)
@@ -320,7 +320,7 @@ def _joined(value: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], in
 
 
 def _cells(leaf: npt.NDArray[np.uint8], joined: int, leaves: int) -> npt.NDArray[np.int64]:
-    """Place in the table of the sum of some trees, for each image."""
+    """Column of each image's sum in the table of `_joined`."""
     short = -len(leaf) % joined
     wide = np.concatenate([leaf, np.zeros((short, leaf.shape[1]), dtype=np.uint8)])
     groups = wide.reshape(-1, joined, leaf.shape[1])

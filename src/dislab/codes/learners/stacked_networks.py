@@ -128,7 +128,7 @@ def _uniform(rows: int, columns: int, seed: int) -> Float[Tensor, "row column"]:
 def _loss(
     made: Float[Tensor, "run factor image output"], lesson: Lesson, rows: Int[Tensor, " image"]
 ) -> Float[Tensor, ""]:
-    """Squared errors of numbers and cross-entropies of kinds, means of images, summed."""
+    """Sum over networks of the mean squared errors of numbers and cross-entropies of kinds."""
     runs = len(made)
     error = made[..., 0] - lesson.numbers[:, rows]
     loss = (error.square().mean(2).sum(0) * lesson.number).sum()

@@ -121,7 +121,7 @@ class ParametricHeads(BankedDataset):
 
 
 def _angles(largest: int, count: int) -> tuple[float, ...]:
-    """Evenly spaced from one side to the other; a single one looks straight ahead."""
+    """Angles evenly spaced from one side to the other; a single angle is straight ahead."""
     if count == 1:
         return (0.0,)
     return tuple(np.linspace(-largest, largest, count).tolist())

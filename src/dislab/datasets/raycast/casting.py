@@ -148,7 +148,7 @@ def move(value: _Value, device: torch.device) -> _Value:
 
 
 def _mapped(value: _Value, change: Callable[[Tensor], Tensor]) -> _Value:
-    """The value with every tensor in it changed."""
+    """The nested value, with a function applied to every tensor in it."""
     changed: _Value = _rebuilt(value, change)
     return changed
 
@@ -167,7 +167,7 @@ def _rebuilt(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 def _may_meet(
     part: Part, apex: Vector, axis: Vector, spread: Float[Tensor, "..."]
 ) -> Bool[Tensor, "..."]:
-    """Whether a cone about an axis comes near the ball that holds a part."""
+    """Whether a cone of rays may hit a part, by the ball around the part."""
     centre, radius = part.shape.reach()
     way = part.frame.moved(z=centre).origin - apex
     away = way.norm()

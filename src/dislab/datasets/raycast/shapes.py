@@ -247,7 +247,7 @@ class Bowl(Shape):
         return self.depth, max(self.radius, self.depth)
 
     def _round(self, vector: Vector, lift: float) -> Vector:
-        """In coordinates that make the ellipsoid a ball of radius 1."""
+        """The vector in coordinates in which the ellipsoid is a ball of radius 1."""
         return Vector(vector.x / self.radius, vector.y / self.radius, vector.z / self.depth - lift)
 
 
@@ -270,7 +270,7 @@ def _mantle(ray: Ray, radius: Scalar, low: Scalar, high: Scalar) -> Distance:
 
 
 def _slab(origin: Tensor, direction: Tensor, half: Scalar) -> tuple[Distance, Distance]:
-    """Where rays enter and leave the space between two planes."""
+    """Distances at which rays enter and leave the space between two planes."""
     slope = 1 / nonzero(direction)
     first, second = (-half - origin) * slope, (half - origin) * slope
     return torch.minimum(first, second), torch.maximum(first, second)

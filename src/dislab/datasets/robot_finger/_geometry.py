@@ -53,7 +53,7 @@ def feasible(state: Reals) -> npt.NDArray[np.bool_]:
 
 
 def _lower_link(state: Reals) -> tuple[Reals, Reals]:
-    """Where the joint of the lower link is, and the unit vector along the link."""
+    """Position of the lower link's joint, and the unit vector along the link."""
     first, second, third = state[:, 1], state[:, 2], state[:, 3]
     zero = np.zeros_like(first)
     middle = np.stack([zero, -np.sin(second), -np.cos(second)], axis=1)
@@ -63,14 +63,14 @@ def _lower_link(state: Reals) -> tuple[Reals, Reals]:
 
 
 def _swung(angle: Reals, vector: Reals) -> Reals:
-    """Turned about the y axis from z to x."""
+    """The vector, turned by an angle about the y axis from z to x."""
     cosine, sine = np.cos(angle), np.sin(angle)
     x, y, z = vector.T
     return np.stack([cosine * x + sine * z, y, cosine * z - sine * x], axis=1)
 
 
 def _beside_cube(state: Reals, point: Reals) -> Reals:
-    """Points in coordinates of the cube."""
+    """Points in the coordinates of the cube."""
     centre = np.stack([state[:, 4], state[:, 5], np.full(len(state), CUBE / 2)], axis=1)
     return _turned(state, point - centre)
 

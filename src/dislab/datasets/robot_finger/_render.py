@@ -184,7 +184,7 @@ def render(
 
 
 class _Light(NamedTuple):
-    """Light on points: from around, from the lamp, and its reflection."""
+    """Light at points: ambient, diffuse from the lamp, and specular."""
 
     around: Float[Tensor, "row ray"]
     key: Float[Tensor, "row ray"]

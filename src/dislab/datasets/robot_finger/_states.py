@@ -95,7 +95,7 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
 def _proposals(
     generator: np.random.Generator, allowed: list[Indices], partners: int
 ) -> npt.NDArray[np.uint8]:
-    """Feasible states, each with its partners behind it, shape (states, 1 + partners, 7)."""
+    """Feasible states, each followed by its partners, shape (states, 1 + partners, 7)."""
     count = _ROUND_WITH_PARTNERS if partners else _ROUND
     drawn = generator.integers(_SIZES, size=(count, len(_SIZES)), dtype=np.uint8)
     drawn[:, 0] = generator.choice(allowed[0], size=count)
@@ -120,7 +120,7 @@ def _proposals(
 def _elsewhere(
     state: npt.NDArray[np.uint8], factor: int, numbers: Indices
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
-    """States with each value of a factor, and which are feasible and differ from the given ones."""
+    """The states with each value of a factor in turn, and a mask of feasible ones that differ."""
     moved = np.repeat(state[:, None], len(numbers), axis=1)
     moved[:, :, factor] = numbers
     differs = moved[:, :, factor] != state[:, None, factor]

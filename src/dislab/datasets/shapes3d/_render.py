@@ -70,7 +70,7 @@ _WALL_PART, _FLOOR_PART, _OBJECT_PART = range(3)
 
 
 class _Material(NamedTuple):
-    """How bright each light makes a surface that faces it."""
+    """Brightness that each light gives to a surface facing it."""
 
     ambient: float
     head: float
@@ -135,7 +135,7 @@ def _object(shape: int, size: float) -> tuple[Shape, float]:
 
 
 def _headlight(normal: Vector) -> Float[Tensor, "1 ray"]:
-    """How much a light that goes along the camera's axis falls on a surface."""
+    """Share of the light along the camera's axis that a surface receives."""
     device = normal.x.device
     position, target = (
         Vector.of(*point, device=device) for point in (_CAMERA.position, _CAMERA.target)
@@ -144,7 +144,7 @@ def _headlight(normal: Vector) -> Float[Tensor, "1 ray"]:
 
 
 def _lamplight(lamp: Vector, point: Vector, normal: Vector) -> Float[Tensor, "1 ray"]:
-    """How much of the lamp falls on a surface, with the tenth power of the cosine off its axis."""
+    """Share of the lamp's light on a surface; falls with cos¹⁰ of the angle to the lamp's axis."""
     way = (lamp - point).unit()
     squared = way.z.clamp_min(0) ** 2
     fourth = squared * squared

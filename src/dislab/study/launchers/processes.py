@@ -65,7 +65,7 @@ class Processes(Launcher):
 
 
 def _environments(workers: Workers) -> list[dict[str, str]]:
-    """The variables of each worker: its cards, if it needs any."""
+    """Environment variables of each worker: the graphics cards it may use, if any."""
     resources = workers.resources
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     count = workers.count or max(1, (cores or 1) // resources.cpus)
@@ -85,7 +85,7 @@ def _environments(workers: Workers) -> list[dict[str, str]]:
 
 
 def _cards() -> list[str]:
-    """The cards that this process may use."""
+    """The graphics cards that this process may use."""
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [one for one in visible.split(",") if one]
     import torch
@@ -120,7 +120,7 @@ def _stop(running: list[_Worker]) -> None:
 
 
 def _explain(worker: _Worker) -> None:
-    """Raises what a worker has said last."""
+    """Raises the error of a failed worker, with the last line of its log."""
     lines = worker.log.read_text(encoding="utf-8", errors="replace").split("\n")
     said = next((line.strip() for line in reversed(lines) if line.strip()), "")
     said = said.removeprefix("dislab: ").removeprefix("error: ")

@@ -94,7 +94,7 @@ class Ray(Launcher):
 
 
 def _work(command: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
-    """One worker; returns its status and what it said last."""
+    """Runs one worker; returns its exit status and its last line of output."""
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             command,

@@ -80,7 +80,7 @@ def again(run: str) -> str:
 
 
 def _has_codes(config: Mapping[str, Any]) -> bool:
-    """Whether the method of a run makes codes; so it does unless its class says the contrary."""
+    """Whether the method of a run makes codes: true unless its class denies it."""
     from dislab.base.named_classes import find_object
 
     found = find_object(config.get("model", {}).get("class_path"))

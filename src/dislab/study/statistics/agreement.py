@@ -247,7 +247,7 @@ def _agreement(
 def _units(
     codes: Float[np.ndarray, "image latent"], similarity: Similarity
 ) -> Float[np.ndarray, "image latent"]:
-    """Codes or their ranks with mean 0 and deviation 1; 0 for a latent that stands still."""
+    """Codes or their ranks with mean 0 and deviation 1; 0 for a constant latent."""
     from scipy.stats import rankdata
     from sklearn.preprocessing import StandardScaler
 
@@ -263,7 +263,7 @@ def _similarity(
     similarity: Similarity,
     alpha: float,
 ) -> Float[np.ndarray, "own other"]:
-    """Similarity of what `_units` returns."""
+    """Similarity of every two latents of two models, from the results of `_units`."""
     from sklearn.linear_model import Lasso
 
     shape = first.shape[1], second.shape[1]
@@ -291,7 +291,7 @@ def pair_score(similarity: Float[np.ndarray, "own other"], form: Form) -> float:
 
 
 def _strengths(similarity: Float[np.ndarray, "latent partner"]) -> Float[np.ndarray, " latent"]:
-    """Square of each latent's largest similarity over its sum; 0 where there is none."""
+    """Square of each latent's largest similarity over the sum of all; 0 if all are 0."""
     total = similarity.sum(1)
     shares = np.divide(similarity.max(1) ** 2, total, out=np.zeros_like(total), where=total > 0)
     return np.asarray(shares)

@@ -203,16 +203,16 @@ def _unit_ranks(
 
 
 def _chunks(rows: Int[np.ndarray, "draw run"], columns: int) -> list[Int[np.ndarray, "_ run"]]:
-    """Draws in parts, of which the numbers of all columns fit into memory."""
+    """Splits the draws into parts so small that the numbers of all columns fit into memory."""
     return np.array_split(rows, -(-rows.size * columns // NUMBERS_AT_ONCE))
 
 
 def _orders(
     runs: int, draws: int, columns: int, generator: np.random.Generator
 ) -> Iterator[Int[np.ndarray, "_ run"]]:
-    """All orders of the runs if they are at most `draws`, else the given one and drawn ones.
+    """All orders of the runs, or if there are more than `draws`, the given one and random ones.
 
-    They come in parts, of which the numbers of all columns fit into memory.
+    They come in parts so small that the numbers of all columns fit into memory.
     """
     if math.factorial(min(runs, 20)) <= draws:
         yield from _chunks(np.array(list(permutations(range(runs)))), columns)

@@ -102,7 +102,7 @@ def comparisons(
 
 
 def _levels(table: pd.DataFrame, between: str) -> list[Any]:
-    """The values that are compared; refuses a single one."""
+    """The values to compare; refuses a single value."""
     levels: list[Any] = keyed(table, [between])[between].drop_duplicates().tolist()
     if len(levels) < 2:
         raise InputError(f"between: every run has {between} = {levels[0]!r}; nothing to compare")
@@ -118,7 +118,7 @@ def _by_level(group: pd.DataFrame, between: str, rest: list[str], score: str) ->
 
 
 def _by_seed(first: pd.Series, second: pd.Series) -> tuple[npt.NDArray[np.float64], int]:
-    """The mean difference of each seed with a pair, and the number of runs without a partner."""
+    """Mean difference of pairs by seed, and the number of runs without a partner."""
     pairs = (first - second).dropna()
     runs = int(first.notna().sum() + second.notna().sum())
     return pairs.groupby(level=SEED).mean().to_numpy(), runs - 2 * len(pairs)
@@ -131,7 +131,7 @@ def _test(
     draws: int,
     generator: np.random.Generator,
 ) -> dict[str, Any]:
-    """The row of one comparison, of one difference a seed."""
+    """The row of one comparison, from one difference a seed."""
     low, high = interval(differences, confidence, draws, generator)
     count = len(differences)
     deviation = float(differences.std(ddof=1)) if count > 1 else math.nan

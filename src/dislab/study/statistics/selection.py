@@ -93,7 +93,7 @@ def model_selection(
 
 
 def _known(correlations: pd.DataFrame, group: str, target: str, signs: pd.Series) -> pd.DataFrame:
-    """Correlations of a group with the target by the other score, with the good ends upwards."""
+    """A group's correlations of each score with the target, signed so that higher is better."""
     part = correlations[correlations["group"] == group]
     part = part[(part["left"] == target) | (part["right"] == target)]
     other = part["right"].where(part["left"] == target, part["left"])
@@ -115,7 +115,7 @@ def _group(
     seed: int,
     correlations: pd.DataFrame | None,
 ) -> list[dict[str, Any]]:
-    """The rows of one group, of columns in which more is better."""
+    """The rows of one group, from scores turned so that higher is better."""
     selectors = [str(name) for name in upwards.columns if name != target]
     known = [name for name in selectors if upwards[name].notna().any()]
     runs = upwards[[target, *known]].dropna()

@@ -93,7 +93,7 @@ def texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
 
 
 def _text(value: Any, digits: int) -> str:
-    """A dash where nothing is known; digits enough for a number that would be rounded to 0."""
+    """A number as text: a dash if missing, more digits if it would be rounded to 0."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return "–"
     if not isinstance(value, float):

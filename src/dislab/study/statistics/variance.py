@@ -58,7 +58,7 @@ def variance_shares(
 
 
 def _cells(table: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
-    """A number for each run, equal where the columns are."""
+    """A number for each run, the same for runs that are equal in the columns."""
     return keyed(table, columns).groupby(list(columns), sort=False, dropna=False).ngroup()
 
 
