@@ -43,7 +43,7 @@ STAGES: Final = "stages"
 """The group of the stages of a study, whose keys are the words in a study file."""
 
 LAUNCHERS: Final = "launchers"
-"""The group of what starts the workers of a study."""
+"""The group of the launchers, which start the workers of a study."""
 
 _BROKEN: Final = (Exception, SystemExit)
 """The errors of a third party's module that must not end the command, `sys.exit()` included."""

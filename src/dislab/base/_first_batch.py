@@ -20,7 +20,7 @@ _IMAGES: Final = ("image", "second", "transform", "target")
 """Fields of a batch that hold images."""
 
 _MARGIN: Final = 0.01
-"""How far pixels may lie outside of [0, 1], such as by the rounding of an interpolation."""
+"""Allowed distance of pixels from [0, 1], for example after the rounding of an interpolation."""
 
 
 @contextmanager

@@ -303,7 +303,7 @@ def _keep(study: Path, folder: Path, plan: Plan) -> None:
 
 
 def _show_end(study: Study) -> int:
-    """Prints what a study has found; returns 1 when a run has failed."""
+    """Prints the results of a study; returns 1 if a run has failed."""
     status = study.status()
     print()
     for line in lines(status):

@@ -33,7 +33,7 @@ class _Parser(Parser):
     """A parser that raises its errors instead of exiting, as a study has many configurations."""
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Raises what was wrong, where, and what is allowed."""
+        """Raises a message with the error, its place, and the allowed values."""
         if not self.exit_on_error:
             super().error(message, ex)
         raise InputError(self.explained(message, ex)) from ex

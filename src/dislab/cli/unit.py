@@ -26,7 +26,7 @@ from dislab.storage import atomic
 from dislab.study.units import Outcome, Report, Task
 
 _WATCH: Final = 0.5
-"""Seconds between two looks whether the worker is alive."""
+"""Seconds between two checks that the worker is alive."""
 _CONTEXT: Final[Any] = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
 """A fork starts with everything imported; elsewhere libraries do not survive it."""
 
@@ -49,7 +49,7 @@ class Process:
         return self._process.exitcode is not None
 
     def interrupt(self) -> None:
-        """Asks it to save what it has and to end."""
+        """Asks the process to save its state and to end."""
         self._process.terminate()
 
     def kill(self) -> None:
@@ -74,7 +74,7 @@ class Process:
 
 
 def preload() -> None:
-    """Imports what stages need, once for all processes that are forked later."""
+    """Imports the modules that stages need, once for all processes that are forked later."""
     if _CONTEXT.get_start_method() == "fork":
         from dislab.cli import training  # noqa: F401
 
@@ -110,7 +110,7 @@ def _done(task: Task) -> Report:
             if status:
                 return Report("input", f"dislab {command} ended with status {status}")
             return Report("done", versions=_versions())
-    except BaseException as error:  # what is no end of a process becomes its report
+    except BaseException as error:  # an error that does not end the process becomes its report
         return _of_error(error, task.log)
 
 

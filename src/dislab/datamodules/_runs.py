@@ -1,4 +1,4 @@
-"""Index structures: states sorted by what they share, and draws among those that share it."""
+"""Index structures: states sorted by shared factors, and draws among states that share them."""
 
 from collections.abc import Sequence
 from typing import Any

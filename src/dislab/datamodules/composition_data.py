@@ -1,4 +1,4 @@
-"""References, transforms, and what the reference becomes by taking over one factor."""
+"""References, transforms, and targets: references that take over one factor of the transform."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final, get_args

@@ -108,11 +108,11 @@ class TransitionData(PlannedData):
 
 
 class TransitionPlan:
-    """States and what they become.
+    """Draws of states, actions, and the states after them.
 
     Args:
         states: The states to draw from.
-        after: For each action, the state that each state becomes; -1 where there is none.
+        after: For each action, the state after it of each state; -1 where the action is impossible.
         changed: For each action, which factor it moves.
         weights: Weight of each state in a draw; None where all are equal.
     """

@@ -40,9 +40,9 @@ def pair_divergence(
 
 
 def shared_latents(divergence: Float[Tensor, "batch latent"]) -> Bool[Tensor, "batch latent"]:
-    """Which latents of each pair lie strictly below halfway between its least and most different.
+    """Mask of the latents with a divergence below the midpoint of the pair's extremes.
 
-    Where all are equally different none is shared.
+    The extremes are the pair's smallest and largest divergence; where all are equal none is shared.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 4.2.
 

@@ -60,7 +60,7 @@ def mix(seed: int, *counters: int) -> int:
 
 
 def signed(bits: int) -> int:
-    """The number that 64 bits stand for in int64.
+    """The number that 64 bits mean as int64.
 
     Args:
         bits: Any integer; its lowest 64 bits count.

@@ -21,7 +21,7 @@ DEFAULT: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "wasserstein_correlation": ("WassersteinCorrelation", {}),
     "mean_pairwise_mi": ("MeanPairwiseMI", {}),
 }
-"""The default set: class and settings of each score, by the name that stands for it."""
+"""The default set: class and settings of each score, by name."""
 
 Choices: TypeAlias = Parts | None
 """Some scores; None for the default set."""

@@ -15,7 +15,7 @@ PairLabels = Literal["none", "known"]
 """Whether the changed factors of a pair are unknown, or read from the batch."""
 
 SIDES: Final = ("first", "second")
-"""Under which names the draws of the two images lie."""
+"""Names of the draws of the two images."""
 
 
 def seen_pair(

@@ -75,7 +75,7 @@ def build_regularizers(
 
 
 def draw_codes(count: int, latent_dim: int, regularizers: nn.ModuleDict, stream: Stream) -> Draws:
-    """Standard normal `noise`, then what each regulariser needs, under `regulariser.name`."""
+    """Standard normal `noise`, then the draws of each regulariser, under `regulariser.name`."""
     draws = {"noise": stream.normal("noise", count, latent_dim)}
     for name, regularizer in regularizers.items():
         own = cast("Regularizer", regularizer).draw(count, stream.of("regularizers", name))

@@ -99,7 +99,7 @@ class DCIGN(VariationalObjective):
         self.register_buffer("group_of_latent", numbers.repeat_interleave(sizes))
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Noise of the codes, then what each regulariser needs, under `regulariser.name`."""
+        """Noise of the codes, then the draws of each regulariser, under `regulariser.name`."""
         return draw_codes(count, self.latent_dim, self.regularizers, stream)
 
     def losses(self, batch: ClampedBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:

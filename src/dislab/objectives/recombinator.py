@@ -98,7 +98,7 @@ class Recombinator(Objective):
         self.scan.check()
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """An operator for each image, what decides its two concepts, and noise for `sym2img`."""
+        """An operator for each image, random numbers for two concepts, and noise for `sym2img`."""
         made = draw_recombination(count, self.factors, len(self.factor), stream)
         return {**made._asdict(), **self.concepts.draw(count, stream.of("concepts"))}
 

@@ -86,7 +86,7 @@ class VAE(VariationalObjective):
         self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "a VAE")
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Noise of the codes, what each regulariser needs, and in training the input noise."""
+        """Noise of the codes, draws of each regulariser, and in training the input noise."""
         draws = draw_codes(count, self.latent_dim, self.regularizers, stream)
         if self.training and any(self.input_noise):
             draws |= draw_input_noise(count, self.image_shape, stream)

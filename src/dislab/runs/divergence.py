@@ -23,7 +23,7 @@ def record_divergence(run: Path, message: str) -> None:
 
 
 def forget_divergence(run: Path) -> None:
-    """Remove the record when training goes on.
+    """Remove the record when training continues.
 
     Args:
         run: The run folder.

@@ -102,7 +102,7 @@ class Claims:
         return found
 
     def close(self) -> None:
-        """Removes what the worker needed to read the clock."""
+        """Removes the file that served to read the clock."""
         self._clock.unlink(missing_ok=True)
 
     def _is_abandoned(self, path: Path) -> bool:

@@ -20,7 +20,7 @@ _RECORDS: Final = {
     "transfer": ("test_transfer", "validate_transfer"),
     "generalisation": ("test_generalisation",),
 }
-"""Records of `scores.json` by what stands before their names in a table; the first one counts."""
+"""Records of `scores.json`, by the prefix of their columns in a table; the first record counts."""
 
 
 def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
@@ -88,7 +88,7 @@ def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def flat_settings(value: Any, name: str = "") -> dict[str, Any]:
-    """Settings by their names as on the command line; a class stands under the name of its part."""
+    """Settings by their names on the command line; the class of a part has the name of the part."""
     if not isinstance(value, Mapping):
         return {name: value}
     found: dict[str, Any] = {}

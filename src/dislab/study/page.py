@@ -37,7 +37,7 @@ _MOST_ROWS: Final = 400
 _MOST_PICTURES: Final = 3
 """Violins, and scatter plots, that a page has; `study summary` draws one a score."""
 _OF_MEANS: Final = ("violins_", "settings")
-"""Pictures that stand beside the means; others stand beside the rank correlations."""
+"""Pictures shown with the means; others are shown with the rank correlations."""
 _DIGITS: Final = 6
 """Significant digits of the numbers in the table of runs; `study table` writes all."""
 _MOST_SHOWN: Final = 8
@@ -49,7 +49,7 @@ _PATHS: Final = re.compile(
 )
 """The folders of an absolute path in a message, with spaces if it is quoted; or an address."""
 _NOT_SHOWN: Final = ("seed_everything", "name", "report")
-"""Settings that are the same by design, or stand in a column of their own."""
+"""Settings that are the same by design, or have a column of their own."""
 _PLAIN: Final = str.maketrans("", "", "`*")
 """Takes the marks of Markdown out of a sentence."""
 _STATES: Final = ("finished", "diverged", "failed", "waiting")

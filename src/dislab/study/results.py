@@ -77,7 +77,7 @@ class StudyFolder:
 
     @property
     def claims(self) -> Path:
-        """Where workers say what they work on."""
+        """The folder of the workers' claims on runs."""
         return self.path / CLAIMS
 
     def run(self, run: str) -> Path:

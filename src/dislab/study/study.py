@@ -25,7 +25,7 @@ STUDIES: Final = Path("studies")
 
 
 class StudyWarning(UserWarning):
-    """A table holds what is not quite comparable."""
+    """A table has rows or scores that are not fully comparable."""
 
 
 @final
@@ -186,7 +186,7 @@ class Study:
         return summarize(table, self.plan.name, self.plan.axes, self.primary_scores(), target)
 
     def primary_scores(self) -> dict[str, "Best"]:
-        """The columns `score.…` that stand for a whole metric, each with its good end.
+        """The main column `score.…` of each metric, and whether higher or lower is better.
 
         Those of one run of each setting count. Scores of sampled codes are left out. Empty as long
         as no run has been scored.

@@ -1,4 +1,4 @@
-"""Processes of a worker: what one does, and how it ended."""
+"""Processes of a worker: their tasks, and how they ended."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ class Unit(Protocol):
         """Waits for some seconds; returns whether it has ended."""
 
     def interrupt(self) -> None:
-        """Asks it to save what it has and to end."""
+        """Asks the process to save its state and to end."""
 
     def kill(self) -> None:
         """Ends it at once."""

@@ -36,7 +36,7 @@ _PATIENCE: Final = 2.0
 _SETTLING: Final = 2.0
 """Seconds in which the process of a worker that has died notices that, and ends."""
 _GRACE: Final = 300.0
-"""Seconds that an interrupted process has to save what it has."""
+"""Seconds that an interrupted process has to save its state."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Worker:
         """Runs that a pack could not train; each shows by itself why."""
 
     def work(self) -> None:
-        """Does what is left to do.
+        """Does the remaining work.
 
         Raises:
             InputError: Nothing can be written.
@@ -238,7 +238,7 @@ class Worker:
     def _record(self, run: PlannedRun, stage: str, report: Report, seconds: float) -> None:
         digest = run.group.stages[stage].digest
         outcome = report.outcome
-        if outcome == "interrupted":  # by somebody else: it goes on
+        if outcome == "interrupted":  # by somebody else: the worker continues
             return
         if outcome == "full":
             raise InputError(

@@ -79,7 +79,7 @@ class ConceptScores(ScoreCallback):
         self.seed = seed
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Looks whether the method draws images from descriptions.
+        """Checks that the method draws images from descriptions.
 
         Raises:
             InputError: It does not.

@@ -90,10 +90,10 @@ class TransferScores(ScoreCallback):
         """The latest scores."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Looks whether data and encoder suit the scenarios, and makes sure of all that is needed.
+        """Checks that data and encoder suit the scenarios, and that all other parts are available.
 
         Raises:
-            InputError: They do not, or another data set or a predictor cannot be had.
+            InputError: They do not, or another data set or a predictor is not available.
         """
         if not self.scenarios or stage not in ("fit", "validate", "test"):
             return

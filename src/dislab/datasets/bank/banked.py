@@ -42,7 +42,7 @@ class Pictures(NamedTuple):
 
 
 class BankedDataset(Dataset):
-    """A data set whose images lie in a bank, which is made once and opened once in each process.
+    """A data set with its images in a bank, which is made once and opened once in each process.
 
     A concrete class has a constructor, `factors`, `image_shape` and `_pictures`, which
     describes the bank.

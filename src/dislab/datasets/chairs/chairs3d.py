@@ -112,7 +112,7 @@ def _in_order(tree: Tree, path: Path) -> list[str]:
     views: dict[str, dict[tuple[int, int], str]] = {}
     for name in tree.names:
         if found := _RENDER.search(name):
-            # file names give whole degrees, rounded down, and 360 may stand for 0
+            # file names give whole degrees, rounded down, and 360 may mean 0
             step = round(int(found[3]) * _AZIMUTHS / 360) % _AZIMUTHS
             views.setdefault(found[1], {})[int(found[2]), step] = name
     chairs, *_ = FACTORS.sizes

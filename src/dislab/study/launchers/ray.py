@@ -17,7 +17,7 @@ _ADDRESS: Final = "RAY_ADDRESS"
 """Environment variable that names a running cluster."""
 _TICK: Final = 0.5
 _GRACE: Final = 300.0
-"""Seconds that interrupted workers have to save what they have."""
+"""Seconds that interrupted workers have to save their state."""
 
 
 @final

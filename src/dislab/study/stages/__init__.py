@@ -1,4 +1,4 @@
-"""Stages of a study: what is done with each run, one after another.
+"""Stages of a study: the steps of work on each run, one after another.
 
 A stage is an entry point of the group `dislab.stages` whose key is the word in a study file.
 """

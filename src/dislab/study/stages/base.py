@@ -11,7 +11,7 @@ from dislab.plugins import STAGES
 from dislab.study.declared import load_declared
 
 FIRST: Final = "train"
-"""The stage that makes a run; every other one reads what it has made."""
+"""The stage that makes a run; every other stage reads its results."""
 
 _TEST: Final[dict[str, dict[str, Any]]] = {
     "evaluate": {"metrics": {}},
@@ -109,7 +109,7 @@ def option(name: str, value: object) -> str:
 
 
 def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) -> list[str]:
-    """A command line that does what one section of a configuration says, and draws no pictures.
+    """A command line that carries out one section of a configuration, and draws no pictures.
 
     Training has drawn the pictures of the run already.
 

@@ -49,7 +49,7 @@ class CodesStage(Stage):
         return ["encode", str(run), *(f"--{name}={value}" for name, value in settings.items())]
 
     def scores(self, run: Path) -> dict[str, float | None]:
-        """Nothing: what the codes are for compares several runs."""
+        """Nothing: codes are compared across runs, not scored for one."""
         return {}
 
 

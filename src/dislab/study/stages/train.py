@@ -8,12 +8,12 @@ from dislab.errors import InputError
 from dislab.study.stages.base import Stage
 
 SETTINGS = "settings.yaml"
-"""The configuration of a run as its study makes it, beside the file that says that it is done."""
+"""The configuration of a run as its study makes it, beside the record of the finished training."""
 
 
 @final
 class TrainStage(Stage):
-    """Trains the model, or goes on from its last checkpoint."""
+    """Trains the model, or continues from its last checkpoint."""
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Nothing: the settings of training are those of the run itself."""
