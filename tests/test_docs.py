@@ -28,6 +28,16 @@ PAGES = [
     "docs/statistics.md",
     "docs/coming_from.md",
     "docs/troubleshooting.md",
+    "docs/api/base.md",
+    "docs/api/data.md",
+    "docs/api/drawing.md",
+    "docs/api/foundations.md",
+    "docs/api/functional.md",
+    "docs/api/networks.md",
+    "docs/api/objectives.md",
+    "docs/api/scores.md",
+    "docs/api/statistics.md",
+    "docs/api/transfer.md",
 ]
 
 

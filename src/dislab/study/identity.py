@@ -48,7 +48,7 @@ _OF_THE_HOST: Final = {
     "data": ("residency", "num_workers", "eval_batch_size"),
     "dataset": ("path", "folder", "download"),
 }
-"""Settings that no run is named by, by owner: devices, paths, loggers, intervals of checks."""
+"""Settings left out of the names of runs, by owner: devices, paths, loggers, check intervals."""
 
 _SECTIONS: Final = ("model", "data", "trainer", "optimizer", "lr_scheduler")
 """Sections of a configuration that training depends on, besides the seed."""
