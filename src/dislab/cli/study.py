@@ -29,8 +29,8 @@ from dislab.study.study_file import read_study_file
 from dislab.study.tables import PICTURES
 
 _VERBS: Final = {
-    "plan": "read a study file, check every run, and say what is to be done",
-    "run": "train and score every run of a study file; go on with what is left",
+    "plan": "read a study file, check every run, and list the work to do",
+    "run": "train and score every run of a study file; continue interrupted work",
     "work": "be one worker of a study's folder; any number may work at once",
     "status": "say what is done, what has failed, and how long the rest takes",
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
