@@ -37,6 +37,7 @@ latent takes all of it away: the gap between the best and the second best latent
 
 A law *holds* where {draws} cases that [Hypothesis](https://hypothesis.readthedocs.io) drew, of 60
 to 5,000 images of two or three factors, gave no counterexample ({few} where a score takes long).
+*Perfect* also tries a factor of 40 values: scores that count with 20 bins cannot tell them apart.
 Otherwise the table has the size of the smallest counterexample: by how much the score moved, or
 by how much it misses the value that it should have. Breaking a law is no mistake by itself: a
 score of compactness should fall when a latent is doubled.
@@ -52,15 +53,17 @@ MOVES = """## How scores move
 
 With the number of images: codes of factors of 3, 4 and 6 values with noise of 0.3 and one idle
 latent. With correlated factors: 3,000 images of the same codes, and of perfect ones, where the
-difference of the first two factors has a deviation of 0.2 of their range. A score that takes no
-so few images has an empty cell.
+difference of the first two factors has a deviation of 0.2 of their range. Last, 3,000 images of
+perfect codes of factors of 3 and 40 values and one idle latent. A score that takes no so few
+images has an empty cell.
 """
 MAKING = """## How the page is made
 
 `make laws`, which is `python benchmarks/laws.py`, writes it; `tests/metrics/test_laws.py`
 compares it with the scores. Scores that draw take 600 points to learn from and 300 to test on,
 `DownstreamAccuracy` 400 labels and 200 images to test on, `BlockMCC` 200 images to learn from with
-a kernel, and `DCIES` depths of 1, 2, 4 and 8, or 16, 64 and 256 features.
+a kernel, and `DCIES` depths of 1, 2, 4 and 8, or 16, 64 and 256 features. `InfoMEC` with
+`discrete` takes latents of few codes only: those of more than 50 are rounded to halves.
 """
 
 

@@ -88,6 +88,7 @@ class Law(NamedTuple):
         change: Makes other codes from codes and factors.
         cases: Draws the cases.
         tolerance: Largest move that counts as none, or the distance from an end.
+        fixed: Cases that are tried whichever are drawn.
     """
 
     statement: str
@@ -95,6 +96,7 @@ class Law(NamedTuple):
     change: Callable[[Tensor, Tensor], Tensor]
     cases: st.SearchStrategy[Case]
     tolerance: float = MOVES
+    fixed: tuple[Case, ...] = ()
 
 
 class Score(NamedTuple):
@@ -106,6 +108,7 @@ class Score(NamedTuple):
         least: Fewest images that it takes.
         draws: How many cases the page tries by each law.
         slow: Whether its trials take many seconds.
+        discrete: Whether it takes latents of few codes only; others are rounded to halves.
     """
 
     build: Callable[[FactorSpace], Metric]
@@ -113,6 +116,7 @@ class Score(NamedTuple):
     least: int = 0
     draws: int = 25
     slow: bool = False
+    discrete: bool = False
 
 
 def space_of(sizes: tuple[int, ...]) -> FactorSpace:
@@ -167,6 +171,8 @@ def with_columns(codes: Tensor, columns: Tensor) -> Tensor:
 
 
 INDEPENDENT: Final = st.just(math.inf)
+MANY: Final = (3, 40)
+"""Sizes of which one is more than the 20 bins of scores that count."""
 SMALL: Final = st.builds(
     Case,
     images=st.sampled_from((60, 90, 150)),
@@ -190,7 +196,7 @@ LARGE: Final = st.builds(
 CLEAN: Final = st.builds(
     Case,
     images=st.just(1000),
-    sizes=st.sampled_from(((2, 2), (3, 3), (2, 3, 5), (4, 4, 4))),
+    sizes=st.sampled_from(((2, 2), (3, 3), (2, 3, 5), (4, 4, 4), MANY)),
     noise=st.just(0.0),
     mix=st.just(0.0),
     idle=st.integers(0, 2),
@@ -247,6 +253,7 @@ LAWS: Final = {
         lambda codes, _: codes,
         CLEAN,
         CLEAR,
+        (Case(images=1000, sizes=MANY), Case(images=1000, sizes=(2, 3, 5), idle=1)),
     ),
     "random": Law(
         "Codes that are noise get the worst value.",
@@ -261,6 +268,7 @@ LAWS: Final = {
         rotated,
         CLEAN,
         CLEAR,
+        (Case(images=1000, sizes=(2, 3, 5)),),
     ),
 }
 """By the name of the column on the page."""
@@ -336,7 +344,7 @@ SCORES: Final = {
         breaking(
             dci_rf_disentanglement="permutation duplicate dead noise perfect",
             dci_rf_completeness="permutation sign duplicate dead noise perfect",
-            dci_rf_informativeness="duplicate dead random rotation",
+            dci_rf_informativeness="duplicate dead perfect random rotation",
         ),
         draws=5,
         slow=True,
@@ -357,7 +365,7 @@ SCORES: Final = {
             dci_lassocv_informativeness="scale monotone random rotation",
         ),
     ),
-    "dcimig": Score(DCIMIG, breaking(dcimig="monotone")),
+    "dcimig": Score(DCIMIG, breaking(dcimig="monotone perfect")),
     "downstream_hgbt": Score(
         partial(DownstreamAccuracy, classifier="hgbt", labels=(400,), tested=200),
         breaking(downstream_hgbt_400="sign random rotation"),
@@ -367,15 +375,22 @@ SCORES: Final = {
     ),
     "downstream_logistic": Score(
         partial(DownstreamAccuracy, labels=(400,), tested=200),
-        breaking(downstream_logistic_400="monotone random rotation"),
+        breaking(downstream_logistic_400="monotone perfect random rotation"),
         least=600,
     ),
     "explicitness": Score(
-        Explicitness, breaking(explicitness_normalized="monotone duplicate perfect rotation")
+        Explicitness,
+        breaking(
+            explicitness="monotone perfect random rotation",
+            explicitness_normalized="monotone duplicate perfect rotation",
+        ),
     ),
     "explicitness_multinomial": Score(
         partial(Explicitness, classifier="multinomial"),
-        breaking(explicitness_multinomial_normalized="monotone duplicate rotation"),
+        breaking(
+            explicitness_multinomial="monotone perfect random rotation",
+            explicitness_multinomial_normalized="monotone duplicate perfect rotation",
+        ),
     ),
     "factor_vae_score": Score(
         partial(FactorVAEScore, votes_train=600, votes_test=300),
@@ -393,6 +408,15 @@ SCORES: Final = {
             infoe="monotone rotation",
         ),
     ),
+    "infomec_discrete": Score(
+        partial(InfoMEC, estimator="discrete"),
+        breaking(
+            infom_discrete="duplicate noise perfect random",
+            infoc_discrete="duplicate perfect random",
+            infoe_discrete="rotation",
+        ),
+        discrete=True,
+    ),
     "infomec_knn": Score(
         InfoMEC,
         breaking(
@@ -402,27 +426,33 @@ SCORES: Final = {
         draws=5,
     ),
     "irs": Score(IRS, breaking(irs="scale monotone duplicate noise perfect random")),
-    "jemmig": Score(JEMMIG, breaking(jemmig="monotone duplicate random")),
+    "jemmig": Score(JEMMIG, breaking(jemmig="monotone duplicate perfect random")),
     "mcc_linear": Score(
         partial(MCC, alignment="linear"), breaking(mcc_linear_pearson="monotone rotation")
+    ),
+    "mcc_linear_spearman": Score(
+        partial(MCC, correlation="spearman", alignment="linear"),
+        breaking(mcc_linear_spearman="monotone rotation"),
     ),
     "mcc_pearson": Score(MCC, breaking(mcc_pearson="monotone")),
     "mcc_spearman": Score(partial(MCC, correlation="spearman"), breaking(mcc_spearman="")),
     "mean_pairwise_mi": Score(
-        MeanPairwiseMI, breaking(mean_pairwise_mi="monotone duplicate dead random")
+        MeanPairwiseMI, breaking(mean_pairwise_mi="monotone duplicate dead perfect random")
     ),
-    "mig": Score(MIG, breaking(mig="monotone duplicate")),
+    "mig": Score(MIG, breaking(mig="monotone duplicate perfect")),
     "mig_sup": Score(
         MIGSup,
         breaking(
-            mig_sup="monotone duplicate dead noise perfect", mig_sup_active="monotone duplicate"
+            mig_sup="monotone duplicate dead noise perfect",
+            mig_sup_active="monotone duplicate perfect",
         ),
     ),
     "modularity": Score(
-        Modularity, breaking(modularity="monotone duplicate dead noise perfect random")
+        Modularity, breaking(modularity="monotone duplicate dead noise perfect random rotation")
     ),
     "modularity_active": Score(
-        partial(Modularity, active_only=True), breaking(modularity_active="monotone duplicate")
+        partial(Modularity, active_only=True),
+        breaking(modularity_active="monotone duplicate rotation"),
     ),
     "sap_r2": Score(SAP, breaking(sap_r2="monotone duplicate")),
     "sap_svc": Score(
@@ -466,6 +496,17 @@ def built(key: str, case: Case) -> Metric:
     return SCORES[key].build(space_of(case.sizes))
 
 
+def with_few_codes(codes: Tensor) -> Tensor:
+    """Latents of more than 50 different codes rounded to halves."""
+    columns = [(z * 2).round() / 2 if len(z.unique()) > 50 else z for z in codes.T]
+    return torch.stack(columns, dim=1)
+
+
+def taken(key: str, codes: Tensor) -> Tensor:
+    """The codes as a score takes them."""
+    return with_few_codes(codes) if SCORES[key].discrete else codes
+
+
 def enough(key: str, case: Case) -> Case:
     """The case with as many images as a score needs."""
     return case._replace(images=max(case.images, SCORES[key].least))
@@ -475,7 +516,7 @@ def enough(key: str, case: Case) -> Case:
 def plain(key: str, case: Case) -> Mapping[str, float]:
     """The results of the codes as they are."""
     factors = factors_of(case)
-    return values(built(key, case), codes_of(case, factors), factors)
+    return values(built(key, case), taken(key, codes_of(case, factors)), factors)
 
 
 @lru_cache(maxsize=4096)
@@ -483,7 +524,8 @@ def tried(key: str, law: str, case: Case) -> Trial:
     """A score tried by a law on one case, which gets as many images as the score needs."""
     case = enough(key, case)
     factors = factors_of(case)
-    changed = LAWS[law].change(codes_of(case, factors), factors)
+    codes = taken(key, codes_of(case, factors))
+    changed = taken(key, LAWS[law].change(codes, factors))
     metric = built(key, case)
     compared = LAWS[law].kind in ("stays", "worsens")
     before = plain(key, case) if compared else {}
@@ -508,11 +550,15 @@ def broken_by(law: str, trial: Trial, result: str) -> float | None:
 
 
 def counterexample(key: str, law: str, result: str, draws: int) -> Case | None:
-    """The smallest case, of some that Hypothesis draws, on which a result breaks a law."""
+    """The smallest case, of some that Hypothesis draws and the fixed ones, that breaks a law."""
+
+    def breaks(case: Case) -> bool:
+        return broken_by(law, tried(key, law, case), result) is not None
+
     try:
         return find(
             LAWS[law].cases,
-            lambda case: broken_by(law, tried(key, law, case), result) is not None,
+            breaks,
             settings=settings(
                 max_examples=draws,
                 database=None,
@@ -523,7 +569,7 @@ def counterexample(key: str, law: str, result: str, draws: int) -> Case | None:
             random=Random(0),
         )
     except NoSuchExample:
-        return None
+        return next(filter(breaks, LAWS[law].fixed), None)
 
 
 IMAGES: Final = (100, 1_000, 10_000)
@@ -541,6 +587,7 @@ def movements(key: str) -> Iterator[tuple[str, Case]]:
     for name, case in (("noisy", NOISY), ("perfect", PERFECT)):
         for of, band in (("independent", math.inf), ("correlated", BAND)):
             yield f"{name}, {of}", case._replace(images=3000, band=band)
+    yield "perfect, 40 values", Case(images=3000, sizes=MANY, idle=1)
 
 
 def results() -> dict[str, tuple[str, frozenset[str]]]:
