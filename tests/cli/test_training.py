@@ -15,7 +15,7 @@ import pytest
 import torch
 import yaml
 
-from dislab.cli import main
+from dislab.cli import COMMANDS, main
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.objectives import VAE
@@ -59,6 +59,17 @@ traversals: {images: 1, steps: 3, points: 50}
 """
 
 Dislab = Callable[..., int]
+
+
+@pytest.mark.parametrize("command", ["validate", "test"])
+def test_the_help_of_a_command_says_which_states_are_scored(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the words of `dislab --help`, which `test_main.py` compares with the default."""
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code in (0, None)
+    assert f"{COMMANDS[command].capitalize()}." in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 from dislab import plugins
 from dislab.base import DataModule, Objective
 from dislab.base.failures import parts_named
+from dislab.cli import COMMANDS
 from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.cli.configs import resolved
 from dislab.cli.configuration import of_run, written_elsewhere
@@ -186,6 +187,10 @@ def _run_one(args: list[str]) -> None:
             auto_configure_optimizers=False,
             save_config_callback=None,
             args=args,
+            parser_kwargs={
+                name: {"description": f"{COMMANDS[name].capitalize()}."}
+                for name in TrainingCLI.subcommands()
+            },
         )
 
 

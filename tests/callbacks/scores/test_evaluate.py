@@ -13,11 +13,12 @@ import pytest
 import torch
 from jsonargparse import ArgumentParser
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
+from matplotlib.figure import Figure
 from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
     EventAccumulator,
 )
 
-from dislab import runs
+from dislab import plots, runs
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
 from dislab.codes.bank import CodeBank
@@ -127,6 +128,30 @@ def test_a_split_without_states_is_recorded_as_all_states(
     count = len(data.indices("all"))
     drawn = runs.read_scores(tmp_path / "run")["validate"]["draw"]
     assert (drawn["split"], drawn["points"], drawn["available"]) == ("all", count, count)
+
+
+@pytest.mark.parametrize(
+    ("split", "states"), [("all", "images of all states"), ("test", "images of the test split")]
+)
+def test_the_title_of_the_sheet_says_which_states_were_scored(
+    split: Split,
+    states: str,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    titles: list[str] = []
+
+    def kept(figure: Figure, path: Path) -> None:
+        titles.append(figure.get_suptitle())
+
+    monkeypatch.setattr(plots, "save", kept)
+    evaluate = Evaluate({"corr": correlation}, split=split)
+    trainer(callbacks=[evaluate]).test(objective, datamodule=data, verbose=False)
+    count = len(data.indices(split))
+    assert [title.partition(": ")[2] for title in titles] == [f"{count} {states}"]
 
 
 def test_kl_and_active_units_are_means_over_the_points(
