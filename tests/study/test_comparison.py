@@ -20,9 +20,11 @@ from dislab.study.comparison import compare
 def test_the_state_of_a_run(tmp_path: Path, is_scored: bool, diverged: bool, state: str) -> None:
     (tmp_path / "config.yaml").write_text("model: {class_path: VAE}\nseed_everything: 3\n")
     if is_scored:
-        write_scores(tmp_path, "test", {"scores": {"mig": 0.5}})
+        record = {"scores": {"mig": 0.5, "kl": 7.0}, "chance": {"mig": 0.1}}
+        write_scores(tmp_path, "test", record)
     if diverged:
         record_divergence(tmp_path, "kl became NaN")
     table = compare([tmp_path])
-    scores = {"score.mig": [0.5]} if is_scored else {}
+    found = {"score.mig": [0.5], "score.kl": [7.0], "score.mig/chance": [0.1]}
+    scores = found if is_scored else {}
     assert table.to_dict("list") == {"seed": [3], "state": [state], **scores}

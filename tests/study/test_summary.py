@@ -45,6 +45,7 @@ def test_the_scores_that_tables_are_about() -> None:
             "score.tc": rising(),
             "score.num_active": 3.0,
             "score.sampled/mig": rising(),
+            "score.mig/chance": rising(),
             "score.elbo_sample_train": rising(),
             "score.elbo_sample_validation": rising(),
             "score.elbo_mean_validation": rising(),
@@ -76,6 +77,24 @@ def test_axes_that_mean_something_else_in_each_method(
     inner: str, outer: str, expected: bool
 ) -> None:
     assert nested(table(), inner, outer) is expected
+
+
+def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
+    levels = [0.01 * number for number in range(60)]
+    runs = table(**{"score.mig/chance": levels, "score.tc": rising()})
+    found = summarize(runs, "mine", ("method", "strength", "noise"))
+    means = found.tables["means"]
+    assert set(means.table["score"]) == {"score.mig", "score.tc"}
+    mig = means.table[means.table["score"] == "score.mig"]
+    expected = np.reshape(levels, (-1, SEEDS)).mean(1)  # a setting has its seeds in a row
+    assert mig["chance"].tolist() == pytest.approx(expected.tolist())
+    assert means.table.loc[means.table["score"] == "score.tc", "chance"].isna().all()
+    last = means.shown[0].iloc[-1].to_dict()
+    assert (last["method"], last["mig"], last["tc"]) == ("chance", f"{np.mean(levels):.3f}", "–")
+    assert "score.mig/chance" in found.runs
+    assert not any("chance" in measure for measure in found.measures)
+    without = summarize(runs.drop(columns="score.mig/chance"), "mine", ("method",))
+    assert "chance" not in without.tables["means"].table
 
 
 def test_every_table_of_a_study() -> None:

@@ -55,8 +55,9 @@ def print_results(table: "pd.DataFrame") -> None:
         summary,
         summary_table,
     )
+    from dislab.study.statistics._frames import is_chance
 
-    results = [name for name in map(str, table) if name.startswith("score.")]
+    results = [one for one in map(str, table) if one.startswith("score.") and not is_chance(one)]
     of_test = [name for name in results if not name.endswith(("_train", "_validation"))]
     known = [name for name in of_test if table[name].nunique() > 1][:_SHOWN]
     if not known:

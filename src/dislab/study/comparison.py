@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dislab.errors import InputError
+from dislab.study.stages.score import with_chance
 from dislab.yaml_files import read_mapping
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for prefix, names in _RECORDS.items():
         record: Mapping[str, Any] = next((records[name] for name in names if name in records), {})
-        found |= {f"{prefix}.{name}": value for name, value in record.get("scores", {}).items()}
+        found |= {f"{prefix}.{name}": value for name, value in with_chance(record).items()}
     return found
 
 

@@ -18,7 +18,7 @@ from dislab.study.statistics import (
     summary_table,
     variance_shares,
 )
-from dislab.study.statistics._frames import AGREEMENT, RESULTS, groups
+from dislab.study.statistics._frames import AGREEMENT, RESULTS, groups, is_chance
 from dislab.study.statistics.agreement import LEAST_MODELS
 from dislab.study.statistics.selection import RANDOM, Best
 
@@ -215,6 +215,8 @@ def _is_score_of_codes(column: str) -> bool:
     """Whether a column is a score of mean codes over all states, not of a split or of samples."""
     if not column.startswith("score.") or column.startswith("score.sampled/"):
         return False
+    if is_chance(column):
+        return False
     return not _OF_OTHER_DRAWS.search(column)
 
 
@@ -229,7 +231,7 @@ def _first(columns: Sequence[str], names: Iterable[str]) -> str | None:
 
 
 def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
-    results = [str(one) for one in runs if str(one).startswith(RESULTS)]
+    results = [name for name in map(str, runs) if name.startswith(RESULTS) and not is_chance(name)]
     found = summary(runs, results, by=axes)
     names = [*measures, *_agreement_of(runs)]
     shown = []
@@ -239,7 +241,8 @@ def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) ->
     return NamedTable(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with the 95 % bootstrap interval of "
-        "the mean. With few seeds the interval is too narrow.",
+        "the mean. With few seeds the interval is too narrow. Where scores were compared with "
+        "chance, the last row has the mean of that level.",
         found,
         tuple(shown),
     )

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Final, final
 
 from dislab.study.stages.base import Stage, of_section
 
+CHANCE: Final = "/chance"
+"""How the name of a score's level of chance ends, behind the name of the score."""
 _CODES: Final = {"mean": "mean", "sample": "sample", "sampled": "sample"}
 
 
@@ -34,7 +36,7 @@ class ScoreStage(Stage):
         return of_section(run, self.section, settings, test_of(config))
 
     def scores(self, run: Path) -> dict[str, float | None]:
-        """The scores."""
+        """The scores, and their levels of chance as `<score>/chance`."""
         return recorded(run, "")
 
 
@@ -46,7 +48,13 @@ def test_of(config: Mapping[str, Any]) -> str:
 
 def recorded(run: Path, suffix: str) -> dict[str, float | None]:
     """The scores in the record `test` or `validate`, followed by the suffix, of `scores.json`."""
-    return dict(_record(run, suffix).get("scores", {}))
+    return with_chance(_record(run, suffix))
+
+
+def with_chance(record: Mapping[str, Any]) -> dict[str, float | None]:
+    """The scores of a record of `scores.json`, and their levels of chance as `<score>/chance`."""
+    scores, levels = record.get("scores", {}), record.get("chance") or {}
+    return scores | {f"{name}{CHANCE}": levels[name] for name in scores if name in levels}
 
 
 def metrics(run: Path) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from dislab.errors import InputError, suggestion
 from dislab.functional.checks import is_number
+from dislab.study.stages.score import CHANCE
 
 Columns: TypeAlias = str | Sequence[str] | None
 """The name of a column, or several; `None` for those that a function chooses itself."""
@@ -19,7 +20,6 @@ AGREEMENT: Final = "agreement."
 """How the names of the columns of `Study.agreement` begin."""
 RESULTS: Final = ("score.", "transfer.", "generalisation.", AGREEMENT)
 """How the names of results begin; every other column is a setting, but for `seed` and `state`."""
-
 ALL: Final = "all"
 """The name of the group of all runs."""
 SEED: Final = "seed"
@@ -29,6 +29,15 @@ _STATE: Final = "state"
 def result_columns(table: pd.DataFrame) -> list[str]:
     """Names of the columns that hold results, in the order of the table."""
     return [name for name in table.columns if str(name).startswith(RESULTS)]
+
+
+def is_chance(column: str) -> bool:
+    """Whether a column has the level of chance of a score, and is no score itself.
+
+    Args:
+        column: Its name.
+    """
+    return column.startswith("score.") and column.endswith(CHANCE)
 
 
 def setting_columns(table: pd.DataFrame) -> list[str]:
@@ -44,6 +53,8 @@ def setting_columns(table: pd.DataFrame) -> list[str]:
 def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
     """The named results, or all that hold numbers; refuses a table without any.
 
+    Levels of chance of scores are results only where they are named.
+
     Args:
         table: One row a run.
         scores: The names; `None` for every result.
@@ -53,7 +64,11 @@ def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
     """
     if scores is not None or table.empty:
         return named_columns(table, scores or [], "scores")
-    found = [name for name in result_columns(table) if pd.api.types.is_numeric_dtype(table[name])]
+    found = [
+        name
+        for name in result_columns(table)
+        if pd.api.types.is_numeric_dtype(table[name]) and not is_chance(name)
+    ]
     if not found:
         raise InputError(
             f"the table has no column of numbers that starts with {', '.join(RESULTS)}; name the "

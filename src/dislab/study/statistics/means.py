@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dislab.functional.checks import check_count
+from dislab.study.stages.score import CHANCE
 from dislab.study.statistics._frames import (
     Columns,
     check_share,
@@ -32,7 +33,9 @@ def summary(
     * `mean`, `sd`: mean and standard deviation (dividing by runs − 1) over the group's runs;
     * `low`, `high`: percentile bootstrap interval of the mean;
     * `runs`, `seeds`: number of runs with a finite score, and of different seeds among them;
-    * `missing`: number of runs whose score is missing or not finite; they are left out.
+    * `missing`: number of runs whose score is missing or not finite; they are left out;
+    * `chance`: mean over the group's runs of the score's level of chance, the column
+      `<score>/chance`; NaN for results without one, and left out where none has one.
 
     By default a group is one setting, so that its runs differ in nothing but the seed. Deviation
     and interval are NaN with fewer than two runs. With few seeds the interval is too narrow:
@@ -56,9 +59,11 @@ def summary(
     check_share("confidence", confidence)
     check_count("resamples", resamples, 1)
     columns, keys = chosen_results(table, scores), chosen_settings(table, by, "by")
+    levels = {name: f"{name}{CHANCE}" for name in columns if f"{name}{CHANCE}" in table}
     rows = []
     for key, group in groups(table, keys):
         values = numbers(group, columns)
+        chance = numbers(group, list(levels.values()))
         for name in columns:
             known = values[name].dropna()
             generator = np.random.default_rng(seed)  # an interval is the same beside any others
@@ -76,4 +81,6 @@ def summary(
                     "missing": len(group) - len(known),
                 }
             )
+            if levels:
+                rows[-1]["chance"] = chance[levels[name]].mean() if name in levels else np.nan
     return pd.DataFrame(rows)

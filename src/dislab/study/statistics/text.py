@@ -3,11 +3,12 @@
 import math
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from dislab.functional.checks import check_count
 
-_NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing")
+_NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
 _LATEX: Final = str.maketrans({"±": r"$\pm$", "–": "--", "−": "$-$"})
 
 
@@ -15,7 +16,8 @@ def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     """The rows of `summary` as texts, one column a score, such as `0.53 ± 0.04 [0.50, 0.56]`.
 
     A cell has mean ± standard deviation over runs, and the interval of the mean; the last column,
-    `runs`, has the number of runs with a score, as a range where scores differ in it.
+    `runs`, has the number of runs with a score, as a range where scores differ in it. Where levels
+    of chance are known, a last row `chance` has their mean over all runs.
 
     Args:
         summary: What `summary` returns.
@@ -36,7 +38,21 @@ def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     for key, row in rows.items():
         least, most = min(counts[key]), max(counts[key])
         row["runs"] = str(most) if least == most else f"{least}–{most}"
-    return pd.DataFrame(list(rows.values()))
+    lines = list(rows.values())
+    if "chance" in summary and summary["chance"].notna().any():
+        lines.append(_chance(summary, keys, digits))
+    return pd.DataFrame(lines)
+
+
+def _chance(summary: pd.DataFrame, keys: list[str], digits: int) -> dict[str, str]:
+    """The row of the levels of chance, which groups count for by their runs."""
+    row = {**dict.fromkeys(keys, "–"), "runs": "–"}
+    row[next(iter(row))] = "chance"
+    for name, part in summary.groupby("score", sort=False):
+        known = part[part["chance"].notna() & (part["runs"] > 0)]
+        mean = np.average(known["chance"], weights=known["runs"]) if len(known) else np.nan
+        row[str(name)] = _text(float(mean), digits)
+    return row
 
 
 def _cell(record: dict[Any, Any], digits: int) -> str:
