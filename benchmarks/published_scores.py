@@ -2,7 +2,7 @@
 
 python benchmarks/published_scores.py                  all scores: some minutes
 python benchmarks/published_scores.py --kinds perfect  one kind of codes
-python benchmarks/published_scores.py --scores MIG     some of the scores
+python benchmarks/published_scores.py --scores mig     some of the scores
 
 What a call leaves out keeps its former results.
 
@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -27,7 +28,7 @@ import numpy as np
 import scipy.linalg
 import torch
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import entropy, spearmanr
+from scipy.stats import entropy, rankdata, spearmanr
 from sklearn.cross_decomposition import CCA
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -36,13 +37,22 @@ from sklearn.ensemble import (
 )
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import (
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Ridge,
+)
 from sklearn.metrics import log_loss, mutual_info_score, r2_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.preprocessing import StandardScaler, label_binarize
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, label_binarize
 from sklearn.svm import LinearSVC
 
+from dislab.factors import FactorSpace
+from dislab.functional.random import host_generator
 from dislab.metrics import (
     DCI,
     DCIES,
@@ -64,6 +74,7 @@ from dislab.metrics import (
     Modularity,
     WassersteinCorrelation,
 )
+from dislab.study.statistics import udr
 from standard_codes import draw_factors, provenance, space_of, standard_codes
 
 Procedure = Callable[[np.ndarray, np.ndarray], float]
@@ -174,11 +185,45 @@ def dcies(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
     }
 
 
-def mcc_linear(codes: np.ndarray, factors: np.ndarray) -> float:
+FEATURES = (16, 32, 64, 128, 256, 512, 1024)
+
+
+def dcies_rff(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
+    """Eastwood et al. (2023): linear regressions on growing numbers of random Fourier features.
+
+    Their code draws the frequencies and trains by steps. The frequencies here are those of dislab,
+    and the regressions are solved.
+    """
+    (train, test), (labels, tested) = cut(codes), cut(factors)
+    units = StandardScaler().fit(train)
+    losses = np.zeros((len(FEATURES), factors.shape[1]))
+    for row, count in enumerate(FEATURES):
+        cycles = 0.08 * host_generator(0).normal(size=(count // 2, codes.shape[1]))
+        angles = [2 * np.pi * units.transform(part) @ cycles.T for part in (train, test)]
+        known, asked = (np.hstack([np.cos(one), np.sin(one)]) for one in angles)
+        for k, (own, other) in enumerate(zip(labels.T, tested.T, strict=True)):
+            unit = StandardScaler().fit(own[:, None])
+            model = make_pipeline(StandardScaler(), Ridge()).fit(
+                known, unit.transform(own[:, None])
+            )
+            losses[row, k] = 1 - model.score(asked, unit.transform(other[:, None]))
+    lowest = np.minimum.accumulate(losses, axis=0)
+    sizes = np.log(np.array(FEATURES) + 1)
+    area = np.trapezoid(lowest - lowest[-1], sizes, axis=0)
+    return {
+        "explicitness": float(np.mean(1 - 2 * area / (sizes[-1] - sizes[0]))),
+        "informativeness": float(1 - losses.mean(1).min()),
+        "size": factors.shape[1] / codes.shape[1],
+    }
+
+
+def mcc_linear(ranks: bool, codes: np.ndarray, factors: np.ndarray) -> float:
     """Khemakhem et al. (2020): canonical variates of the first images, matched on the last."""
     (train, test), (labels, tested) = cut(codes), cut(factors)
     pairs = min(codes.shape[1], factors.shape[1])
     left, right = CCA(pairs, max_iter=5000).fit(train, labels).transform(test, tested)
+    if ranks:
+        left, right = rankdata(left, axis=0), rankdata(right, axis=0)
     table = np.abs(np.corrcoef(left.T, right.T))[:pairs, pairs:]
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].mean())
@@ -286,29 +331,104 @@ def mcc_spearman(codes: np.ndarray, factors: np.ndarray) -> float:
     return mcc(np.abs(found[: moving.shape[1], moving.shape[1] :]))
 
 
-def infomec(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
-    """Hsu et al. (2023) for continuous latents; their regression weighs values alike."""
-    span = np.ptp(codes, axis=0)
-    moving = codes[:, span > span.max() / 20]
-    scores = partial(mutual_info_classif, n_neighbors=10, random_state=0)
-    table = np.array([[scores(x[:, None] / x.std(), v)[0] for x in moving.T] for v in factors.T])
-    table /= np.array([[mutual_info_score(v, v)] for v in factors.T])
-    sources, latents = table.shape
-    own = table.max(0) / np.maximum(table.sum(0), 1e-300)
-    compact = table.max(1) / table.sum(1)
-    still = codes.std(0) == 0
-    scaled = (codes - codes.mean(0)) / np.where(still, 1, codes.std(0))
+def shares_of(table: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Information of each factor (row) and latent in shares of the factor's entropy."""
+    return table / np.array([[mutual_info_score(v, v)] for v in factors.T])
+
+
+def modular_and_compact(table: np.ndarray) -> list[float]:
+    """InfoM and InfoC of Hsu et al. (2023) from shares of information (factor, latent)."""
+    found = []
+    for one in (table, table.T):
+        best = one.max(0) / np.maximum(one.sum(0), 1e-300)
+        found.append(float((best.mean() - 1 / len(one)) / (1 - 1 / len(one))))
+    return found
+
+
+def explicit(inputs: np.ndarray, factors: np.ndarray) -> float:
+    """InfoE of Hsu et al. (2023), whose regression weighs values alike."""
     shares = []
     for v in factors.T:
         model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100)
-        loss = log_loss(v, model.fit(scaled, v).predict_proba(scaled))
+        loss = log_loss(v, model.fit(inputs, v).predict_proba(inputs))
         null = np.log(len(np.unique(v)))
         shares.append((null - loss) / null)
+    return float(np.mean(shares))
+
+
+def infomec(estimator: str, codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
+    """Hsu et al. (2023) for continuous latents; with bins their table is that of MIG."""
+    span = np.ptp(codes, axis=0)
+    moving = codes[:, span > span.max() / 20]
+    if estimator == "knn":
+        scores = partial(mutual_info_classif, n_neighbors=10, random_state=0)
+        table = [[scores(x[:, None] / x.std(), v)[0] for x in moving.T] for v in factors.T]
+    else:
+        table = information(moving, factors).T
+    modular, compact = modular_and_compact(shares_of(np.array(table), factors))
+    scaled = StandardScaler().fit_transform(codes)
+    names = (f"infom_{estimator}", f"infoc_{estimator}", "infoe")
+    return dict(zip(names, (modular, compact, explicit(scaled, factors)), strict=True))
+
+
+def infomec_discrete(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
+    """Hsu et al. (2023) for latents of few codes: each code counts, the regression sees one-hot."""
+    numbers = [np.unique(x, return_inverse=True)[1] for x in codes.T if np.ptp(x) > 0]
+    table = np.array([[mutual_info_score(v, x) for x in numbers] for v in factors.T])
+    modular, compact = modular_and_compact(shares_of(table, factors))
+    inputs = OneHotEncoder().fit_transform(codes)
     return {
-        "infom_knn": (own.mean() - 1 / sources) / (1 - 1 / sources),
-        "infoc_knn": (compact.mean() - 1 / latents) / (1 - 1 / latents),
-        "infoe": float(np.mean(shares)),
+        "infom_discrete": modular,
+        "infoc_discrete": compact,
+        "infoe_discrete": explicit(inputs, factors),
     }
+
+
+def five_models(codes: np.ndarray) -> list[np.ndarray]:
+    """Codes of five models that agree but for noise, and order and sign of the latents."""
+    rng, (images, latents) = np.random.default_rng(0), codes.shape
+    return [
+        codes[:, rng.permutation(latents)] * rng.choice([-1, 1], size=latents)
+        + 0.1 * rng.normal(size=(images, latents))
+        for _ in range(5)
+    ]
+
+
+class UDR:
+    """Mean UDR of five models, all of whose latents are informative, as a metric of one set."""
+
+    def __init__(self, space: FactorSpace) -> None:
+        self.space = space
+
+    def update(self, codes: torch.Tensor, factors: torch.Tensor) -> None:
+        """Makes the models from codes."""
+        self.models = five_models(codes.numpy())
+
+    def compute(self) -> dict[str, torch.Tensor]:
+        """UDR in the form of the authors' code, the mean over the models."""
+        kl = [np.ones(one.shape[1]) for one in self.models]
+        return {
+            f"udr_{one}_averaged": torch.tensor(udr(self.models, kl, one, "averaged").scores.mean())
+            for one in ("lasso", "spearman")
+        }
+
+
+def plain_udr(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
+    """Duan et al. (2020) in the words of the authors' code."""
+    models = [StandardScaler().fit_transform(one) for one in five_models(codes)]
+    found = {}
+    for name in ("lasso", "spearman"):
+        pairs = np.full((5, 5), np.nan)
+        for i, j in permutations(range(5), 2):
+            if name == "lasso":
+                table = np.abs(Lasso(alpha=0.1).fit(models[i], models[j]).coef_).T
+            else:
+                count = models[i].shape[1]
+                table = np.abs(spearmanr(models[i], models[j]).statistic[:count, count:])
+            sides = [(one.max(0) ** 2 / np.maximum(one.sum(0), 1e-300)) for one in (table, table.T)]
+            pairs[i, j] = np.mean([one.mean() for one in sides])
+        found[f"udr_{name}_averaged"] = float(np.nanmedian(pairs, axis=0).mean())
+    return found
 
 
 def downstream(make: Callable[[], object], codes: np.ndarray, factors: np.ndarray) -> float:
@@ -452,69 +572,86 @@ def prefixed(prefix: str, procedure: Several) -> Several:
 
 SIZES = (3, 6, 10, 8, 8)
 LATENTS, IMAGES = 10, 3000
-KINDS = ("perfect", "rotated", "noisy", "merged", "dead")
+MANY = (3, 25, 40)
+"""Numbers of values of the kind `many`: more than the 20 bins of scores that count."""
+KINDS = ("perfect", "rotated", "noisy", "merged", "dead", "many")
 FOREST = partial(RandomForestClassifier, min_samples_leaf=5, random_state=0)
 COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
-    "MIG": (MIG, named("mig", mig)),
-    "MIGSup": (MIGSup, named("mig_sup", mig_sup)),
-    "JEMMIG": (JEMMIG, named("jemmig", jemmig)),
-    "DCIMIG": (DCIMIG, named("dcimig", dcimig)),
-    "Modularity": (Modularity, named("modularity", modularity)),
-    "Explicitness": (Explicitness, named("explicitness", explicitness)),
-    "Explicitness, multinomial": (
+    "mig": (MIG, named("mig", mig)),
+    "mig_sup": (MIGSup, named("mig_sup", mig_sup)),
+    "jemmig": (JEMMIG, named("jemmig", jemmig)),
+    "dcimig": (DCIMIG, named("dcimig", dcimig)),
+    "modularity": (Modularity, named("modularity", modularity)),
+    "explicitness": (Explicitness, named("explicitness", explicitness)),
+    "explicitness_multinomial": (
         partial(Explicitness, classifier="multinomial"),
         named("explicitness_multinomial", explicitness_multinomial),
     ),
-    "SAP, r2": (SAP, named("sap_r2", sap_r2)),
-    "SAP, svc": (partial(SAP, predictor="svc"), named("sap_svc", sap_svc)),
-    "IRS": (IRS, named("irs", irs)),
-    "MCC, pearson": (MCC, named("mcc_pearson", mcc_pearson)),
-    "MCC, spearman": (partial(MCC, correlation="spearman"), named("mcc_spearman", mcc_spearman)),
-    "MCC, linear": (partial(MCC, alignment="linear"), named("mcc_linear_pearson", mcc_linear)),
-    "BlockMCC, linear": (BlockMCC, partial(blocks, "linear", LinearRegression, IMAGES)),
-    "BlockMCC, kernel": (
+    "sap_r2": (SAP, named("sap_r2", sap_r2)),
+    "sap_svc": (partial(SAP, predictor="svc"), named("sap_svc", sap_svc)),
+    "irs": (IRS, named("irs", irs)),
+    "mcc_pearson": (MCC, named("mcc_pearson", mcc_pearson)),
+    "mcc_spearman": (partial(MCC, correlation="spearman"), named("mcc_spearman", mcc_spearman)),
+    "mcc_linear": (
+        partial(MCC, alignment="linear"),
+        named("mcc_linear_pearson", partial(mcc_linear, False)),
+    ),
+    "mcc_linear_spearman": (
+        partial(MCC, correlation="spearman", alignment="linear"),
+        named("mcc_linear_spearman", partial(mcc_linear, True)),
+    ),
+    "block_mcc_linear": (BlockMCC, partial(blocks, "linear", LinearRegression, IMAGES)),
+    "block_mcc_kernel": (
         partial(BlockMCC, regression="kernel"),
         partial(blocks, "kernel", kernel_ridge, 1000),
     ),
-    "InfoMEC": (InfoMEC, infomec),
-    "FactorVAEScore": (FactorVAEScore, named("factor_vae_score", factor_vae_score)),
-    "BetaVAEScore": (BetaVAEScore, named("beta_vae_score", beta_vae_score)),
-    "DCI, gbt": (
+    "infomec_knn": (InfoMEC, partial(infomec, "knn")),
+    "infomec_bins": (partial(InfoMEC, estimator="bins"), partial(infomec, "bins")),
+    "infomec_discrete": (partial(InfoMEC, estimator="discrete"), infomec_discrete),
+    "factor_vae_score": (FactorVAEScore, named("factor_vae_score", factor_vae_score)),
+    "beta_vae_score": (BetaVAEScore, named("beta_vae_score", beta_vae_score)),
+    "dci_gbt": (
         partial(DCI, learner="gbt"),
         prefixed("dci_gbt", boosted),
     ),
-    "DCI, hgbt": (DCI, prefixed("dci_hgbt", boosted)),
-    "DCI, rf": (partial(DCI, learner="rf"), prefixed("dci_rf", partial(dci_with, FOREST))),
-    "DCI, lasso": (
+    "dci_hgbt": (DCI, prefixed("dci_hgbt", boosted)),
+    "dci_rf": (partial(DCI, learner="rf"), prefixed("dci_rf", partial(dci_with, FOREST))),
+    "dci_lasso": (
         partial(DCI, learner="lasso"),
         prefixed("dci_lasso", partial(dci_lasso, True)),
     ),
-    "DCI, lassocv": (
+    "dci_lassocv": (
         partial(DCI, learner="lassocv"),
         prefixed("dci_lassocv", partial(dci_lasso, False)),
     ),
-    "DCIES, rf": (DCIES, prefixed("dcies_rf", dcies)),
-    "DownstreamAccuracy, logistic": (
+    "dcies_rf": (DCIES, prefixed("dcies_rf", dcies)),
+    "dcies_rff": (partial(DCIES, probe="rff"), prefixed("dcies_rff", dcies_rff)),
+    "downstream_logistic": (
         partial(DownstreamAccuracy, labels=(1000,), tested=1000),
         named("downstream_logistic_1000", partial(downstream, cross_validated)),
     ),
-    "DownstreamAccuracy, hgbt": (
+    "downstream_hgbt": (
         partial(DownstreamAccuracy, classifier="hgbt", labels=(1000,), tested=1000),
         named("downstream_hgbt_1000", partial(downstream, exact_boosting)),
     ),
-    "GaussianTotalCorrelation": (
+    "gaussian_total_correlation": (
         GaussianTotalCorrelation,
         named("gaussian_total_correlation", gaussian_total_correlation),
     ),
-    "WassersteinCorrelation": (
+    "wasserstein_correlation": (
         WassersteinCorrelation,
         named("gaussian_wasserstein_correlation", wasserstein_correlation),
     ),
-    "MeanPairwiseMI": (MeanPairwiseMI, named("mean_pairwise_mi", mean_pairwise_mi)),
+    "mean_pairwise_mi": (MeanPairwiseMI, named("mean_pairwise_mi", mean_pairwise_mi)),
+    "udr": (UDR, plain_udr),
 }
-"""Every score that published code has, and the procedure that gives the same names."""
-UNPUBLISHED: frozenset[str] = frozenset()
-"""Class names of scores that no code was published for."""
+"""Every score that published code has, and the procedure that gives the same names.
+
+Keys are those of `SCORES` in `tests/metrics/laws.py`, and `udr`, which scores several models."""
+UNPUBLISHED: frozenset[str] = frozenset({"modularity_active"})
+"""Keys of scores that no code was published for."""
+ROUNDED: frozenset[str] = frozenset({"infomec_discrete"})
+"""Scores of latents that take few codes: codes are rounded to halves of a deviation first."""
 
 
 def compare(
@@ -522,6 +659,7 @@ def compare(
 ) -> dict[str, list]:
     """Each result of dislab and of the published procedure; None where that gives no number."""
     build, procedure = COMPARED[key]
+    codes = (2 * codes).round() / 2 if key in ROUNDED else codes
     metric = build(space_of(sizes))
     metric.update(codes, torch.from_numpy(factors))
     with warnings.catch_warnings():
@@ -562,11 +700,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=default)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    factors = draw_factors(SIZES, IMAGES, 0)
-    codes = standard_codes(factors, LATENTS, 0)
     for kind in arguments.kinds:
+        sizes = MANY if kind == "many" else SIZES
+        factors = draw_factors(sizes, IMAGES, 0)
+        codes = standard_codes(factors, LATENTS, 0)["noisy" if kind == "many" else kind]
         for key in arguments.scores:
-            found = compare(key, codes[kind], factors)
+            found = compare(key, codes, factors, sizes)
             print(kind, found, flush=True)
             report = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
             results = report.get("results", {})
@@ -574,7 +713,7 @@ def main() -> None:
             results[key][kind] = found
             report = {
                 "command": "python benchmarks/published_scores.py",
-                "size": {"images": IMAGES, "latents": LATENTS, "values": SIZES},
+                "size": {"images": IMAGES, "latents": LATENTS, "values": SIZES, "many": MANY},
                 **provenance(),
                 "results": results,
                 "tables": {"compared": {"header": HEADER, "rows": rows_of(results)}},
