@@ -12,6 +12,7 @@ import pytest
 from dislab.cli import main
 from dislab.factors import Factor, FactorSpace
 from dislab.runs import load_run
+from dislab.study.stages import TransferStage
 from dislab.transfer import Domain, Scenario, transfer_scores
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +93,57 @@ def test_the_callback_and_the_command_agree(run: str) -> None:
     assert by_callback["predictors"] == by_command["predictors"]
 
 
+def test_the_stage_of_a_study_scores_like_the_callback_without_a_trainer(
+    run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ridge = {"class_path": "dislab.predictors.Ridge", "init_args": {"penalty": 0.5}}
+    settings: dict[str, Any] = {"scenarios": [HEARTS], "predictors": {"mine": ridge}}
+    settings |= {"labels": 200, "tested": 100, "batch_size": 64, "seed": 3}
+    settings |= {"reconstructions": 0, "baselines": ["pixels"]}
+    options = [f"--transfer.{name}={json.dumps(value)}" for name, value in settings.items()]
+    assert main(["test", f"--run={run}", "--pictures=false", *options]) == 0
+    path = Path(run, "scores.json")
+    by_callback = json.loads(path.read_text())["test_transfer"]
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a trainer is built")
+
+    monkeypatch.setattr("lightning.pytorch.Trainer.__init__", refuse)
+    path.unlink()
+    stage = TransferStage()
+    command = stage.arguments(Path(run), settings, {})
+    assert command[0] == "transfer"
+    assert main(command) == 0
+    by_stage = json.loads(path.read_text())["test_transfer"]
+    assert stage.scores(Path(run)) == by_callback["scores"]
+    assert "dsprites_hearts/mine_pixels" in by_stage["scores"]
+    paths = [Path(one.pop("checkpoint")["path"]).name for one in (by_callback, by_stage)]
+    assert paths[0] == paths[1]
+    assert by_stage == by_callback
+
+
+@pytest.mark.parametrize("form", ["text", "file"])
+def test_predictors_with_settings(run: str, tmp_path: Path, form: str) -> None:
+    given = "{weak: {class_path: Ridge, init_args: {penalty: 100}}}"
+    if form == "file":
+        (tmp_path / "weak.yaml").write_text(given[1:-1])
+        given = "weak.yaml"
+    args = ["--scenarios", HEARTS, "--predictors", given, "--labels", "200", "--tested", "100"]
+    assert main(["transfer", run, *args]) == 0
+    record = json.loads(Path(run, "scores.json").read_text())["test_transfer"]
+    assert record["predictors"]["weak"]["init_args"] == {"penalty": 100.0}
+
+
+def test_a_method_without_codes_has_nothing_to_score(
+    run: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dislab.objectives.VAE.has_codes", False)
+    capsys.readouterr()
+    assert main(["transfer", run, "--scenarios", HEARTS]) == 0
+    assert capsys.readouterr().out == f"{run}: nothing to score, as VAE has no codes\n"
+    assert not Path(run, "scores.json").exists()
+
+
 def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     for args, message in (
@@ -100,6 +152,20 @@ def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFi
         ([run, "--scenarios", "finger_ood1_a"], "scenario finger_ood1_a: no factor is named 'c"),
         ([run, "--scenarios", "finger"], "no scenario is named 'finger'"),
         ([run, "--scenarios", HEARTS, "--predictors", "Rigde"], "did you mean Ridge?"),
+        (
+            [run, "--scenarios", HEARTS, "--predictors", "{a: {class_path: os.system}}"],
+            "os.system",
+        ),
+        (
+            [
+                run,
+                "--scenarios",
+                HEARTS,
+                "--predictors",
+                "{a: {class_path: Ridge, init_args: {b: 1}}}",
+            ],
+            "does not accept option 'b'",
+        ),
         ([run, "--scenarios", HEARTS, "--labels", "0"], "labels is 0"),
         ([run, "--scenarios", HEARTS, "--batch_size", "0"], "batch_size is 0"),
         ([run, "--scenarios", HEARTS, "--json", "out.json"], "--other and --json go with --cod"),

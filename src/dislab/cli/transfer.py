@@ -77,8 +77,9 @@ def _parser() -> Parser:
         "--predictors",
         nargs="+",
         metavar="NAME",
-        help="class names, as `dislab plugins predictors` lists them; boosted trees and an MLP "
-        "unless given",
+        help="class names, as `dislab plugins predictors` lists them; of runs also a YAML file, or "
+        "a text such as '{ridge: {class_path: Ridge, init_args: {penalty: 0.1}}}', with their "
+        "settings; boosted trees and an MLP unless given",
     )
     parser.add_argument(
         "--labels", type=int, default=10_000, metavar="N", help="images a predictor learns from"

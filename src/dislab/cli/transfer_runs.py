@@ -1,42 +1,55 @@
 """Transfer scores of finished runs."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import jsonargparse
+
 from dislab import plugins
-from dislab.base import DataModule
+from dislab.base import DataModule, PredictorBuilder
+from dislab.base.rebuilding import arguments_of
+from dislab.callbacks import TransferScores
 from dislab.cli.run_data import placed, run_config, run_data
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_count
 from dislab.runs import checkpoint_of, load_run
 from dislab.storage import check_output
 from dislab.transfer import Transfer, load_scenarios, made_for, shipped
-from dislab.transfer.choices import builders
+from dislab.transfer.choices import Choices, builders
 from dislab.transfer.plan import Sizes, check_sizes
 from dislab.transfer.run import check_predictors, score_run
 from dislab.transfer.table import transfer_table
+from dislab.yaml_files import parse_mapping, read_mapping
 
 _OTHERWISE: Final = ". Codes of another program are scored with --codes"
+_FILES: Final = (".yaml", ".yml")
+_EXAMPLE: Final = "ridge: {class_path: Ridge, init_args: {penalty: 0.1}}"
 
 
 def score_runs(options: argparse.Namespace) -> None:
     """Scores each run, writes its scores.json, and prints all side by side."""
     plugins.load_all(plugins.PARTS)
-    found = {one: _scored(Path(one), options) for one in dict.fromkeys(options.runs)}
+    found = {}
+    for one in dict.fromkeys(options.runs):
+        if (scored := _scored(Path(one), options)) is not None:
+            found[one] = scored
     if len(found) > 1:
         print(f"\n{transfer_table(found)}")
 
 
-def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
+def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
+    """The scores of one run; None for a method without codes."""
     config = run_config(folder, _OTHERWISE)
     check_output("scores.json", folder / "scores.json", [])
     model = load_run(folder)
     if not model.has_codes:
-        raise InputError(f"{folder} is a run of {type(model).__name__}, which makes no codes")
+        print(f"{folder}: nothing to score, as {type(model).__name__} has no codes")
+        return None
     data = run_data(folder, config)
     scenarios = load_scenarios(options.scenarios or _suitable(data))
-    predictors = builders(options.predictors, options.seed)
+    predictors = builders(_choices(options.predictors), options.seed)
     sizes = Sizes(options.labels, options.tested, options.seed)
     check_sizes(sizes)
     check_count("batch_size", options.batch_size, 1)
@@ -60,6 +73,29 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer:
     )
     print(f"\n{transfer_table({str(folder): found})}\n{path}")
     return found
+
+
+def _choices(words: Sequence[str] | None) -> Choices:
+    """The predictors that `--predictors` names, with the settings in a file or text, if any."""
+    if words is None or len(words) != 1:
+        return words
+    (word,) = words
+    if word.endswith(_FILES):
+        entries = read_mapping(Path(word), _EXAMPLE)
+    elif word.startswith("{"):
+        entries = parse_mapping(word, "--predictors", _EXAMPLE)
+    else:
+        return words
+    try:
+        # read as the section `transfer` of a configuration is
+        read: dict[str, PredictorBuilder] = arguments_of(TransferScores, {"predictors": entries})[
+            "predictors"
+        ]
+    except InputError:
+        raise
+    except (jsonargparse.ArgumentError, ValueError) as error:
+        raise InputError(f"--predictors: {one_line(error)[:300]}") from error
+    return read
 
 
 def _suitable(data: DataModule) -> list[str]:

@@ -92,7 +92,7 @@ def transfer_of(
     check_predictors(chosen)
     data.prepare_data()
     shifts = shifts_of(data, load_scenarios(scenarios), sizes)
-    return score_shifts(model, shifts, chosen, batch_size, baselines, precision or Precision())
+    return _compared(model, shifts, chosen, batch_size, baselines, precision or Precision())
 
 
 def score_run(
@@ -110,9 +110,18 @@ def score_run(
     checkpoint: str | Path | None,
 ) -> tuple[Transfer, Path]:
     """`transfer_of` with its record and pictures in a run folder; returns the record's path too."""
-    shifts = shifts_of(data, scenarios, sizes)
-    found = score_shifts(model, shifts, predictors, batch_size, baselines, precision)
+    found = transfer_of(
+        model,
+        data,
+        scenarios,
+        predictors,
+        **sizes._asdict(),
+        batch_size=batch_size,
+        baselines=baselines,
+        precision=precision,
+    )
     path = runs.write_scores(folder, stage, record_of(model, data, found, checkpoint))
+    shifts = shifts_of(data, scenarios, sizes)
     draw_reconstructions(folder, model, shifts, reconstructions, precision)
     return found, path
 
@@ -123,7 +132,7 @@ def check_predictors(predictors: Mapping[str, PredictorBuilder]) -> None:
         made(name, build, latents=1, classes=(0,))
 
 
-def score_shifts(
+def _compared(
     model: Objective,
     shifts: Shifts,
     predictors: Mapping[str, PredictorBuilder],
@@ -136,7 +145,7 @@ def score_shifts(
     with torch.inference_mode(False), torch.enable_grad():
         found = {
             name: _scored(one, shifts, predictors, batch_size, precision)
-            for name, one in _compared(model, shifts, others, batch_size, precision).items()
+            for name, one in _models(model, shifts, others, batch_size, precision).items()
         }
     own = found.pop("")
     for name, other in found.items():
@@ -189,7 +198,7 @@ def draw_reconstructions(
         plots.save(figure, folder / "images" / f"transfer_{one.scenario.name}.png")
 
 
-def _compared(
+def _models(
     model: Objective,
     shifts: Shifts,
     chosen: Sequence[TransferBaseline],

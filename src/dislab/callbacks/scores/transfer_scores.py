@@ -18,10 +18,10 @@ from dislab.transfer.run import (
     check_predictors,
     draw_reconstructions,
     record_of,
-    score_shifts,
+    transfer_of,
 )
 from dislab.transfer.scenario import load_scenarios
-from dislab.transfer.shifts import Shifts, shifts_of
+from dislab.transfer.shifts import shifts_of
 from dislab.transfer.table import Transfer, transfer_table
 
 
@@ -116,9 +116,15 @@ class TransferScores(ScoreCallback):
         self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
     ) -> Scored:
         """Errors of the predictors in every scenario."""
-        shifts, precision = self._shifts(data), trainer.precision_plugin
-        self.found = score_shifts(
-            module, shifts, self.predictors, self.batch_size, self.baselines, precision
+        self.found = transfer_of(
+            module,
+            data,
+            self.scenarios,
+            self.predictors,
+            **self.sizes._asdict(),
+            batch_size=self.batch_size,
+            baselines=self.baselines,
+            precision=trainer.precision_plugin,
         )
         record = record_of(module, data, self.found, trainer.ckpt_path)
         logged = {f"transfer/{name}": value for name, value in self.found.values.items()}
@@ -126,8 +132,6 @@ class TransferScores(ScoreCallback):
 
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
         """Images of both distributions above their reconstructions."""
+        shifts = shifts_of(data, self.scenarios, self.sizes)
         precision = trainer.precision_plugin
-        draw_reconstructions(folder, module, self._shifts(data), self.reconstructions, precision)
-
-    def _shifts(self, data: DataModule) -> Shifts:
-        return shifts_of(data, self.scenarios, self.sizes)
+        draw_reconstructions(folder, module, shifts, self.reconstructions, precision)

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, ClassVar, final
 
 from dislab.errors import InputError
-from dislab.study.stages.base import Stage, of_section
-from dislab.study.stages.score import recorded, test_of
+from dislab.study.stages.base import Stage, option
+from dislab.study.stages.score import recorded
 
 
 @final
 class TransferStage(Stage):
-    """Scores how predictors of the codes carry over to shifted images."""
+    """Scores how predictors of the codes carry over to shifted images, without a trainer."""
 
     section: ClassVar[str] = "transfer"
 
@@ -26,8 +26,14 @@ class TransferStage(Stage):
     def arguments(
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
-        """`dislab test`, or `validate` for data without a test split."""
-        return of_section(run, self.section, settings, test_of(config))
+        """`dislab transfer`, with every setting."""
+        command = ["transfer", str(run)]
+        for name, value in settings.items():
+            if isinstance(value, list):  # an empty one is the command's default
+                command += [f"--{name}", *map(str, value)] if value else []
+            elif value is not None:
+                command.append(option(name, value))
+        return command
 
     def scores(self, run: Path) -> dict[str, float | None]:
         """The errors, by scenario and predictor."""
