@@ -1,5 +1,7 @@
 """Data sets conform whose images need no file, and the texts about all of them are true."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from tests import cases
 from dislab.datasets import ArrayDataset
 from dislab.plugins import available, load_all
 from dislab.testing import check_dataset
+from dislab.testing.datasets import check_listing
 
 
 @pytest.mark.parametrize("build", cases.cases("datasets"))
@@ -43,6 +46,27 @@ def test_what_data_list_says_of_a_data_set_is_true(name: str) -> None:
 
 def test_every_data_set_has_a_line_in_data_list() -> None:
     for plugin in available("datasets"):
-        assert plugin.constants["contents"]
-        assert plugin.constants["licence"]
-        assert "cache" in plugin.constants
+        check_listing(plugin.name, plugin.constants)
+
+
+@pytest.mark.parametrize("missing", ["contents", "licence"])
+def test_a_data_set_without_a_line_is_a_clear_message(missing: str) -> None:
+    constants = {"contents": "2 images", "licence": "CC0"}
+    check_listing("Mine", constants)
+    del constants[missing]
+    with pytest.raises(AssertionError, match=rf"class Mine states `{missing}: ClassVar\[str\]"):
+        check_listing("Mine", constants)
+
+
+def test_every_folder_of_data_sets_has_its_place_in_the_import_contract() -> None:
+    """Single modules need none, so that a data set of one file costs no line."""
+    root = Path(__file__).parents[2]
+    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]
+    [layers] = [
+        one["layers"]
+        for one in contracts["contracts"]
+        if one.get("containers") == ["dislab.datasets"]
+    ]
+    named = {name for layer in layers for name in layer.split(" | ")}
+    folders = {path.parent.name for path in root.glob("src/dislab/datasets/*/__init__.py")}
+    assert folders <= named, "add the folder to the contract of dislab.datasets in pyproject.toml"

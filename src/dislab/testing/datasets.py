@@ -1,19 +1,44 @@
 """Check of data sets."""
 
+from collections.abc import Mapping
+from typing import Final
+
 import torch
 
 from dislab.base import Dataset
 from dislab.functional.random import device_generator
 from dislab.testing._claims import CPU, must
 
+_LISTED: Final = {
+    "contents": "1,024 images 64×64×1: posX 32, posY 32",
+    "licence": "Apache-2.0",
+}
+"""Constants that every data set states, with an example of each."""
+
+
+def check_listing(name: str, constants: Mapping[str, object]) -> None:
+    """A data set has constants for `dislab data list`, which reads them without importing it.
+
+    Args:
+        name: Its class name.
+        constants: The attributes that its class states itself.
+    """
+    for constant, example in _LISTED.items():
+        must(
+            bool(constants.get(constant)),
+            f"class {name} states `{constant}: ClassVar[str] = {example!r}`, or the like, for "
+            "`dislab data list`",
+        )
+
 
 def check_dataset(dataset: Dataset, images: int = 5) -> None:
-    """A data set knows its factors before it is prepared, and gathers images by number.
+    """A data set says what it holds, knows its factors unprepared, and gathers images by number.
 
     Args:
         dataset: The data set; it is prepared.
         images: How many images to gather.
     """
+    check_listing(type(dataset).__name__, vars(type(dataset)))
     space, shape = dataset.factors, dataset.image_shape
     dataset.prepare()
     dataset.prepare()
