@@ -6,23 +6,31 @@ When one of them moves, compare it with the place that is named, mend that place
 
 import hashlib
 import inspect
+import re
 import textwrap
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as pl
 import pytest
+from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.fit_loop import _FitLoop
 from lightning.pytorch.loops.optimization.automatic import Closure, _AutomaticOptimization
+from lightning.pytorch.loops.progress import _BatchProgress, _ProcessedTracker
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
 from lightning.pytorch.strategies import Strategy
+from lightning.pytorch.trainer.connectors.data_connector import _DataHookSelector
 from lightning.pytorch.trainer.connectors.logger_connector.logger_connector import _LoggerConnector
+
+import dislab
 
 LOOP = "dislab/training/inner_loop.py: InnerLoop"
 STEP = "dislab/training/plain_step.py: PlainStep"
 ARRIVAL = "dislab/training/plain_step.py: Arrival"
 CAPTURED = "dislab/training/captured_step.py: _RecordedStep._step"
 END = "dislab/training/step_end.py"
+COUNTERS = "dislab/base/trainer_counters.py"
 
 INSIDES: dict[str, tuple[Any, str]] = {
     "_TrainingEpochLoop.__init__": (_TrainingEpochLoop.__init__, LOOP),
@@ -54,16 +62,20 @@ INSIDES: dict[str, tuple[Any, str]] = {
     "_FitLoop._should_accumulate": (_FitLoop._should_accumulate, f"{END}: write_row"),
     "_LoggerConnector.should_update_logs": (
         _LoggerConnector.should_update_logs,
-        f"dislab/base/objective.py: Objective._logs_now, and {END}: write_row",
+        f"{COUNTERS}: logs_now, and {END}: write_row",
     ),
     "_LoggerConnector.on_batch_end": (
         _LoggerConnector.on_batch_end,
-        "dislab/callbacks/stop_on_signal.py",
+        f"{END}: log_step",
     ),
     "_LoggerConnector.update_train_step_metrics": (
         _LoggerConnector.update_train_step_metrics,
-        f"dislab/callbacks/stop_on_signal.py, and {END}: write_row",
+        f"{END}: log_step and write_row",
     ),
+    "_BatchProgress": (_BatchProgress, f"{COUNTERS}, and {LOOP}: batch_progress"),
+    "_ProcessedTracker": (_ProcessedTracker, f"{COUNTERS}, and {LOOP}: batch_progress"),
+    "_DataFetcher": (_DataFetcher, f"{LOOP}.begin, _obstacle and _uneventful"),
+    "_DataHookSelector": (_DataHookSelector, f"{ARRIVAL}.__init__"),
 }
 FINGERPRINTS = {
     "_TrainingEpochLoop.__init__": "c6f2a23742a17907",
@@ -84,6 +96,10 @@ FINGERPRINTS = {
     "_LoggerConnector.should_update_logs": "43fab276163f8f30",
     "_LoggerConnector.on_batch_end": "84583605aca3aa2e",
     "_LoggerConnector.update_train_step_metrics": "3b16c53279aaa0ee",
+    "_BatchProgress": "d583e7c65f43a953",
+    "_ProcessedTracker": "b0dfc55801ae38ca",
+    "_DataFetcher": "6c0fe2b180a633f0",
+    "_DataHookSelector": "7bfece2654d2f223",
 }
 """Of Lightning 2.6.0 to 2.6.6."""
 
@@ -100,3 +116,19 @@ def test_lightning_is_what_dislab_was_written_for(name: str) -> None:
     assert fingerprint(inside) == FINGERPRINTS[name], (
         f"Lightning {version('lightning')} has another {name}; compare it with {place}"
     )
+
+
+def test_only_the_fence_reads_what_lightning_keeps_to_itself() -> None:
+    """`dislab.training`, and the counters in `base`, which lies below it."""
+    inside = re.compile(
+        r"\btrainer\._|\bepoch_loop\b|\bfit_loop\._|^from lightning.* import _", re.M
+    )
+    source = Path(dislab.__file__).parent
+    found = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if inside.search(path.read_text(encoding="utf-8"))
+    }
+    outside = {one for one in found if not one.startswith("training/")}
+    assert outside == {"base/trainer_counters.py"}
+    assert len(found) > 1

@@ -32,6 +32,7 @@ from dislab.base.datamodule import DataModule, ImageBatch, offered
 from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
 from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
+from dislab.base.trainer_counters import batches_trained, logs_now
 from dislab.errors import InputError
 from dislab.functional.distributed import alone, own_rows, world
 from dislab.functional.precision import check_precision
@@ -221,9 +222,7 @@ class Objective(pl.LightningModule, Representation):
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
         """One step of training."""
         batch = self._received(batch)
-        # batches that were trained on, whole ones only; a resumed trainer continues the count
-        progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.total
-        return self._step(batch, "train", progress.processed, count_of(batch))
+        return self._step(batch, "train", batches_trained(self.trainer), count_of(batch))
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """The loss of one batch of the validation split; the same noise every time."""
@@ -346,15 +345,11 @@ class Objective(pl.LightningModule, Representation):
         terms = self.terms_of(batch, stage, number)
         if stage == "train":
             self.watch({**terms.log, "loss": terms.loss})
-        if stage != "train" or self._logs_now():
+        # a value that is passed at any other step would wait for the next row
+        if stage != "train" or logs_now(self.trainer):
             if stage == "train":
                 self.check_finite()
             values = {f"{stage}/{name}": value.detach() for name, value in terms.log.items()}
             values[f"{stage}/loss"] = terms.loss.detach()
             self.log_dict(values, batch_size=weight, sync_dist=stage != "train")
         return terms.loss
-
-    def _logs_now(self) -> bool:
-        # Lightning's own condition: a value passed at any other step would wait for the next
-        connector: Any = self.trainer._logger_connector
-        return bool(connector.should_update_logs)

@@ -8,7 +8,7 @@ from dislab.callbacks._trainer import objective_of
 from dislab.errors import InputError, PackError
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
-from dislab.training.inner_loop import InnerLoop
+from dislab.training.inner_loop import install, installed
 from dislab.training.seat import current_seat
 
 _IN_A_PACK: Final = 1000
@@ -70,7 +70,7 @@ class InnerSteps(pl.Callback):
             InputError: It is no objective, or is to be recorded in a pack.
         """
         objective_of(pl_module, "InnerSteps")
-        loop, seat = trainer.fit_loop.epoch_loop, current_seat()
+        loop, seat = installed(trainer), current_seat()
         if seat is not None and stage == "fit":
             if self.graph:
                 raise PackError(
@@ -79,9 +79,9 @@ class InnerSteps(pl.Callback):
                 )
             seat.is_ready = True
             steps = self.steps if self.steps > 1 else _IN_A_PACK
-            trainer.fit_loop.epoch_loop = InnerLoop(loop, steps, seat=seat)
-        elif isinstance(loop, InnerLoop):
+            install(trainer, steps, seat=seat)
+        elif loop is not None:
             # a trainer that fits again continues to count; outside of a pack it waits for no one
             loop.steps, loop.graph, loop.seat = self.steps, self.graph, seat
         elif stage == "fit" and self.steps > 1:
-            trainer.fit_loop.epoch_loop = InnerLoop(loop, self.steps, self.graph)
+            install(trainer, self.steps, self.graph)

@@ -11,6 +11,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from tqdm import tqdm
 
 from dislab.base import DataModule, Objective
+from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
 from dislab.training.seat import current_seat
@@ -82,8 +83,7 @@ class Progress(pl.Callback):
         shown = self._shown(trainer)
         if shown == "nothing":
             return
-        connector: Any = trainer._logger_connector
-        logs = connector.should_update_logs
+        logs = logs_now(trainer)
         interval: int = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by name
         step = trainer.global_step
         if self._bar is not None:

@@ -11,7 +11,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from dislab.runs import last_checkpoint
 from dislab.signals import Handlers, give_back, handle, interrupt, leave_closed_terminal
 from dislab.training.seat import current_seat
-from dislab.training.step_end import validation_follows
+from dislab.training.step_end import log_step, validation_follows
 
 _STEPS_BETWEEN_TALKS: Final = 10
 """Steps between exchanges of signals among processes; each exchange waits for the device."""
@@ -74,9 +74,7 @@ class StopOnSignal(pl.Callback):
             self._leaves = True
             if not validation_follows(trainer):
                 # Lightning logs the values of a step after this hook; the resumed run will not
-                connector: Any = trainer._logger_connector
-                connector.on_batch_end()
-                connector.update_train_step_metrics()
+                log_step(trainer)
                 for one in trainer.checkpoint_callbacks:  # which come after this callback
                     one.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
                 self._leave(trainer)

@@ -14,6 +14,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from dislab.base import Objective
+from dislab.base.trainer_counters import batches_trained
 from dislab.training.plain_step import AFTER_BACKWARD, Arrival, addition_of, drop_gradients
 
 _WARM_UP: Final = 3
@@ -237,8 +238,7 @@ class _RecordedStep:
             if group["lr"] != self._written[place]:
                 self._rates[place].fill_(group["lr"])
                 self._written[place] = group["lr"]
-        progress: Any = self._trainer.fit_loop.epoch_loop.batch_progress.total
-        number = progress.processed
+        number = batches_trained(self._trainer)
         if number != self._next:
             self._number.fill_(number)
         self._next = number + 1

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, cast
 
+import lightning.pytorch as pl
 from lightning.pytorch import Callback
 from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
@@ -266,3 +267,16 @@ def _before(done: int, every: int | float | None) -> int | float:
     if not every or every == math.inf:
         return math.inf
     return every - 1 - done % every
+
+
+def installed(trainer: pl.Trainer) -> InnerLoop | None:
+    """The loop with inner steps of a trainer, if it has one."""
+    loop = trainer.fit_loop.epoch_loop
+    return loop if isinstance(loop, InnerLoop) else None
+
+
+def install(
+    trainer: pl.Trainer, steps: int, graph: bool = False, seat: Seat[Any] | None = None
+) -> None:
+    """Put a loop with inner steps in the place of the trainer's; arguments as of `InnerLoop`."""
+    trainer.fit_loop.epoch_loop = InnerLoop(trainer.fit_loop.epoch_loop, steps, graph, seat)

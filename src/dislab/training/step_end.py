@@ -16,6 +16,13 @@ def validation_follows(trainer: pl.Trainer) -> bool:
     return loop.epoch_loop._should_check_val_fx(cast("Any", loop._data_fetcher))
 
 
+def log_step(trainer: pl.Trainer) -> None:
+    """Log the values of the step that has just ended, which Lightning does after its callbacks."""
+    connector: Any = trainer._logger_connector
+    connector.on_batch_end()
+    connector.update_train_step_metrics()
+
+
 def count_last_step(trainer: pl.Trainer) -> None:
     """Count the last step of a run that was finished before, when `fit` has nothing to do.
 

@@ -26,6 +26,7 @@ from dislab.base.planned.plans import (
     in_turn,
 )
 from dislab.base.planned.splits import split_states
+from dislab.base.trainer_counters import batches_unfinished
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Correlations, Indices, Selection
 from dislab.functional.checks import check_count
@@ -350,8 +351,7 @@ class PlannedData(DataModule):
         """Batches that were returned but not trained on, as after an exception in a step."""
         if self.trainer is None:
             return 0
-        progress: Any = self.trainer.fit_loop.epoch_loop.batch_progress.current
-        return int(progress.ready - progress.processed)
+        return batches_unfinished(self.trainer)
 
     def _in_precision(self, numbers: Tensor) -> Tensor:
         """Fractions in the trainer's precision; integers unchanged."""

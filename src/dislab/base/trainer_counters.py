@@ -1,0 +1,27 @@
+"""Counters of a trainer that Lightning keeps to itself, read in one place.
+
+The other code that depends on Lightning's internals is in `dislab.training`, which lies above this
+room; `tests/training/test_insides.py` covers both.
+"""
+
+from typing import Any
+
+import lightning.pytorch as pl
+
+
+def batches_trained(trainer: pl.Trainer) -> int:
+    """Number of whole batches that were trained on, over all epochs and resumed runs."""
+    progress: Any = trainer.fit_loop.epoch_loop.batch_progress.total
+    return int(progress.processed)
+
+
+def batches_unfinished(trainer: pl.Trainer) -> int:
+    """Number of batches of this epoch that were fetched but not trained on."""
+    progress: Any = trainer.fit_loop.epoch_loop.batch_progress.current
+    return int(progress.ready - progress.processed)
+
+
+def logs_now(trainer: pl.Trainer) -> bool:
+    """Whether Lightning writes a row of the log at the end of this step."""
+    connector: Any = trainer._logger_connector
+    return bool(connector.should_update_logs)
