@@ -53,7 +53,8 @@ def recorded(run: Path, suffix: str) -> dict[str, float | None]:
 
 def with_chance(record: Mapping[str, Any]) -> dict[str, float | None]:
     """The scores of a record of `scores.json`, and their levels of chance as `<score>/chance`."""
-    scores, levels = record.get("scores", {}), record.get("chance") or {}
+    scores: dict[str, float | None] = record.get("scores", {})
+    levels: dict[str, float | None] = record.get("chance") or {}
     return scores | {f"{name}{CHANCE}": levels[name] for name in scores if name in levels}
 
 
