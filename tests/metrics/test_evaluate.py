@@ -247,7 +247,7 @@ def with_nan(codes: Any) -> Any:
         ({"factors": draw()[1][:, 0]}, r"factors have shape \(images, factors\).*got \(400,\)"),
         ({"factors": draw()[1][:0]}, "factors has no rows"),
         ({"factors": draw()[1] - 1}, "factor factor_0 holds -1, but integers must be value"),
-        ({"factors": draw()[1] * 10**6}, "factor factor_0 holds 2000000;.*numpy.unique"),
+        ({"factors": draw()[1] * 10**6}, "factor factor_0 holds 2000000, .*numpy.unique"),
         ({"factors": draw()[1] > 0}, "not torch.bool"),
         ({"factors": draw()[1] * 0}, "none of factor_0, factor_1, factor_2 takes more than one"),
         ({"codes": draw()[0][:1], "factors": draw()[1][:1]}, "none of factor_0"),
