@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from dislab.cli import COMMANDS
 from dislab.errors import InputError, suggestion
 
 ALL: Final = "all"
@@ -108,7 +109,8 @@ def _sections(full: str) -> dict[str, tuple[str, str]]:
 
 
 def _common(command: str, titles: dict[str, str]) -> str:
-    lines = [f"usage: dislab {command} --config FILE [--config FILE …] [--SETTING VALUE …]", ""]
+    lines = [f"usage: dislab {command} --config FILE [--config FILE …] [--SETTING VALUE …]"]
+    lines += ["", f"{COMMANDS[command].capitalize()}.", ""]
     width = max(len(option) for group in COMMON.values() for option in group)
     for heading, options in COMMON.items():
         lines.append(f"{heading}:")
