@@ -128,7 +128,10 @@ def test_configuration_runs(name: str, tmp_path: Path, monkeypatch: pytest.Monke
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     files = [f"--config={CONFIGS / name}.yaml", *stand_in(name, tmp_path), *OPTIONS.get(name, [])]
     before |= set(tmp_path.glob("stand_in.yaml"))
-    assert main(["fit", *files, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]) == 0
+    small = [f"--config={CONFIGS / overlay}.yaml" for overlay in OVERLAYS]
+    for budget in ([], small) if name.startswith(PAPERS) else ([],):
+        short = [*budget, "--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]
+        assert main(["fit", *files, *short]) == 0
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
