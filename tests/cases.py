@@ -41,15 +41,21 @@ class Run(NamedTuple):
     objective: str
 
 
+def each(group: str, name: str, setting: str) -> list[Settings]:
+    """A case for each value that the type of a setting allows."""
+    annotation = inspect.signature(load(group, name)).parameters[setting].annotation
+    return [{setting: one} for one in get_args(annotation)]
+
+
 SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
     "encoders": {
-        "ConvEncoder64": [{"preset": one} for one in ("burgess", "locatello", "kim")],
+        "ConvEncoder64": each("encoders", "ConvEncoder64", "preset"),
         "ConvCritic": [{"channels": (4, 8), "hidden": 8}],
         "MLPEncoder": [{"hidden": (8,)}],
         "TimmEncoder": [],  # needs timm: tests/timm
     },
     "decoders": {
-        "ConvDecoder64": [{"preset": one} for one in ("burgess", "locatello", "kim")],
+        "ConvDecoder64": each("decoders", "ConvDecoder64", "preset"),
         "ConvGenerator": [{"channels": (8, 4), "hidden": 8}],
         "MLPDecoder": [{"hidden": (8,)}],
         "SpatialBroadcastDecoder": [{"channels": (8, 8)}],
@@ -63,7 +69,7 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
     "objectives": {
         "AdaGVAE": [{}, {"kl": "forward", "labels": "known"}],
         "AdaMLVAE": [{}, {"kl": "forward", "labels": "known"}],
-        "CompositionVAE": [{"mixing": one} for one in ("linear", "interpolation", "mlp")],
+        "CompositionVAE": each("objectives", "CompositionVAE", "mixing"),
         "DenoisingAutoencoder": [{"bottleneck": 5}],
         "GroundTruthDecoder": [{"one_hot": ("y",)}],
         "InfoGAN": [{"std": "fixed"}, {"std": "learned"}],
@@ -93,11 +99,13 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
         "BetaVAEScore": [{"points_train": 500, "points_test": 200}],
         "BlockMCC": [{}, {"regression": "kernel", "most": 60}],
         "DCIES": [{"capacities": (1, 3)}, {"probe": "rff", "capacities": (4, 8)}],
-        "DCI": [{"learner": one} for one in ("hgbt", "rf", "lasso", "lassocv")],
+        "DCI": each("metrics", "DCI", "learner"),
         "DownstreamAccuracy": [
             {"classifier": "logistic", "labels": (10, 100), "tested": 150},
             {"classifier": "hgbt", "labels": (60,), "tested": 150},
         ],
+        "Explicitness": each("metrics", "Explicitness", "classifier"),
+        # "discrete" refuses the continuous codes of the shared tests: tests/metrics/test_info_mec
         "InfoMEC": [{}, {"estimator": "bins"}],
         "MCC": [{}, {"correlation": "spearman"}, {"alignment": "linear"}],
         "Modularity": [{}, {"active_only": True}],
