@@ -5,7 +5,8 @@ python benchmarks/effects/rooms.py [NAME …] [--seed 0] [--runs FOLDER]
 Each method is trained by `dislab fit` in a process of its own, with `configs/rooms.yaml` on top of
 its configuration. Writes benchmarks/results/rooms.json after each of them, its traversals to
 docs/images/methods/NAME.png and the small picture of the gallery to docs/images/gallery/NAME.png. A
-method that has a finished run in the folder is not trained again.
+method that has a finished run in the folder is not trained again. `qlae` and `hfs` need their
+packages: pip install -e plugins/dislab-qlae -e plugins/dislab-hfs.
 """
 
 import argparse
@@ -43,13 +44,25 @@ METHODS: dict[str, tuple[str, ...]] = {
     "dipvae1": (),
     "dipvae2": (),
     "adamlvae": ("--data.batch_size=32",),
+    "qlae": (
+        "--model.optimizer=torch.optim.AdamW",  # the decay of weights is part of the method
+        "--model.optimizer.lr=2e-3",
+        "--model.optimizer.weight_decay=0.1",
+    ),
+    "hfs": ("--data.correlation=null",),
 }
 """Configurations, and what differs from them and from the overlay."""
 
 
+def configuration(name: str) -> Path:
+    """The configuration of that name, of dislab or of a package under plugins/."""
+    (path,) = [*ROOT.glob(f"configs/{name}.yaml"), *ROOT.glob(f"plugins/*/configs/{name}.yaml")]
+    return path
+
+
 def train(name: str, seed: int, runs: Path) -> float:
     """Trains one method; seconds by the clock."""
-    files = [f"--config={ROOT / 'configs' / file}.yaml" for file in (name, "rooms")]
+    files = [f"--config={path}" for path in (configuration(name), configuration("rooms"))]
     options = [*METHODS[name], f"--seed_everything={seed}", f"--runs={runs}"]
     options += ["--trainer.accelerator=cpu", "--traversals.images=1"]
     command = [sys.executable, "-m", "dislab", "fit", *files, *options]

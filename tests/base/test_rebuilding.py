@@ -298,3 +298,14 @@ def test_a_program_is_not_imported(name: str, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ForeignNameError, match="which is no Encoder"):
         find_class(name, (Encoder,), "encoder")
     assert name.rpartition(".")[0] not in sys.modules
+
+
+class Counted:
+    """A class whose settings are called like methods of jsonargparse's namespaces."""
+
+    def __init__(self, values: int = 3, items: float = 0.5) -> None:
+        self.values, self.items = values, items
+
+
+def test_settings_may_be_called_like_methods_of_the_parser() -> None:
+    assert arguments_of(Counted, {"values": 4}) == {"values": 4, "items": 0.5}

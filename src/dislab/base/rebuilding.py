@@ -35,6 +35,8 @@ ObjectiveT = TypeVar("ObjectiveT", bound=LightningModule)
 _MAKER: Final = "lightning.pytorch.cli.instantiate_module"
 """The function that builds a model of the command line, as its checkpoint names it."""
 _SPECIFICATION: Final = {"class_path", "init_args", "dict_kwargs"}
+_MARK: Final = "\u200b"
+"""jsonargparse puts it before settings called like a method of its namespaces, such as `values`."""
 
 
 def check_names(
@@ -298,7 +300,8 @@ def _settings(cls: type, ready: Mapping[str, Any], filled_in: int = 0) -> dict[s
             raise InputError(f"{cls.__name__} has no setting {', '.join(ready)}")
         return {}
     parsed = parser.parse_object({"part": dict(ready)})
-    return dict(vars(parser.instantiate(parsed).part))
+    found = vars(parser.instantiate(parsed).part)
+    return {name.removeprefix(_MARK): value for name, value in found.items()}
 
 
 def _leads_to_a_module(name: str) -> bool:
