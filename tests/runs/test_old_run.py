@@ -28,6 +28,7 @@ def test_it_makes_the_same_codes() -> None:
     torch.testing.assert_close(model.codes(image), torch.tensor(CODES))
 
 
+@pytest.mark.slow
 def test_it_can_be_tested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(OLD, tmp_path / "old_run")
