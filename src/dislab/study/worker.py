@@ -167,7 +167,7 @@ class Worker:
         )
 
     def _do(self, stage: str, runs: Sequence[PlannedRun], claims: Sequence[Claim]) -> bool:
-        """Does a stage of a run, or trains a pack; returns whether the first run is still ours."""
+        """Does a stage of a run, or trains a pack; False where another worker has the first run."""
         tasks = [self._task(run, stage) for run in runs]
         began = time.monotonic()
         unit = self._start(tasks)
