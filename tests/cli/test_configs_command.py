@@ -34,7 +34,7 @@ def test_a_name_finds_a_configuration(name: str, file: str) -> None:
     assert find(name) == CONFIGS / file
 
 
-@pytest.mark.parametrize("name", ["mine.yaml", "factorvea", "/nowhere/factorvae.yaml", ""])
+@pytest.mark.parametrize("name", ["mine.yaml", "/nowhere/factorvae.yaml", ""])
 def test_other_words_stay_paths(name: str) -> None:
     assert find(name) == Path(name)
 
@@ -64,6 +64,25 @@ def test_configurations_are_listed_shown_and_copied(capsys: pytest.CaptureFixtur
     assert main(["configs", "show", "factorvea"]) == 2
     assert "did you mean factorvae?" in capsys.readouterr().err
     assert sorted(path.name for path in Path().iterdir()) == ["configs", "mine"]
+
+
+@pytest.mark.parametrize(
+    "command", [["fit", "--config=factorvea"], ["fit", "--config", "configs/factorvea.yaml"]]
+)
+def test_a_misspelt_name_of_a_configuration_is_answered_with_the_right_one(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert (
+        f"no file and no configuration is named {command[-1].removeprefix('--config=')!r}" in error
+    )
+    assert "did you mean factorvae?" in error
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The configurations that come with dislab: `dislab configs`, and their names after `--config`."""
 
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ from typing import Final
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError, suggestion
 
+_NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
+"""What is meant as the name of a configuration, and not as another path."""
 _FLAGS: Final = ("--config", "-c")
 
 
@@ -44,10 +47,13 @@ def run(args: list[str]) -> int:
 def resolved(args: Sequence[str]) -> list[str]:
     """The arguments with paths for the names of configurations behind `--config`.
 
-    A file or folder that exists is taken as it is; so is a name that no configuration has.
+    A file or folder that exists is taken as it is; so is a name unlike that of any configuration.
 
     Args:
         args: The arguments after the command.
+
+    Raises:
+        InputError: A name is much like that of a configuration.
     """
     found: list[str] = []
     for before, one in zip(["", *args], args, strict=False):
@@ -71,16 +77,29 @@ def find(name: str) -> Path:
 
 
 def _known(name: str) -> Path | None:
-    """The configuration of dislab with that name, unless a file or folder has it."""
+    """The configuration of dislab with that name, unless a file or folder has it.
+
+    Raises:
+        InputError: Nothing has the name, and a configuration has one that is much like it.
+    """
     with suppress(OSError, ValueError):  # no system has a file of such a name
         if Path(name).exists():
             return None
-    return _own(name)
+    found = _own(name)
+    if found is None and _NAME.fullmatch(name) and (hint := suggestion(_short(name), _all())):
+        raise InputError(
+            f"no file and no configuration is named {name!r}{hint}; `dislab configs list` shows "
+            "the names of configurations"
+        )
+    return found
 
 
 def _own(name: str) -> Path | None:
-    short = name.removeprefix("configs/").removesuffix(".yaml")
-    return _all().get(short)
+    return _all().get(_short(name))
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("configs/").removesuffix(".yaml")
 
 
 def _named(name: str) -> Path:
