@@ -6,7 +6,7 @@ import pytest
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.transfer import Scenario
-from dislab.transfer.plan import check_encoder
+from dislab.transfer.images import check_encoder
 
 SPACE = FactorSpace(
     (

@@ -18,7 +18,7 @@ from dislab.runs import checkpoint_of, load_run
 from dislab.storage import check_output
 from dislab.transfer import Transfer, load_scenarios, made_for, shipped
 from dislab.transfer.choices import Choices, builders
-from dislab.transfer.plan import Sizes, check_sizes
+from dislab.transfer.images import Sizes, check_sizes
 from dislab.transfer.run import check_predictors, score_run
 from dislab.transfer.table import transfer_table
 from dislab.yaml_files import parse_mapping, read_mapping

@@ -1,7 +1,7 @@
 """Scores of codes against the factors that made the images."""
 
 from dislab.factors import ContinuousFactorWarning
-from dislab.metrics._evaluate import evaluate, evaluate_fully
+from dislab.metrics.array_scores import evaluate, evaluate_fully
 from dislab.metrics.beta_vae_score import BetaVAEScore
 from dislab.metrics.block_mcc import BlockMCC
 from dislab.metrics.dci import DCI

@@ -5,9 +5,9 @@
 
 from typing import TYPE_CHECKING
 
+from dislab.transfer.array_scores import transfer_scores, transfer_scores_of_runs
 from dislab.transfer.domain import Domain
 from dislab.transfer.scenario import Scenario, load_scenario, load_scenarios, made_for, shipped
-from dislab.transfer.scores import transfer_scores, transfer_scores_of_runs
 from dislab.transfer.table import Transfer
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_choice, check_count
 from dislab.runs.baselines import Baseline, baselines, untrained
+from dislab.transfer.array_scores import Scenarios
 from dislab.transfer.choices import Choices, builders, made
 from dislab.transfer.domain import Domain
-from dislab.transfer.plan import Sizes, check_sizes
+from dislab.transfer.images import Sizes, check_sizes
+from dislab.transfer.predictor_errors import score_scenarios
 from dislab.transfer.scenario import Scenario, load_scenarios
-from dislab.transfer.scores import Scenarios
-from dislab.transfer.scoring import score_plans
 from dislab.transfer.shifts import Shifts, shifts_of
 from dislab.transfer.table import Transfer
 
@@ -186,7 +186,7 @@ def draw_reconstructions(
         return
     if shifts.data.image_shape[0] not in (1, 3):
         return
-    for one in shifts.plans:
+    for one in shifts.drawn:
         shown = min(count, len(one.held), len(one.test))
         rows = [
             *_drawn(shifts.data, model, one.held[:shown], precision),
@@ -207,7 +207,7 @@ def _models(
 ) -> dict[str, Objective]:
     """The model, without a name, and the baselines by name."""
     plain: list[Baseline] = [one for one in chosen if one != "untrained"]
-    learnt = shifts.plans[0].train
+    learnt = shifts.drawn[0].train
     made = {"": model}
     if "untrained" in chosen:
         made["untrained"] = untrained(model, 1, shifts.sizes.seed)[1][0]
@@ -222,19 +222,19 @@ def _scored(
     precision: Precision,
 ) -> Transfer:
     """Scores of one model; each image is encoded once."""
-    own = [states for one in shifts.plans for states in (one.train, one.held)]
-    own += [one.test for one in shifts.plans if shifts.tested(one) is shifts.data]
+    own = [states for one in shifts.drawn for states in (one.train, one.held)]
+    own += [one.test for one in shifts.drawn if shifts.tested(one) is shifts.data]
     union = np.unique(np.concatenate(own))
     bank = _encoded(shifts.data, model, union, batch_size, precision)
     domains, rows = {}, []
-    for one in shifts.plans:
+    for one in shifts.drawn:
         test = np.searchsorted(union, one.test)
         if (other := shifts.others.get(one.scenario.name)) is not None:
             domains[one.scenario.name] = _encoded(other, model, one.test, batch_size, precision)
             test = np.arange(len(one.test))
         train, held = np.searchsorted(union, one.train), np.searchsorted(union, one.held)
         rows.append(one._replace(train=train, held=held, test=test))
-    return score_plans(bank, rows, predictors, domains, shifts.sizes)[0]
+    return score_scenarios(bank, rows, predictors, domains, shifts.sizes)[0]
 
 
 def _encoded(

@@ -14,7 +14,14 @@ from dislab.base.rebuilding import arguments_of
 from dislab.datamodules import SingleData
 from dislab.errors import InputError, one_line
 from dislab.factors import UNLABELLED, Indices
-from dislab.transfer.plan import Plan, Sizes, check_encoder, check_names, of_scenario, plan
+from dislab.transfer.images import (
+    ScenarioImages,
+    Sizes,
+    check_encoder,
+    check_names,
+    of_scenario,
+    scenario_images,
+)
 from dislab.transfer.scenario import Scenario
 
 
@@ -24,17 +31,17 @@ class Shifts(NamedTuple):
     Attributes:
         data: Where the encoder was trained, and predictors are.
         others: Data of the scenarios that test on another data set, by name of the scenario.
-        plans: State numbers of each scenario.
+        drawn: State numbers of each scenario.
         sizes: Numbers of images asked for, and the seed of the draws.
     """
 
     data: DataModule
     others: dict[str, DataModule]
-    plans: list[Plan]
+    drawn: list[ScenarioImages]
     sizes: Sizes
 
-    def tested(self, one: Plan) -> DataModule:
-        """Where the test images of a plan are."""
+    def tested(self, one: ScenarioImages) -> DataModule:
+        """Where the test images of a scenario are."""
         return self.others.get(one.scenario.name, self.data)
 
 
@@ -63,7 +70,7 @@ def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> 
             there = states if tests is data else tests.indices("all")
             testable = _within(there, tests.factors.where(scenario.test), "test")
         check_encoder(scenario, space, seen, trainable, tests.factors, testable)
-        shifts.plans.append(plan(scenario, trainable, testable, sizes))
+        shifts.drawn.append(scenario_images(scenario, trainable, testable, sizes))
     return shifts
 
 

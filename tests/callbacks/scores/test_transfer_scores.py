@@ -22,7 +22,7 @@ from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices
 from dislab.predictors import Ridge
 from dislab.transfer import Domain, Scenario, load_scenario, transfer_scores
-from dislab.transfer.plan import Sizes
+from dislab.transfer.images import Sizes
 from dislab.transfer.shifts import shifts_of
 
 MakeTrainer = Callable[..., pl.Trainer]
@@ -363,8 +363,8 @@ def test_the_shipped_scenarios_suit_the_finger() -> None:
     scenarios = [load_scenario(f"finger_{kind}") for kind in ("ood1_a", "ood2_a", "ood2_b")]
     shifts = shifts_of(data, scenarios, Sizes(500, 100, 0))
     assert {other.image_shape for other in shifts.others.values()} == {(3, 128, 128)}
-    assert [len(one.test) for one in shifts.plans] == [100, 100, 100]
-    hues = shifts.others["finger_ood2_a"].factors.positions(shifts.plans[1].test)[:, 0]
+    assert [len(one.test) for one in shifts.drawn] == [100, 100, 100]
+    hues = shifts.others["finger_ood2_a"].factors.positions(shifts.drawn[1].test)[:, 0]
     assert set(hues.tolist()) == {1, 2, 3, 8}
 
 

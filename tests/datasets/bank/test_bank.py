@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from dislab.datasets.bank.bank import Plan, bank_record, bank_rows, open_bank, prepare_bank
+from dislab.datasets.bank.bank import BankSpec, bank_record, bank_rows, open_bank, prepare_bank
 from dislab.errors import InputError
 from dislab.storage import sha256
 
@@ -31,27 +31,27 @@ class Maker:
         yield self.rows[60:]
 
 
-def plan(folder: Path, make: Maker, version: str = "1", white: int | None = WHITE) -> Plan:
-    return Plan(folder / "deep/bank.npy", ROWS.shape, {"version": version}, make, white)
+def spec(folder: Path, make: Maker, version: str = "1", white: int | None = WHITE) -> BankSpec:
+    return BankSpec(folder / "deep/bank.npy", ROWS.shape, {"version": version}, make, white)
 
 
 def test_written_once_and_read_back(tmp_path: Path) -> None:
     make = Maker()
     for _ in range(2):
-        prepare_bank(plan(tmp_path, make))
-    bank = open_bank(plan(tmp_path, make))
+        prepare_bank(spec(tmp_path, make))
+    bank = open_bank(spec(tmp_path, make))
     assert torch.equal(bank, torch.from_numpy(ROWS))
     assert make.calls == 1
     path = tmp_path / "deep/bank.npy"
     assert np.array_equal(np.load(path), ROWS)
     expected = {"version": "1", "sha256": sha256(path), "white_pixels": str(WHITE)}
-    assert bank_record(plan(tmp_path, make)) == expected
+    assert bank_record(spec(tmp_path, make)) == expected
 
 
 def test_what_is_written_to_the_tensor_stays_there(tmp_path: Path) -> None:
-    prepare_bank(plan(tmp_path, Maker()))
-    open_bank(plan(tmp_path, Maker())).zero_()
-    assert torch.equal(open_bank(plan(tmp_path, Maker())), torch.from_numpy(ROWS))
+    prepare_bank(spec(tmp_path, Maker()))
+    open_bank(spec(tmp_path, Maker())).zero_()
+    assert torch.equal(open_bank(spec(tmp_path, Maker())), torch.from_numpy(ROWS))
 
 
 def test_a_finished_bank_needs_no_permission_to_write(
@@ -61,19 +61,19 @@ def test_a_finished_bank_needs_no_permission_to_write(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path))
-    prepare_bank(plan(tmp_path, Maker()))
+    prepare_bank(spec(tmp_path, Maker()))
     monkeypatch.setattr("dislab.storage.locks.FileLock.acquire", refused)
     monkeypatch.setattr(os, "replace", refused)
     monkeypatch.setattr(Path, "mkdir", refused)
-    prepare_bank(plan(tmp_path, Maker()))
-    assert torch.equal(open_bank(plan(tmp_path, Maker())), torch.from_numpy(ROWS))
+    prepare_bank(spec(tmp_path, Maker()))
+    assert torch.equal(open_bank(spec(tmp_path, Maker())), torch.from_numpy(ROWS))
     with pytest.raises(InputError, match=r"bank\.npy cannot be made, as .* DISLAB_CACHE"):
-        prepare_bank(plan(tmp_path, Maker(), version="2"))
+        prepare_bank(spec(tmp_path, Maker(), version="2"))
 
 
 def test_rows_are_copies(tmp_path: Path) -> None:
-    prepare_bank(plan(tmp_path, Maker()))
-    bank = open_bank(plan(tmp_path, Maker()))
+    prepare_bank(spec(tmp_path, Maker()))
+    bank = open_bank(spec(tmp_path, Maker()))
     index = torch.tensor([7, 99, 7])
     rows = bank_rows(bank, index)
     assert torch.equal(rows, torch.from_numpy(ROWS[[7, 99, 7]]))
@@ -103,43 +103,43 @@ def damage_other(path: Path) -> None:
 @pytest.mark.parametrize("damage", [damage_cut, damage_alter, damage_record, damage_other])
 def test_damaged_bank_is_made_anew(damage: object, tmp_path: Path) -> None:
     make = Maker()
-    prepare_bank(plan(tmp_path, make))
+    prepare_bank(spec(tmp_path, make))
     assert callable(damage)
     damage(tmp_path / "deep/bank.npy")
-    prepare_bank(plan(tmp_path, make))
+    prepare_bank(spec(tmp_path, make))
     assert make.calls == 2
-    assert torch.equal(open_bank(plan(tmp_path, make)), torch.from_numpy(ROWS))
+    assert torch.equal(open_bank(spec(tmp_path, make)), torch.from_numpy(ROWS))
 
 
 def test_bank_of_another_version_is_made_anew(tmp_path: Path) -> None:
     make = Maker()
-    prepare_bank(plan(tmp_path, make))
-    prepare_bank(plan(tmp_path, make, version="2"))
+    prepare_bank(spec(tmp_path, make))
+    prepare_bank(spec(tmp_path, make, version="2"))
     assert make.calls == 2
 
 
 def test_a_touched_but_unchanged_bank_stays(tmp_path: Path) -> None:
     make = Maker()
-    prepare_bank(plan(tmp_path, make))
+    prepare_bank(spec(tmp_path, make))
     os.utime(tmp_path / "deep/bank.npy", ns=(1, 1))
-    prepare_bank(plan(tmp_path, make))
+    prepare_bank(spec(tmp_path, make))
     assert make.calls == 1
 
 
 def test_opening_names_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"bank\.npy does not exist; prepare the data set first"):
-        open_bank(plan(tmp_path, Maker()))
+        open_bank(spec(tmp_path, Maker()))
     with pytest.raises(InputError, match="does not exist"):
-        bank_record(plan(tmp_path, Maker()))
-    prepare_bank(plan(tmp_path, Maker()))
+        bank_record(spec(tmp_path, Maker()))
+    prepare_bank(spec(tmp_path, Maker()))
     path = tmp_path / "deep/bank.npy"
     content = path.read_bytes()
     path.write_bytes(content[:-7])
     with pytest.raises(InputError, match=f"was cut: it has {len(content) - 7} bytes instead of"):
-        open_bank(plan(tmp_path, Maker()))
+        open_bank(spec(tmp_path, Maker()))
     path.write_bytes(b"?" + content[1:])
     with pytest.raises(InputError, match="cannot be mapped"):
-        open_bank(plan(tmp_path, Maker()))
+        open_bank(spec(tmp_path, Maker()))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_rows_that_are_not_the_expected_ones_leave_no_bank(
     rows: np.ndarray, white: int | None, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=message):
-        prepare_bank(plan(tmp_path, Maker(rows), white=white))
+        prepare_bank(spec(tmp_path, Maker(rows), white=white))
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["bank.npy.lock"]
 
 
@@ -164,7 +164,7 @@ def test_full_disk_is_named_and_leaves_nothing(tmp_path: Path) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(InputError, match=r"bank\.npy cannot be written: .*No space left"):
-        prepare_bank(plan(tmp_path, Full()))
+        prepare_bank(spec(tmp_path, Full()))
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["bank.npy.lock"]
 
 
@@ -172,7 +172,7 @@ def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
     leftover = tmp_path / "deep/.bank.npy.0123abcd.tmp"
     leftover.parent.mkdir()
     leftover.touch()
-    prepare_bank(plan(tmp_path, Maker()))
+    prepare_bank(spec(tmp_path, Maker()))
     assert not leftover.exists()
 
 
@@ -180,7 +180,7 @@ PROCESS = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from dislab.datasets.bank.bank import Plan, open_bank, prepare_bank
+from dislab.datasets.bank.bank import BankSpec, open_bank, prepare_bank
 
 folder = Path(sys.argv[1])
 
@@ -191,12 +191,12 @@ def blocks():
         time.sleep(0.05)
         yield np.full((10, 16), number, dtype=np.uint8)
 
-plan = Plan(folder / "bank.npy", (100, 16), {"version": "1"}, blocks)
+spec = BankSpec(folder / "bank.npy", (100, 16), {"version": "1"}, blocks)
 (folder / sys.argv[2]).touch()
 while not all((folder / name).exists() for name in "ab"):
     time.sleep(0.01)
-prepare_bank(plan)
-print(int(open_bank(plan).sum()))
+prepare_bank(spec)
+print(int(open_bank(spec).sum()))
 """
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dislab.datasets.bank.bank import Blocks, Plan, bank_record, prepare_bank
+from dislab.datasets.bank.bank import BankSpec, Blocks, bank_record, prepare_bank
 
 ROWS = np.random.default_rng(0).integers(256, size=(103, 16), dtype=np.uint8)
 
@@ -28,15 +28,17 @@ class Maker:
         return ROWS[start:stop]
 
 
-def plan(folder: Path, make: Maker, workers: int = 1, version: str = "1") -> Plan:
-    return Plan(folder / "bank.npy", ROWS.shape, {"version": version}, Blocks(10, make, workers))
+def spec(folder: Path, make: Maker, workers: int = 1, version: str = "1") -> BankSpec:
+    return BankSpec(
+        folder / "bank.npy", ROWS.shape, {"version": version}, Blocks(10, make, workers)
+    )
 
 
 def broken_off(folder: Path) -> Maker:
     """Leaves what a run leaves that ends before its eighth block; the blocks 0 to 5 are whole."""
     make = Maker(fails_at=70)
     with pytest.raises(ValueError, match="No space left"):
-        prepare_bank(plan(folder, make))
+        prepare_bank(spec(folder, make))
     assert not (folder / "bank.npy").exists()
     return make
 
@@ -44,13 +46,15 @@ def broken_off(folder: Path) -> Maker:
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_blocks_make_the_same_file_as_rows_in_order(workers: int, tmp_path: Path) -> None:
     make = Maker()
-    prepare_bank(plan(tmp_path, make, workers))
+    prepare_bank(spec(tmp_path, make, workers))
     assert sorted(make.asked) == list(range(0, 103, 10))
     assert np.array_equal(np.load(tmp_path / "bank.npy"), ROWS)
-    in_order = Plan(tmp_path / "b.npy", ROWS.shape, {"version": "1"}, lambda: [ROWS[:3], ROWS[3:]])
+    in_order = BankSpec(
+        tmp_path / "b.npy", ROWS.shape, {"version": "1"}, lambda: [ROWS[:3], ROWS[3:]]
+    )
     prepare_bank(in_order)
     assert (tmp_path / "b.npy").read_bytes() == (tmp_path / "bank.npy").read_bytes()
-    assert bank_record(in_order) == bank_record(plan(tmp_path, make))
+    assert bank_record(in_order) == bank_record(spec(tmp_path, make))
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {f"{n}.{end}" for n in ("b", "bank") for end in ("npy", "json", "npy.lock")}
 
@@ -64,7 +68,7 @@ def test_blocks_are_made_at_the_same_time(tmp_path: Path) -> None:
         return ROWS[start:stop]
 
     before = torch.get_num_threads()
-    prepare_bank(Plan(tmp_path / "bank.npy", (90, 16), {}, Blocks(10, make, workers=3)))
+    prepare_bank(BankSpec(tmp_path / "bank.npy", (90, 16), {}, Blocks(10, make, workers=3)))
     assert torch.get_num_threads() == before
 
 
@@ -72,7 +76,7 @@ def test_what_was_finished_is_not_made_again(tmp_path: Path) -> None:
     first = broken_off(tmp_path)
     assert 70 in first.asked
     second = Maker()
-    prepare_bank(plan(tmp_path, second))
+    prepare_bank(spec(tmp_path, second))
     assert not {0, 10, 20, 30, 40, 50} & set(second.asked)
     assert {70, 80, 90, 100} <= set(second.asked)
     assert np.array_equal(np.load(tmp_path / "bank.npy"), ROWS)
@@ -81,7 +85,7 @@ def test_what_was_finished_is_not_made_again(tmp_path: Path) -> None:
 def test_blocks_of_another_origin_are_not_taken_over(tmp_path: Path) -> None:
     broken_off(tmp_path)
     second = Maker()
-    prepare_bank(plan(tmp_path, second, version="2"))
+    prepare_bank(spec(tmp_path, second, version="2"))
     assert len(second.asked) == 11
 
 
@@ -121,7 +125,7 @@ def test_damaged_blocks_are_made_again(damage: object, tmp_path: Path) -> None:
     assert callable(damage)
     expected = damage(tmp_path / ".bank.npy.part", tmp_path / ".bank.npy.part.journal")
     second = Maker()
-    prepare_bank(plan(tmp_path, second))
+    prepare_bank(spec(tmp_path, second))
     assert {0, 10, 20, 30, 40, 50} & set(second.asked) == expected
     assert np.array_equal(np.load(tmp_path / "bank.npy"), ROWS)
 
@@ -129,11 +133,11 @@ def test_damaged_blocks_are_made_again(damage: object, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [ROWS[:9], ROWS[:10, :3], ROWS[:10].astype(np.int16)])
 def test_a_block_of_another_shape_or_type_is_refused(rows: np.ndarray, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a block of uint8 \(10, 16\) was made as"):
-        prepare_bank(Plan(tmp_path / "b.npy", (100, 16), {}, Blocks(10, lambda *_: rows)))
+        prepare_bank(BankSpec(tmp_path / "b.npy", (100, 16), {}, Blocks(10, lambda *_: rows)))
 
 
 def test_unpacked_rows_have_no_white_pixels(tmp_path: Path) -> None:
-    unpacked = plan(tmp_path, Maker())._replace(packed=False)
+    unpacked = spec(tmp_path, Maker())._replace(packed=False)
     prepare_bank(unpacked)
     assert set(bank_record(unpacked)) == {"version", "sha256"}
 
@@ -142,7 +146,7 @@ PROCESS = """
 import sys, time
 from pathlib import Path
 import numpy as np
-from dislab.datasets.bank.bank import Blocks, Plan, prepare_bank
+from dislab.datasets.bank.bank import Blocks, BankSpec, prepare_bank
 
 folder, pause = Path(sys.argv[1]), float(sys.argv[2])
 
@@ -152,7 +156,7 @@ def make(start, stop):
     time.sleep(pause)
     return np.full((stop - start, 16), start, dtype=np.uint8)
 
-prepare_bank(Plan(folder / "bank.npy", (100, 16), {}, Blocks(10, make, workers=2)))
+prepare_bank(BankSpec(folder / "bank.npy", (100, 16), {}, Blocks(10, make, workers=2)))
 """
 
 

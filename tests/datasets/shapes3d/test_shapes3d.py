@@ -255,7 +255,7 @@ def test_published_file_that_is_missing_or_not_wanted(tmp_path: Path, cache: Pat
     with pytest.raises(InputError, match="download needs source official, not auto"):
         Shapes3D(source="auto", download=True)
     # neither found nor asked for: drawn
-    assert Shapes3D(source="auto")._plan() == Shapes3D()._plan()
+    assert Shapes3D(source="auto")._spec() == Shapes3D()._spec()
 
 
 @pytest.mark.gpu

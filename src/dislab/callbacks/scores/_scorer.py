@@ -9,7 +9,7 @@ import lightning.pytorch as pl
 
 from dislab.base import DataModule, MetricBuilder, Objective
 from dislab.callbacks._encoding import encode_states, sample_states
-from dislab.callbacks.scores._scoring import joined, score, spread, without_factors
+from dislab.callbacks.scores._encoding_scores import joined, score, spread, without_factors
 from dislab.factors import Indices
 from dislab.metrics.evaluation import Bootstrap, Evaluation
 from dislab.runs.baselines import Baseline, baselines, untrained

@@ -14,9 +14,9 @@ from dislab.base.state_draws import draw_states
 from dislab.callbacks._encoding import draw_correlated, split_with_states
 from dislab.callbacks._trainer import objective_of
 from dislab.callbacks.scores._bounds import bounds, bounds_table
+from dislab.callbacks.scores._encoding_scores import inapplicable
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages, origin
 from dislab.callbacks.scores._scorer import Codes, Scorer
-from dislab.callbacks.scores._scoring import inapplicable
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_count

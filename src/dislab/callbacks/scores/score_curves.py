@@ -10,7 +10,7 @@ from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.base.state_draws import draw_states
 from dislab.callbacks._encoding import encode_states
 from dislab.callbacks._trainer import is_rehearsal, objective_of
-from dislab.callbacks.scores._scoring import inapplicable, score, without_factors
+from dislab.callbacks.scores._encoding_scores import inapplicable, score, without_factors
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings

@@ -12,7 +12,7 @@ from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stage
 from dislab.functional.checks import check_count, naming
 from dislab.functional.settings import checks_settings
 from dislab.transfer.choices import builders
-from dislab.transfer.plan import Sizes, check_sizes
+from dislab.transfer.images import Sizes, check_sizes
 from dislab.transfer.run import (
     TransferBaseline,
     check_predictors,

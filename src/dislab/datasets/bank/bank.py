@@ -22,8 +22,8 @@ from dislab.errors import InputError
 from dislab.storage import atomic, locked, remove_leftovers, sha256
 
 __all__ = [
+    "BankSpec",
     "Blocks",
-    "Plan",
     "Rows",
     "bank_record",
     "bank_rows",
@@ -36,7 +36,7 @@ _FORMAT: Final = 1
 _CHUNK: Final = 1 << 20
 
 
-class Plan(NamedTuple):
+class BankSpec(NamedTuple):
     """Shape, origin and content of a bank.
 
     Attributes:
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
     packed: bool = True
 
 
-def prepare_bank(plan: Plan) -> None:
+def prepare_bank(spec: BankSpec) -> None:
     """Writes a bank, unless a sound one exists; other processes wait meanwhile.
 
     A bank that was cut or altered is written anew.
@@ -65,29 +65,29 @@ def prepare_bank(plan: Plan) -> None:
     Raises:
         InputError: The bank cannot be written, or its rows have another shape or type.
     """
-    if not _fault(plan, thorough=True):
+    if not _fault(spec, thorough=True):
         return
-    with locked(plan.path):
-        if _fault(plan, thorough=True):
-            remove_leftovers(plan.path)
-            _write(plan)
+    with locked(spec.path):
+        if _fault(spec, thorough=True):
+            remove_leftovers(spec.path)
+            _write(spec)
 
 
-def open_bank(plan: Plan) -> UInt8[Tensor, "row byte"]:
+def open_bank(spec: BankSpec) -> UInt8[Tensor, "row byte"]:
     """The rows of a bank, mapped from disk; changes to them never reach the file.
 
     Raises:
         InputError: The bank is missing or damaged.
     """
-    if fault := _fault(plan, thorough=False):
-        raise InputError(f"{plan.path} {fault}; prepare the data set first")
+    if fault := _fault(spec, thorough=False):
+        raise InputError(f"{spec.path} {fault}; prepare the data set first")
     try:
         # private pages are shared by all processes until somebody writes; torch wants writable ones
-        rows = np.load(plan.path, mmap_mode="c", allow_pickle=False)
+        rows = np.load(spec.path, mmap_mode="c", allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise InputError(f"{plan.path} cannot be mapped: {error}; remove it") from error
-    if rows.shape != plan.shape or rows.dtype != np.uint8:
-        raise InputError(f"{plan.path} holds {rows.dtype} of shape {rows.shape}; remove it")
+        raise InputError(f"{spec.path} cannot be mapped: {error}; remove it") from error
+    if rows.shape != spec.shape or rows.dtype != np.uint8:
+        raise InputError(f"{spec.path} holds {rows.dtype} of shape {rows.shape}; remove it")
     return torch.from_numpy(rows)
 
 
@@ -103,114 +103,114 @@ def host_rows(bank: UInt8[Tensor, "row byte"], index: Int[Tensor, " batch"]) -> 
     return bank.numpy().take(index.numpy(), axis=0)
 
 
-def bank_record(plan: Plan) -> dict[str, str]:
+def bank_record(spec: BankSpec) -> dict[str, str]:
     """Where the rows of a bank come from, the checksum of its file, and its white pixels.
 
     Raises:
         InputError: The bank is missing or damaged.
     """
-    if fault := _fault(plan, thorough=False):
-        raise InputError(f"{plan.path} {fault}; prepare the data set first")
-    record = _record(plan)
-    white = {"white_pixels": str(record["white"])} if plan.packed else {}
-    return {**plan.origin, "sha256": record["sha256"], **white}
+    if fault := _fault(spec, thorough=False):
+        raise InputError(f"{spec.path} {fault}; prepare the data set first")
+    record = _record(spec)
+    white = {"white_pixels": str(record["white"])} if spec.packed else {}
+    return {**spec.origin, "sha256": record["sha256"], **white}
 
 
-def _fault(plan: Plan, thorough: bool) -> str:
+def _fault(spec: BankSpec, thorough: bool) -> str:
     """The fault of a bank; empty for a sound one.
 
     The bytes are compared with the checksum if the file was touched since it was written.
     """
-    if not plan.path.is_file():
+    if not spec.path.is_file():
         return "does not exist"
-    record = _record(plan)
-    status = plan.path.stat()
-    expected = {"format": _FORMAT, "shape": list(plan.shape), "origin": plan.origin}
+    record = _record(spec)
+    status = spec.path.stat()
+    expected = {"format": _FORMAT, "shape": list(spec.shape), "origin": spec.origin}
     if any(record.get(key) != value for key, value in expected.items()):
         return "is no bank of this data set"
     if record.get("size") != status.st_size:
         return f"was cut: it has {status.st_size} bytes instead of {record.get('size')}"
     touched = record.get("modified") != status.st_mtime_ns
-    if thorough and touched and record.get("sha256") != sha256(plan.path):
+    if thorough and touched and record.get("sha256") != sha256(spec.path):
         return "was altered after it was written"
     return ""
 
 
-def _record(plan: Plan) -> dict[str, Any]:
+def _record(spec: BankSpec) -> dict[str, Any]:
     try:
-        record = json.loads(_beside(plan.path).read_text(encoding="utf-8"))
+        record = json.loads(_beside(spec.path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
 
 
-def _write(plan: Plan) -> None:
-    with atomic(plan.path) as temporary:
-        if isinstance(plan.blocks, Blocks):
-            digest, white = _write_blocks(plan, plan.blocks, temporary)
+def _write(spec: BankSpec) -> None:
+    with atomic(spec.path) as temporary:
+        if isinstance(spec.blocks, Blocks):
+            digest, white = _write_blocks(spec, spec.blocks, temporary)
         else:
             with temporary.open("wb") as stream:
-                digest, white = _write_rows(plan, plan.blocks(), stream)
+                digest, white = _write_rows(spec, spec.blocks(), stream)
         status = temporary.stat()
     record = {
         "format": _FORMAT,
-        "shape": plan.shape,
-        "origin": plan.origin,
+        "shape": spec.shape,
+        "origin": spec.origin,
         "white": white,
         "size": status.st_size,
         "modified": status.st_mtime_ns,
         "sha256": digest,
     }
-    with atomic(_beside(plan.path)) as temporary:
+    with atomic(_beside(spec.path)) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-def _write_blocks(plan: Plan, blocks: Blocks, temporary: Path) -> tuple[str, int]:
+def _write_blocks(spec: BankSpec, blocks: Blocks, temporary: Path) -> tuple[str, int]:
     """Makes the missing rows, and returns the checksum of the file and the number of set bits."""
-    part = plan.path.with_name(f".{plan.path.name}.part")
-    header = _header(plan.shape)
-    write_blocks(blocks, plan.shape, header, part, plan.origin)
+    part = spec.path.with_name(f".{spec.path.name}.part")
+    header = _header(spec.shape)
+    write_blocks(blocks, spec.shape, header, part, spec.origin)
     digest, white = hashlib.sha256(header), 0
     with part.open("rb") as stream:
         stream.seek(len(header))
         while data := stream.read(_CHUNK):
             digest.update(data)
-            white += _set_bits(plan, np.frombuffer(data, dtype=np.uint8))
+            white += _set_bits(spec, np.frombuffer(data, dtype=np.uint8))
     os.replace(part, temporary)
     journal(part).unlink()
-    _check(plan, plan.shape[0], white)
+    _check(spec, spec.shape[0], white)
     return digest.hexdigest(), white
 
 
-def _write_rows(plan: Plan, blocks: Iterable[Rows], stream: BinaryIO) -> tuple[str, int]:
+def _write_rows(spec: BankSpec, blocks: Iterable[Rows], stream: BinaryIO) -> tuple[str, int]:
     """Writes the array and returns the checksum of the file and the number of set bits."""
     # written in order rather than through a map: a full disk then raises instead of killing
-    header = _header(plan.shape)
+    header = _header(spec.shape)
     stream.write(header)
     digest, white, rows = hashlib.sha256(header), 0, 0
-    bar = tqdm(desc=plan.path.stem, total=plan.shape[0], unit=" images", leave=False, disable=None)
+    bar = tqdm(desc=spec.path.stem, total=spec.shape[0], unit=" images", leave=False, disable=None)
     with bar:
         for block in blocks:
             data = np.ascontiguousarray(block).tobytes()
             stream.write(data)
             digest.update(data)
-            white += _set_bits(plan, block)
+            white += _set_bits(spec, block)
             rows += len(block)
             bar.update(len(block))
-    _check(plan, rows, white)
+    _check(spec, rows, white)
     return digest.hexdigest(), white
 
 
-def _check(plan: Plan, rows: int, white: int) -> None:
-    if rows != plan.shape[0] or plan.white not in (None, white):
+def _check(spec: BankSpec, rows: int, white: int) -> None:
+    if rows != spec.shape[0] or spec.white not in (None, white):
         raise InputError(
-            f"the images for {plan.path} are not the published ones: {rows} with {white} white "
-            f"pixels, instead of {plan.shape[0]} with {plan.white}; fetch their file again"
+            f"the images for {spec.path} are not the published ones: {rows} with {white} white "
+            f"pixels, instead of {spec.shape[0]} with {spec.white}; fetch their file again"
         )
 
 
-def _set_bits(plan: Plan, rows: Rows) -> int:
-    return int(np.bitwise_count(rows).sum(dtype=np.int64)) if plan.packed else 0
+def _set_bits(spec: BankSpec, rows: Rows) -> int:
+    return int(np.bitwise_count(rows).sum(dtype=np.int64)) if spec.packed else 0
 
 
 def _header(shape: tuple[int, int]) -> bytes:

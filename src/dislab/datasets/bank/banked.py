@@ -11,8 +11,8 @@ from torch import Tensor
 
 from dislab.base import Dataset
 from dislab.datasets.bank.bank import (
+    BankSpec,
     Blocks,
-    Plan,
     Rows,
     bank_record,
     bank_rows,
@@ -55,7 +55,7 @@ class BankedDataset(Dataset):
             InputError: Files that the images are read from are missing, cannot be fetched or are
                 not the published ones, or the cache folder cannot be written to.
         """
-        prepare_bank(self._plan())
+        prepare_bank(self._spec())
 
     def tables(self) -> dict[str, Tensor]:
         """The images as `pixels`, a row of bytes a state.
@@ -82,7 +82,7 @@ class BankedDataset(Dataset):
         Raises:
             InputError: The images have not been prepared, or their file was damaged since.
         """
-        return bank_record(self._plan())
+        return bank_record(self._spec())
 
     def __getstate__(self) -> dict[str, Any]:
         """The settings: another process works out the rest, and maps the images, itself."""
@@ -97,9 +97,9 @@ class BankedDataset(Dataset):
 
     @cached_property
     def _pixels(self) -> UInt8[Tensor, "row byte"]:
-        return open_bank(self._plan())
+        return open_bank(self._spec())
 
-    def _plan(self) -> Plan:
+    def _spec(self) -> BankSpec:
         name, images, origin, blocks = self._pictures()
         path = cache_folder() / f"{name}.npy"
-        return Plan(path, (images, math.prod(self.image_shape)), origin, blocks, packed=False)
+        return BankSpec(path, (images, math.prod(self.image_shape)), origin, blocks, packed=False)

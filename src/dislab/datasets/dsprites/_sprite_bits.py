@@ -10,8 +10,8 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.datasets.bank.bank import (
+    BankSpec,
     Blocks,
-    Plan,
     Rows,
     bank_record,
     host_rows,
@@ -67,31 +67,31 @@ class SpriteBits:
         """Makes sure that the packed images are in the cache folder."""
         if self._is_official() and self.download and self._archive() is None:
             download(URL, cache_folder() / FILE_NAME)
-        prepare_bank(self._plan())
+        prepare_bank(self._spec())
 
     def tables(self) -> dict[str, Tensor]:
         """The packed images as `bits`, 512 bytes a state."""
         if not self._tables:
-            self._tables = {"bits": open_bank(self._plan())}
+            self._tables = {"bits": open_bank(self._spec())}
         return self._tables
 
     def record(self) -> dict[str, str]:
         """Source, renderer version, checksum of the packed images and their white pixels."""
-        return bank_record(self._plan())
+        return bank_record(self._spec())
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the mapped images: another process maps them itself."""
         return {**self.__dict__, "_tables": {}}
 
-    def _plan(self) -> Plan:
+    def _spec(self) -> BankSpec:
         folder = cache_folder() / "dsprites"
         shape = (len(FACTORS), _ROW_BYTES)
         if self._is_official():
             origin = {"source": "official", "file": FILE_NAME}
-            return Plan(folder / "official.npy", shape, origin, self._official, WHITE_PIXELS)
+            return BankSpec(folder / "official.npy", shape, origin, self._official, WHITE_PIXELS)
         origin = {"source": "rendered", "renderer": str(renderer.VERSION)}
         path = folder / f"rendered-{renderer.VERSION}.npy"
-        return Plan(path, shape, origin, Blocks(renderer.BLOCK, _rendered))
+        return BankSpec(path, shape, origin, Blocks(renderer.BLOCK, _rendered))
 
     def _is_official(self) -> bool:
         if self.source != "auto":

@@ -16,7 +16,7 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
-from dislab.datasets.bank.bank import Plan, Rows, bank_record, open_bank, prepare_bank
+from dislab.datasets.bank.bank import BankSpec, Rows, bank_record, open_bank, prepare_bank
 from dislab.datasets.files.image_files import fingerprint
 from dislab.datasets.files.npz import Header, array_blocks, open_header, read_array
 from dislab.datasets.own._arrays import (
@@ -120,7 +120,7 @@ class NumpyDataset(Dataset):
             InputError: The images cannot be read, or the cache folder cannot be written to.
         """
         if not self._stored.as_bytes:
-            prepare_bank(self._plan())
+            prepare_bank(self._spec())
 
     def tables(self) -> dict[str, Tensor]:
         """The images as `images` in the order of the file, and the row of each state as `rows`.
@@ -147,7 +147,7 @@ class NumpyDataset(Dataset):
         Raises:
             InputError: The images have not been prepared.
         """
-        record = self._origin if self._stored.as_bytes else bank_record(self._plan())
+        record = self._origin if self._stored.as_bytes else bank_record(self._spec())
         return {**record, "file": str(self._path)}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -218,18 +218,18 @@ class NumpyDataset(Dataset):
     def _pixels(self) -> UInt8[Tensor, "image *axes"]:
         if (mapped := self._stored.mapped) is not None:
             return torch.from_numpy(mapped)
-        return open_bank(self._plan())
+        return open_bank(self._spec())
 
     @property
     def _origin(self) -> dict[str, str]:
         files = fingerprint(self._path.parent, [self._path.name])
         return {"source": "numpy", "files": files, "array": self._stored.name}
 
-    def _plan(self) -> Plan:
+    def _spec(self) -> BankSpec:
         key = hashlib.sha256(f"{self._path.resolve()}\0{self._stored.name}".encode()).hexdigest()
         path = cache_folder() / f"numpy_dataset/{self._path.stem}-{key[:12]}.npy"
         rows = (self._stored.shape[0], math.prod(self._stored.shape[1:]))
-        return Plan(path, rows, self._origin, self._blocks, packed=False)
+        return BankSpec(path, rows, self._origin, self._blocks, packed=False)
 
     def _blocks(self) -> Iterator[Rows]:
         """The images in the order of the file as rows of bytes, some at a time."""

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets.bank.bank import (
+    BankSpec,
     Blocks,
-    Plan,
     Rows,
     bank_record,
     bank_rows,
@@ -103,7 +103,7 @@ class Shapes3D(Dataset):
             InputError: The published file is wanted and not found, or is not the published one,
                 or the cache folder cannot be written to.
         """
-        prepare_bank(self._plan())
+        prepare_bank(self._spec())
 
     def tables(self) -> dict[str, Tensor]:
         """The `layers`, 31 a geometry, or the published `images`; 12,288 bytes each.
@@ -113,7 +113,7 @@ class Shapes3D(Dataset):
         """
         if not self._tables:
             name = "images" if self._is_official() else "layers"
-            self._tables = {name: open_bank(self._plan())}
+            self._tables = {name: open_bank(self._spec())}
         return self._tables
 
     def gather(
@@ -143,24 +143,24 @@ class Shapes3D(Dataset):
         Raises:
             InputError: The images have not been prepared.
         """
-        return bank_record(self._plan())
+        return bank_record(self._spec())
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the mapped layers: another process maps them itself."""
         return {**self.__dict__, "_tables": {}}
 
-    def _plan(self) -> Plan:
+    def _spec(self) -> BankSpec:
         folder = cache_folder() / "shapes3d"
         if self._is_official():
             shape = (len(FACTORS), renderer.LAYER_BYTES)
             origin = {"source": "official", "file": published.SOURCE.names[0]}
-            return Plan(folder / "official.npy", shape, origin, self._official, packed=False)
+            return BankSpec(folder / "official.npy", shape, origin, self._official, packed=False)
         path = folder / f"rendered-{renderer.VERSION}.npy"
         origin = {"source": "rendered look-alike", "renderer": str(renderer.VERSION)}
         shape = (_GEOMETRIES * renderer.LAYERS, renderer.LAYER_BYTES)
         # one geometry a block
         blocks = Blocks(renderer.LAYERS, renderer.render_rows)
-        return Plan(path, shape, origin, blocks, packed=False)
+        return BankSpec(path, shape, origin, blocks, packed=False)
 
     def _is_official(self) -> bool:
         if self.source != "auto":

@@ -9,9 +9,9 @@ from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.transfer.choices import Choices, builders
 from dislab.transfer.domain import Array, Domain
-from dislab.transfer.plan import Sizes, check_names, check_sizes, matching, plan
+from dislab.transfer.images import Sizes, check_names, check_sizes, matching, scenario_images
+from dislab.transfer.predictor_errors import score_scenarios, tested_on
 from dislab.transfer.scenario import Scenario, load_scenarios
-from dislab.transfer.scoring import score_plans, tested_on
 from dislab.transfer.table import Transfer
 
 Scenarios: TypeAlias = Sequence[str | Scenario]
@@ -94,14 +94,14 @@ def transfer_scores_of_runs(
     chosen = load_scenarios(scenarios)
     _check_wanted(chosen, others or {})
     domains = {name: other.checked(runs=len(bank.codes)) for name, other in (others or {}).items()}
-    plans = []
+    drawn = []
     for scenario in chosen:
         check_names(scenario, space)
         tests = tested_on(scenario, bank, domains)
         trainable = matching(scenario, space, np.asarray(bank.factors), scenario.train)
         testable = matching(scenario, tests.space, np.asarray(tests.factors), scenario.test)
-        plans.append(plan(scenario, trainable, testable, sizes))
-    return score_plans(bank, plans, builders(predictors, seed), domains, sizes)
+        drawn.append(scenario_images(scenario, trainable, testable, sizes))
+    return score_scenarios(bank, drawn, builders(predictors, seed), domains, sizes)
 
 
 def _check_wanted(chosen: Sequence[Scenario], others: Mapping[str, Domain]) -> None:

@@ -37,7 +37,7 @@ class Sizes(NamedTuple):
     seed: int
 
 
-class Plan(NamedTuple):
+class ScenarioImages(NamedTuple):
     """The images of one scenario, by number.
 
     Attributes:
@@ -63,7 +63,9 @@ def check_sizes(sizes: Sizes) -> None:
     check_count("tested", sizes.tested, 1)
 
 
-def plan(scenario: Scenario, trainable: Indices, testable: Indices, sizes: Sizes) -> Plan:
+def scenario_images(
+    scenario: Scenario, trainable: Indices, testable: Indices, sizes: Sizes
+) -> ScenarioImages:
     """Draws the images of a scenario; equal seeds and equal images give equal draws.
 
     Where images are too few, a fifth is held back, and predictors learn from the rest.
@@ -102,7 +104,7 @@ def plan(scenario: Scenario, trainable: Indices, testable: Indices, sizes: Sizes
         "tested": len(test),
         "available": {"train": len(trainable), "test": len(testable)},
     }
-    return Plan(scenario, drawn[:labels], drawn[labels:], test, notes, counts)
+    return ScenarioImages(scenario, drawn[:labels], drawn[labels:], test, notes, counts)
 
 
 def matching(

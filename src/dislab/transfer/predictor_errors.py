@@ -1,4 +1,4 @@
-"""Fits predictors on planned images, and measures their errors."""
+"""Fits predictors on the images of scenarios, and measures their errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,14 +14,14 @@ from dislab.factors import Indices
 from dislab.metrics.evaluation import versions
 from dislab.transfer.choices import CHANCE, made, settings_of
 from dislab.transfer.domain import Column, Domain, columns_of, targets_of
-from dislab.transfer.plan import Plan, Sizes
+from dislab.transfer.images import ScenarioImages, Sizes
 from dislab.transfer.scenario import Scenario
 from dislab.transfer.table import Transfer
 
 
-def score_plans(
+def score_scenarios(
     bank: Domain,
-    plans: Sequence[Plan],
+    drawn: Sequence[ScenarioImages],
     predictors: Mapping[str, PredictorBuilder],
     others: Mapping[str, Domain],
     sizes: Sizes,
@@ -30,7 +30,7 @@ def score_plans(
 
     Args:
         bank: Checked codes and factors of training.
-        plans: The images of each scenario, as rows of the domains.
+        drawn: The images of each scenario, as rows of the domains.
         predictors: Builders of the predictors, by the user's names.
         others: Checked codes and factors of other data sets, by the names of scenarios.
         sizes: Numbers asked for, for the record.
@@ -40,10 +40,10 @@ def score_plans(
     """
     teams: dict[bytes, _Team] = {}
     results = [
-        Transfer({}, {}, {}, {}, _provenance(bank, sizes), [n for one in plans for n in one.notes])
+        Transfer({}, {}, {}, {}, _provenance(bank, sizes), [n for one in drawn for n in one.notes])
         for _ in range(len(bank.codes))
     ]
-    for one in tqdm(plans, desc="transfer", unit=" scenarios", leave=False, disable=None):
+    for one in tqdm(drawn, desc="transfer", unit=" scenarios", leave=False, disable=None):
         key = one.train.tobytes()
         if key not in teams:
             teams[key] = _fitted(one, bank, predictors)
@@ -85,7 +85,7 @@ class _Team(NamedTuple):
     settings: dict[str, dict[str, Any]]
 
 
-def _fitted(one: Plan, bank: Domain, predictors: Mapping[str, PredictorBuilder]) -> _Team:
+def _fitted(one: ScenarioImages, bank: Domain, predictors: Mapping[str, PredictorBuilder]) -> _Team:
     columns, constant = columns_of(bank.space, np.asarray(bank.factors)[one.train])
     if not columns:
         raise InputError(
@@ -115,7 +115,7 @@ def _typical(columns: Sequence[Column], targets: Tensor) -> Tensor:
 
 
 def _judge(
-    one: Plan, team: _Team, bank: Domain, tests: Domain, results: Sequence[Transfer]
+    one: ScenarioImages, team: _Team, bank: Domain, tests: Domain, results: Sequence[Transfer]
 ) -> None:
     """Adds the numbers of one scenario to the result of each run."""
     scenario = one.scenario
