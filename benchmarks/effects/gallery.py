@@ -36,7 +36,7 @@ CUTS = {
     "betavae_dae": ("methods/betavae_dae.png", (101, 27, 362, 203)),
     "scan": ("methods/scan_concepts_shapes3d.png", (72, 36, 467, 297)),
     "dittadi": ("results/dittadi_reconstructions.png", (145, 40, 554, 303)),
-    "montero": ("results/montero_dsprites_images.png", (119, 34, 514, 298)),
+    "montero": ("results/montero_element.png", (126, 40, 522, 304)),
 }
 """Names, pictures in docs/images, and left, upper, right and lower end of what is cut out."""
 

@@ -1,0 +1,142 @@
+"""Tables and pictures of docs/results that the summary of a study does not have.
+
+python benchmarks/study_findings.py montero studies/montero_laptop
+python benchmarks/study_findings.py correlated studies/correlated_laptop
+
+Writes benchmarks/results/NAME_laptop.json, whose tables the pages show, and for `montero` also
+docs/images/results/montero_images.png. The studies are those of configs/studies.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from dislab import plots
+from dislab.base.inference import images_of
+from dislab.base.state_draws import draw_states
+from dislab.runs import SCORES, open_run
+from dislab.storage import atomic
+from dislab.study import Study
+
+ROOT = Path(__file__).parents[1]
+IMAGES = 8
+FACTORS = ("scale", "posX", "posY")
+PAIRS = (("posX", "scale"), ("posX", "posY"), ("posY", "scale"))
+METHODS = {
+    "vae": "VAE",
+    "betavae8": "β-VAE",
+    "factorvae20": "FactorVAE",
+    "true_factors": "true factors",
+    "composition": "composition VAE",
+}
+
+
+def montero(study: Study) -> dict[str, Any]:
+    """Reconstruction of states of training and of held-out states, and a picture a condition."""
+    table = study.table()
+    rows = []
+    for (condition, method), runs in table.groupby(["condition", "method"], sort=False):
+        cells = [condition, METHODS[method], _mean(runs["score.dci_lassocv_disentanglement"], 2)]
+        for decoded in ("mean", "sample"):
+            columns = [f"generalisation.{decoded}_{name}" for name in ("train", "test", "ratio")]
+            cells += [
+                _mean(runs.get(name, ()), digits)
+                for name, digits in zip(columns, (1, 1, 2), strict=True)
+            ]
+        rows.append(cells)
+    order = list(dict.fromkeys(table["condition"]))
+    rows.sort(key=lambda cells: order.index(cells[0]))
+    for condition in order:
+        _draw(study, condition)
+    header = ["condition", "method", "D-score", "training", "held out", "ratio", "of samples"]
+    return {"reconstruction": {"header": header, "rows": rows}}
+
+
+def correlated(study: Study) -> dict[str, Any]:
+    """Importance shared by the latents of two factors, and errors of predicted factors."""
+    table = study.table()
+    rows, scores = [], []
+    shown = {"MIG": "score.mig", "DCI D": "score.dci_hgbt_disentanglement"}
+    shown |= {"FactorVAE score": "score.factor_vae_score", "ELBO": "score.elbo_sample_test"}
+    for (method, correlation), runs in table.groupby(["method", "correlation"], sort=False):
+        found = [_of_factors(study.folder.run(str(run)) / SCORES) for run in runs.index]
+        columns = zip(*found, strict=True)
+        digits = [1 if name == "ELBO" else 2 for name in shown]
+        means = [_mean(runs[name], n) for name, n in zip(shown.values(), digits, strict=True)]
+        scores.append([method, correlation, *means])
+        rows.append([method, correlation, *(_mean(column, 2) for column in columns)])
+    header = ["method", "correlation", *(f"shared: {a}, {b}" for a, b in PAIRS)]
+    header += [f"error: {name}" for name in FACTORS]
+    return {
+        "scores": {"header": ["method", "correlation", *shown], "rows": scores},
+        "factors": {"header": header, "rows": rows},
+    }
+
+
+def _of_factors(scores: Path) -> list[float]:
+    """Overlap of importances for each pair, from 0 to 1, and the error (NRMSE) of each factor."""
+    test = json.loads(scores.read_text(encoding="utf-8"))["test"]
+    names = test["data"]["factors"]
+    importance = np.array(test["parts"]["dci_hgbt_importance"], dtype=float)  # (latent, factor)
+    shares = importance / importance.sum(0).clip(min=1e-12)
+    numbers = [[names.index(name) for name in pair] for pair in PAIRS]
+    overlaps = [float(np.minimum(shares[:, a], shares[:, b]).sum()) for a, b in numbers]
+    errors = test["parts"]["dci_hgbt_informativeness_nrmse_per_factor"]
+    return overlaps + [errors[names.index(name)] for name in FACTORS]
+
+
+def _draw(study: Study, condition: str) -> None:
+    """Held-out images above the decoded means of every method, first seed."""
+    table = study.table()
+    chosen = table[(table["condition"] == condition) & (table["seed"] == table["seed"].min())]
+    rows: list[npt.NDArray[np.float32]] = []
+    names = []
+    for name, method in zip(chosen.index, chosen["method"], strict=True):
+        run = open_run(study.folder.run(str(name)))
+        states = draw_states(run.data, "test", IMAGES, 0)
+        with torch.no_grad():
+            image = images_of(run.data, run.model, states, run.precision)
+            if method == "true_factors":
+                decoded = run.model.render(torch.from_numpy(run.data.factors.positions(states)))
+            else:
+                decoded = run.model.reconstruct(image)
+        rows = rows or [image.float().numpy()]
+        names = names or ["held out"]
+        rows.append(decoded.float().numpy())
+        names.append(METHODS[method])
+    path = ROOT / "docs" / "images" / "results" / f"montero_{condition}.png"
+    plots.image_grid(np.stack(rows), names, title=condition).savefig(path)
+
+
+def _mean(values: Sequence[float], digits: int) -> str:
+    """Mean and standard deviation over seeds."""
+    known = np.array([value for value in values if value == value])
+    if not len(known):
+        return "–"
+    return f"{known.mean():.{digits}f} ± {known.std(ddof=1):.{digits}f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=("montero", "correlated"))
+    parser.add_argument("study", type=Path)
+    arguments = parser.parse_args()
+    study = Study(arguments.study)
+    name = f"{arguments.name}_laptop"
+    content = {
+        "command": f"python benchmarks/study_findings.py {arguments.name} studies/{name}",
+        "tables": {"montero": montero, "correlated": correlated}[arguments.name](study),
+    }
+    with atomic(ROOT / "benchmarks" / "results" / f"{name}.json") as temporary:
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
