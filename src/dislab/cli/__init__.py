@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "report": "write an interactive page of finished runs, or of a study",
     "study": "make many runs from one file, resumable anywhere, and see them together",
     "compare": "show runs side by side, one row a run",
+    "import": "read results of disentanglement_lib into a table of runs",
     "data": "list, prepare and show data sets",
     "configs": "list, show and copy the configurations that come with dislab",
     "plugins": "list the parts that a configuration can name",
@@ -163,6 +164,10 @@ def dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import compare
 
         return compare.run(args)
+    if command == "import":
+        from dislab.cli import import_results
+
+        return import_results.run(args)
     if command == "encode":
         from dislab.cli import encode
 

@@ -13,7 +13,15 @@ The folder of a study is its database:
 """
 
 from dislab.study.comparison import compare
+from dislab.study.disentanglement_lib import read_disentanglement_lib
 from dislab.study.status import RunStatus, Status
 from dislab.study.study import Study, StudyWarning
 
-__all__ = ["RunStatus", "Status", "Study", "StudyWarning", "compare"]
+__all__ = [
+    "RunStatus",
+    "Status",
+    "Study",
+    "StudyWarning",
+    "compare",
+    "read_disentanglement_lib",
+]

@@ -1,0 +1,44 @@
+"""`dislab import`: results of another program as a table of runs."""
+
+from pathlib import Path
+
+from dislab.cli.arguments import Parser
+from dislab.cli.messages import own_warnings_in_one_line
+from dislab.cli.study_tables import add_table_options, check_table_options, put_table
+from dislab.errors import InputError
+from dislab.storage import check_output
+
+
+def run(args: list[str]) -> int:
+    """Prints or writes a table of imported results, and returns the exit status.
+
+    Args:
+        args: The arguments after `dislab import`.
+
+    Raises:
+        InputError: There are no results, or the table cannot be written.
+    """
+    parser = Parser(
+        "dislab import",
+        description="Read results of disentanglement_lib into a table, one row a model, with the "
+        "names of dislab's scores.",
+    )
+    parser.add_argument(
+        "path",
+        type=Path,
+        metavar="PATH",
+        help="the file that dlib_aggregate_results wrote, one evaluation.json, or a folder with "
+        "results/aggregate/evaluation.json below it",
+    )
+    add_table_options(parser)
+    options = parser.parse_args(args)
+    check_table_options(options)
+    if not options.path.exists():
+        raise InputError(f"{options.path} does not exist; check the path")
+    if options.out:
+        check_output("--out", options.out, [options.path])
+    from dislab.study import read_disentanglement_lib
+
+    with own_warnings_in_one_line():
+        put_table(read_disentanglement_lib(options.path), options)
+    return 0

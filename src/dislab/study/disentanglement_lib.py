@@ -1,0 +1,264 @@
+"""Results that disentanglement_lib has written, as a table of runs."""
+
+import ast
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
+
+from dislab.errors import InputError, one_line
+from dislab.study.study import StudyWarning
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FILE: Final = "results/aggregate/evaluation.json"
+"""The file of one evaluation, below the folder of the evaluation."""
+_FUNCTION: Final = "evaluation_config.evaluation.evaluation_fn"
+_CODES: Final = "postprocess_config.postprocess.postprocess_fn"
+_TRAINED: Final = "train_config."
+_SEED: Final = "model.random_seed"
+_KEPT: Final = ("dataset.name", "model.name")
+"""Settings that are columns even where all models agree."""
+_COUNTERS: Final = (_SEED, "model.model_num")
+"""Settings in which models differ without being of another kind."""
+_PREFIXES: Final = {"mean_representation": "", "sampled_representation": "sampled/"}
+"""How the names of scores begin, by the function that makes codes of posteriors."""
+_ONE_SIZE: Final = ":mean_test_accuracy"
+
+_SCORES: Final[Mapping[str, Mapping[str, str]]] = {
+    "mig": {"discrete_mig": "mig"},
+    "dci": {
+        "disentanglement": "dci_gbt_disentanglement",
+        "completeness": "dci_gbt_completeness",
+        "informativeness_test": "dci_gbt_informativeness",
+        "informativeness_train": "dci_gbt_informativeness_train",
+    },
+    "sap_score": {"SAP_score": "sap_svc"},
+    "modularity_explicitness": {
+        "modularity_score": "modularity",
+        "explicitness_score_test": "explicitness_multinomial",
+        "explicitness_score_train": "explicitness_multinomial_train",
+    },
+    "irs": {"IRS": "irs"},
+    "factor_vae_score": {
+        "eval_accuracy": "factor_vae_score",
+        "train_accuracy": "factor_vae_score_train",
+    },
+    "beta_vae_sklearn": {
+        "eval_accuracy": "beta_vae_score",
+        "train_accuracy": "beta_vae_score_train",
+    },
+    "unsupervised_metrics": {
+        "gaussian_total_correlation": "gaussian_total_correlation",
+        "gaussian_wasserstein_correlation": "gaussian_wasserstein_correlation",
+        "gaussian_wasserstein_correlation_norm": "gaussian_wasserstein_correlation_normalized",
+        "mutual_info_score": "mean_pairwise_mi",
+    },
+}
+"""dislab's names of scores, by evaluation function and name there."""
+
+_LEARNERS: Final = {"logistic_regression_cv": "logistic_cv", "gradient_boosting_classifier": "gbt"}
+"""Learners of the downstream task; dislab's own, `logistic` and `hgbt`, are others."""
+
+
+def read_disentanglement_lib(path: str | Path) -> "pd.DataFrame":
+    """One row a model that disentanglement_lib has trained and scored.
+
+    The table has the form of `Study.table`: the settings in which the models differ, under their
+    names in gin, `seed`, `state`, and scores under dislab's names, such as
+    `score.dci_gbt_completeness` and, of sampled codes, `score.sampled/mig`. The index is the folder
+    of the model. The terms of the ELBO are in nats per image and only there for `@bernoulli_loss`.
+
+    Locatello et al. (2019), https://arxiv.org/abs/1811.12359; the layout is that of
+    `utils/results.py` and `utils/aggregate_results.py` in version 1.5 of their code.
+
+    Args:
+        path: The file that `dlib_aggregate_results` writes, a single `evaluation.json`, or a folder
+            with such files below it.
+
+    Raises:
+        InputError: The path leads to no results, a file is no result of an evaluation, or two
+            results give different values for one score of one model.
+
+    Warns:
+        StudyWarning: Results of evaluation functions without an equivalent were left out.
+    """
+    import pandas as pd
+
+    models: dict[str, _Model] = {}
+    left_out: dict[str, int] = {}
+    for origin, result in _results(Path(path)):
+        function = _function(result.get(_FUNCTION))
+        if function is None:
+            raise InputError(
+                f"{origin} is no result of an evaluation by disentanglement_lib: it has no "
+                f"{_FUNCTION}; give the file of dlib_aggregate_results or a folder with "
+                f"{_FILE} below it"
+            )
+        model = models.setdefault(_identity(result, origin), _Model(origin, result))
+        found = _scores(function, result)
+        if not found:
+            left_out[function] = left_out.get(function, 0) + 1
+        model.add(found, origin)
+    if left_out:
+        listed = ", ".join(f"{count} of {name}" for name, count in sorted(left_out.items()))
+        warnings.warn(f"left out results without an equivalent: {listed}", StudyWarning, 2)
+    rows = list(models.values())
+    names = dict.fromkeys(name for one in rows for name in one.settings)
+    shown = [
+        name
+        for name in names
+        if name in _KEPT or len({repr(one.settings.get(name)) for one in rows}) > 1
+    ]
+    scores = dict.fromkeys(name for one in rows for name in one.scores)
+    index = pd.Index(_names(models), name="run")
+    table = pd.DataFrame(
+        {
+            **{name: [one.settings.get(name) for one in rows] for name in shown},
+            "seed": [one.seed for one in rows],
+            "state": "finished",
+        },
+        index=index,
+    )
+    numbers = {name: [one.scores.get(name) for one in rows] for name in scores}
+    return pd.concat([table, pd.DataFrame(numbers, index=index, dtype=float)], axis=1)
+
+
+class _Model:
+    """Settings and scores of one model, gathered from the results of its evaluations."""
+
+    def __init__(self, origin: str, result: Mapping[str, Any]) -> None:
+        self.folder = origin.removesuffix(_FILE).partition("/metrics/")[0].rstrip("/") or "."
+        config = {
+            name.removeprefix(_TRAINED): _value(value)
+            for name, value in result.items()
+            if name.startswith(_TRAINED) and value is not None
+        }
+        self.seed = config.get(_SEED)
+        self.settings = {name: one for name, one in config.items() if name not in _COUNTERS}
+        self.scores: dict[str, float | None] = _bounds(result)
+
+    def add(self, scores: Mapping[str, float | None], origin: str) -> None:
+        """Takes more scores; other values than before are refused."""
+        for name, value in scores.items():
+            known = self.scores.setdefault(name, value)
+            if repr(known) != repr(value):
+                raise InputError(
+                    f"{origin} has {value} for {name} of {self.folder}, and another result has "
+                    f"{known}; import results of different evaluations one by one"
+                )
+
+
+def _results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each result with the place that it comes from."""
+    if path.is_dir():
+        files = sorted(path.rglob(_FILE))
+        if not files:
+            raise InputError(
+                f"{path} has no {_FILE} below it; give the folder in which disentanglement_lib "
+                "wrote its output, or the file of dlib_aggregate_results"
+            )
+        for file in files:
+            yield file.as_posix(), _read(file)
+        return
+    content = _read(path)
+    if not all(isinstance(column, dict) for column in content.values()):
+        yield path.as_posix(), content
+        return
+    rows = dict.fromkeys(row for column in content.values() for row in column)  # as pandas writes
+    for row in rows:
+        result = {name: column.get(row) for name, column in content.items()}
+        yield str(result.pop("path", None) or f"{path}, row {row}"), result
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; check the path") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{path} is no JSON: {one_line(error)}; give a file that disentanglement_lib wrote"
+        ) from error
+    if not isinstance(content, dict) or not content:
+        raise InputError(f"{path} holds no results; give a file that disentanglement_lib wrote")
+    return content
+
+
+def _identity(result: Mapping[str, Any], origin: str) -> str:
+    """What the results of one model share: the number of its training, else of its codes."""
+    known = (result.get(f"{step}_results.uuid") for step in ("train", "postprocess"))
+    return next((str(one) for one in known if one), origin)
+
+
+def _names(models: Mapping[str, _Model]) -> list[str]:
+    """The folders of the models; those of one folder are told apart by their numbers."""
+    folders = [one.folder for one in models.values()]
+    return [
+        f"{one.folder} {identity[:8]}" if folders.count(one.folder) > 1 else one.folder
+        for identity, one in models.items()
+    ]
+
+
+def _scores(function: str, result: Mapping[str, Any]) -> dict[str, float | None]:
+    """The scores of an evaluation under dislab's names."""
+    prefix = "evaluation_results."
+    numbers = {
+        name.removeprefix(prefix): float(value)
+        for name, value in result.items()
+        if name.startswith(prefix) and _is_number(value)
+    }
+    if function == "downstream_task":
+        learner = _function(result.get("evaluation_config.predictor.predictor_fn"))
+        said = _LEARNERS.get(str(learner), learner)
+        names = {
+            name: f"downstream_{said}_{name.removesuffix(_ONE_SIZE)}"
+            for name in numbers
+            if name.endswith(_ONE_SIZE)
+        }
+    else:
+        names = dict(_SCORES.get(function, {}))
+    if result.get("evaluation_config.sap_score.continuous_factors") == "True":
+        names["SAP_score"] = "sap_r2"
+    codes = _function(result.get(_CODES)) or "mean_representation"
+    begin = f"score.{_PREFIXES.get(codes, f'{codes}/')}"
+    return {f"{begin}{own}": numbers[name] for name, own in names.items() if name in numbers}
+
+
+def _bounds(result: Mapping[str, Any]) -> dict[str, float | None]:
+    """Terms of the ELBO of images like those of the training, where the units are dislab's."""
+    loss = result.get("train_config.reconstruction_loss.loss_fn")
+    shifted = result.get("train_config.bernoulli_loss.subtract_true_image_entropy") == "True"
+    names = ("reconstruction_loss", "kl_loss")
+    reconstruction, kl = (result.get(f"train_results.{name}") for name in names)
+    if _function(loss) != "bernoulli_loss" or shifted:
+        return {}
+    if not (_is_number(reconstruction) and _is_number(kl)):
+        return {}
+    return {
+        "score.elbo_sample_train": -float(reconstruction) - float(kl),
+        "score.reconstruction_sample_train": float(reconstruction),
+        "score.kl_train": float(kl),
+    }
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _function(text: Any) -> str | None:
+    """The name in a reference of gin, such as `mig` in `@scope/metrics.mig`."""
+    if not isinstance(text, str) or not text.startswith("@"):
+        return None
+    return text[1:].removesuffix("()").rpartition("/")[2].rpartition(".")[2]
+
+
+def _value(text: Any) -> Any:
+    """A value of gin: a number or a text as such, anything else as it is written."""
+    with suppress(ValueError, SyntaxError):
+        found = ast.literal_eval(str(text))
+        return found if isinstance(found, str | int | float) else str(text)
+    return str(text)

@@ -1,0 +1,263 @@
+"""Results of disentanglement_lib: small files in the layout that its code writes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from dislab.cli import main
+from dislab.errors import InputError
+from dislab.study import StudyWarning, read_disentanglement_lib
+from dislab.study.statistics import summary
+
+Result = dict[str, Any]
+
+
+def result(function: str, numbers: Result, **changes: Any) -> Result:
+    """An evaluation.json: settings and results of all steps, with the step before each name."""
+    return {
+        "train_config.dataset.name": "'dsprites_full'",
+        "train_config.model.name": "'beta_vae'",
+        "train_config.model.model": "@vae()",
+        "train_config.model.model_num": "0",
+        "train_config.model.random_seed": "3",
+        "train_config.vae.beta": "6.0",
+        "train_config.vae_optimizer.optimizer_fn": "\\",
+        "train_config.reconstruction_loss.loss_fn": "@bernoulli_loss",
+        "train_results.uuid": "0a1b2c3d-train",
+        "train_results.reconstruction_loss": 40.5,
+        "train_results.kl_loss": 10.25,
+        "postprocess_config.postprocess.postprocess_fn": "@mean_representation",
+        "postprocess_results.uuid": "mean",
+        "evaluation_config.evaluation.evaluation_fn": f"@{function}",
+        "evaluation_config.evaluation.random_seed": "0",
+        "evaluation_results.elapsed_time": 12.0,
+        "evaluation_results.uuid": f"{function}-uuid",
+        **{f"evaluation_results.{name}": value for name, value in numbers.items()},
+        **changes,
+    }
+
+
+def write(folder: Path, *parts: str, content: Result) -> None:
+    """Writes a result where an evaluation of dlib_reproduce writes it."""
+    path = folder.joinpath(*parts, "results", "aggregate", "evaluation.json")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(content))
+
+
+def aggregated(path: Path, *results: Result) -> Path:
+    """Writes one file of all results as dlib_aggregate_results does: a DataFrame of them."""
+    rows = [{**one, "path": f"out/{row}/{path.name}"} for row, one in enumerate(results)]
+    pd.DataFrame(rows).to_json(path_or_buf=path)
+    return path
+
+
+SAMPLED = {"postprocess_config.postprocess.postprocess_fn": "@sampled_representation"}
+OF_R2 = {"evaluation_config.sap_score.continuous_factors": "True"}
+BY_TREES = {"evaluation_config.predictor.predictor_fn": "@gradient_boosting_classifier"}
+BY_LINES = {"evaluation_config.predictor.predictor_fn": "@logistic_regression_cv"}
+BOUNDS = {
+    "score.elbo_sample_train": -50.75,
+    "score.reconstruction_sample_train": 40.5,
+    "score.kl_train": 10.25,
+}
+
+
+@pytest.mark.parametrize(
+    ("function", "numbers", "changes", "expected"),
+    [
+        ("mig", {"discrete_mig": 0.25}, {}, {"mig": 0.25}),
+        ("mig", {"discrete_mig": 0.25}, SAMPLED, {"sampled/mig": 0.25}),
+        (
+            "dci",
+            {
+                "disentanglement": 0.1,
+                "completeness": 0.2,
+                "informativeness_test": 0.3,
+                "informativeness_train": 0.4,
+            },
+            {},
+            {
+                "dci_gbt_disentanglement": 0.1,
+                "dci_gbt_completeness": 0.2,
+                "dci_gbt_informativeness": 0.3,
+                "dci_gbt_informativeness_train": 0.4,
+            },
+        ),
+        ("sap_score", {"SAP_score": 0.5}, {}, {"sap_svc": 0.5}),
+        ("sap_score", {"SAP_score": 0.5}, OF_R2, {"sap_r2": 0.5}),
+        (
+            "modularity_explicitness",
+            {"modularity_score": 0.6, "explicitness_score_test": 0.7},
+            {},
+            {"modularity": 0.6, "explicitness_multinomial": 0.7},
+        ),
+        # the numbers of active dimensions there are no such numbers
+        ("irs", {"IRS": 0.8, "num_active_dims": 17.3}, {}, {"irs": 0.8}),
+        (
+            "factor_vae_score",
+            {"eval_accuracy": 0.9, "num_active_dims": 10},
+            {},
+            {"factor_vae_score": 0.9},
+        ),
+        ("beta_vae_sklearn", {"eval_accuracy": 1.0}, {}, {"beta_vae_score": 1.0}),
+        ("metrics.beta_vae_sklearn", {"eval_accuracy": 1}, {}, {"beta_vae_score": 1.0}),
+        ("unsupervised_metrics", {"mutual_info_score": 0.01}, {}, {"mean_pairwise_mi": 0.01}),
+        (
+            "downstream_task",
+            {"100:mean_test_accuracy": 0.3, "100:min_test_accuracy": 0.1},
+            BY_TREES,
+            {"downstream_gbt_100": 0.3},
+        ),
+        (
+            "downstream_task",
+            {"10:mean_test_accuracy": 0.2},
+            BY_LINES,
+            {"downstream_logistic_cv_10": 0.2},
+        ),
+    ],
+)
+def test_scores_have_the_names_of_dislab(
+    tmp_path: Path, function: str, numbers: Result, changes: Result, expected: Result
+) -> None:
+    path = tmp_path / "evaluation.json"
+    path.write_text(json.dumps(result(function, numbers, **changes)))
+    table = read_disentanglement_lib(path)
+    found = table.filter(like="score.").iloc[0].to_dict()
+    assert found == BOUNDS | {f"score.{name}": value for name, value in expected.items()}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"train_config.reconstruction_loss.loss_fn": "@l2_loss"},
+        {"train_config.bernoulli_loss.subtract_true_image_entropy": "True"},
+        {"train_results.kl_loss": None},
+    ],
+)
+def test_losses_of_other_units_are_left_out(tmp_path: Path, changes: Result) -> None:
+    table = read_disentanglement_lib(
+        aggregated(tmp_path / "results.json", result("mig", {"discrete_mig": 0.25}, **changes))
+    )
+    assert list(table.filter(like="score.")) == ["score.mig"]
+
+
+def test_results_of_one_model_are_one_row(tmp_path: Path) -> None:
+    other = {
+        "train_config.model.model_num": "7",
+        "train_config.model.random_seed": "4",
+        "train_config.vae.beta": "8.0",
+        "train_results.uuid": "4d5e6f-train",
+    }
+    for number, change in (("0", {}), ("7", other)):
+        metrics = (tmp_path / number, "metrics")
+        write(*metrics, "mean", "mig", content=result("mig", {"discrete_mig": 0.1}, **change))
+        sampled = result("mig", {"discrete_mig": float("nan")}, **change, **SAMPLED)
+        write(*metrics, "sampled", "mig", content=sampled)
+        irs = result("irs", {"IRS": 0.5}, **change)
+        write(*metrics, "mean", "irs", content=irs)
+    table = read_disentanglement_lib(tmp_path)
+    assert table.index.tolist() == [f"{tmp_path.as_posix()}/{number}" for number in ("0", "7")]
+    settings = table.iloc[:, :5].to_dict("list")
+    assert settings == {
+        "dataset.name": ["dsprites_full"] * 2,
+        "model.name": ["beta_vae"] * 2,
+        "vae.beta": [6.0, 8.0],
+        "seed": [3, 4],
+        "state": ["finished"] * 2,
+    }
+    assert table["score.irs"].tolist() == [0.5, 0.5]
+    assert table["score.sampled/mig"].isna().all()
+
+
+def test_methods_and_missing_settings_make_groups(tmp_path: Path) -> None:
+    factor_vae = {
+        "train_config.model.name": "'factor_vae'",
+        "train_config.vae.beta": None,
+        "train_config.factor_vae.gamma": "10.0",
+    }
+    results = [
+        result("mig", {"discrete_mig": 0.1 * seed}, **change, **number)
+        for change in ({}, factor_vae)
+        for seed in (1, 2)
+        for number in [
+            {
+                "train_config.model.random_seed": str(seed),
+                "train_results.uuid": f"{len(change)}-{seed}",
+            }
+        ]
+    ]
+    path = aggregated(tmp_path / "results.json", *results)
+    table = read_disentanglement_lib(path)
+    written = tmp_path / "table.csv"
+    assert main(["import", str(path), "--out", str(written)]) == 0
+    read = pd.read_csv(written, index_col="run")
+    pd.testing.assert_frame_equal(read, table, check_dtype=False)
+    means = summary(read, "score.mig")
+    assert means["mean"].tolist() == pytest.approx([0.15, 0.15])
+    assert means["model.name"].tolist() == ["beta_vae", "factor_vae"]
+
+
+def test_models_in_one_folder_are_told_apart(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        content = result("mig", {"discrete_mig": 0.1}, **{"train_results.uuid": f"{name}-number"})
+        write(tmp_path, "metrics", name, content=content)
+    folder = tmp_path.as_posix()
+    names = read_disentanglement_lib(tmp_path).index.tolist()
+    assert names == [f"{folder} first-nu", f"{folder} second-n"]
+
+
+def test_evaluations_without_an_equivalent_are_counted(tmp_path: Path) -> None:
+    path = aggregated(
+        tmp_path / "results.json",
+        result("fairness", {"mean_fairness:mean_pred:mean_sens": 0.2}),
+        result("mig", {"discrete_mig": 0.1}),
+    )
+    with pytest.warns(StudyWarning, match="without an equivalent: 1 of fairness$"):
+        table = read_disentanglement_lib(path)
+    assert len(table) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+        ("\xff", "is no JSON"),
+        ("[1]", "holds no results"),
+        ("{}", "holds no results"),
+        ('{"mig": 0.1}', "is no result of an evaluation by disentanglement_lib"),
+        ('{"scores": {"0": 1}}', "results.json, row 0 is no result of an evaluation"),
+        (None, "results.json does not exist"),
+    ],
+)
+def test_other_files_are_refused_in_one_line(
+    tmp_path: Path, content: str | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results.json"
+    if content is not None:
+        path.write_text(content, encoding="latin-1")
+    assert main(["import", str(path), "--out", str(tmp_path / "table.csv")]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "table.csv").exists()
+
+
+def test_two_values_of_one_score_are_refused(tmp_path: Path) -> None:
+    results = [result("mig", {"discrete_mig": value}) for value in (0.1, 0.2)]
+    with pytest.raises(InputError, match=r"has 0\.2 for score\.mig of .*another result has 0\.1"):
+        read_disentanglement_lib(aggregated(tmp_path / "results.json", *results))
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no results/aggregate/evaluation\.json below it"):
+        read_disentanglement_lib(tmp_path)
+
+
+def test_the_input_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = aggregated(tmp_path / "results.csv", result("mig", {"discrete_mig": 0.1}))
+    assert main(["import", str(path), "--out", str(path)]) == 2
+    assert "which is an input" in capsys.readouterr().err
