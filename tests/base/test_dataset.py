@@ -11,6 +11,8 @@ from dislab.datasets import (
     CelebA,
     Chairs3D,
     DSprites,
+    Falcor3D,
+    Isaac3D,
     RobotFingerFiles,
     SmallNORB,
 )
@@ -22,7 +24,18 @@ def test_what_is_not_stated_is_said_to_be_so() -> None:
 
 @pytest.mark.parametrize(
     "dataset",
-    [MNIST, MPI3D, Cars3D, CelebA, Chairs3D, DSprites, RobotFingerFiles, SmallNORB],
+    [
+        MNIST,
+        MPI3D,
+        Cars3D,
+        CelebA,
+        Chairs3D,
+        DSprites,
+        Falcor3D,
+        Isaac3D,
+        RobotFingerFiles,
+        SmallNORB,
+    ],
 )
 def test_published_sets_say_whom_to_cite_and_under_what_terms(dataset: type[Dataset]) -> None:
     assert "http" in dataset.citation
@@ -38,6 +51,8 @@ def test_published_sets_say_whom_to_cite_and_under_what_terms(dataset: type[Data
         (Chairs3D(), 86_366),
         (MNIST(), 70_000),
         (CelebA(), 202_599),
+        (Isaac3D(), 737_280),
+        (Falcor3D(), 233_280),
     ],
 )
 def test_stated_size_is_that_of_the_pixels(dataset: Any, images: int) -> None:

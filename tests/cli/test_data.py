@@ -26,6 +26,17 @@ from dislab.datasets import (
 from dislab.datasets.heads import _render as renderer
 from dislab.plugins import available
 
+UNTRIED = [
+    "Cars3D",
+    "CelebA",
+    "Chairs3D",
+    "Falcor3D",
+    "Isaac3D",
+    "MPI3D",
+    "RobotFingerFiles",
+    "SmallNORB",
+]
+"""Sets whose published files were not at hand."""
 SMALL = ("ParametricHeads", "--identities=2", "--azimuths=2", "--elevations=2", "--lights=3")
 
 
@@ -49,6 +60,8 @@ def test_every_set_is_listed_whether_it_is_there_or_not(
     assert before["DSprites"]["licence"] == "Apache-2.0"
     assert before["DSprites"]["size"] == 737_280 * 512 + 128
     assert before["ParametricHeads"]["cached"] == 0
+    untried = {name for name, entry in before.items() if entry["untried"]}
+    assert untried == set(UNTRIED)
     assert not cache.exists()  # looking is not making
     assert main(["data", "prepare", *SMALL]) == 0
     capsys.readouterr()
@@ -61,6 +74,7 @@ def test_every_set_is_listed_whether_it_is_there_or_not(
     assert "98.4 kB in the cache, the default needs 248 MB; licence: Apache-2.0" in table
     assert "not in the cache, needs 377 MB" in table
     assert "computed, needs no file" in table
+    assert table.count("reader not tried on the published files; ") == len(UNTRIED)
     assert "drawn: the published images, by their exact rule; not in the cache" in table
     assert "drawn: a look-alike of the published images, 3 of 255 off; not in the cache" in table
     assert table.endswith(f"cache folder: {cache}\n")

@@ -33,6 +33,8 @@ class Dataset(ABC):
     """Images and factors in one line, for lists that construct nothing."""
     drawn: ClassVar[str] = ""
     """Comparison of drawn images with published ones, in a few words; empty unless both exist."""
+    untried: ClassVar[bool] = False
+    """Whether its reader was only tested on files in imitation of the published ones."""
     cache: ClassVar[str] = ""
     """Name of the folder or file in the cache folder; empty where nothing is kept."""
 

@@ -16,6 +16,7 @@ class Entry(NamedTuple):
         summary: First line of its docstring.
         contents: Images and factors.
         drawn: Comparison of drawn images with published ones; empty unless both exist.
+        untried: Whether its reader has never met the published files.
         licence: Of the images.
         citation: Where they come from.
         size: Bytes of the default version on disk; None if unknown.
@@ -27,6 +28,7 @@ class Entry(NamedTuple):
     summary: str
     contents: str
     drawn: str
+    untried: bool
     licence: str
     citation: str
     size: int | None
@@ -55,7 +57,8 @@ def as_table(entries: list[Entry]) -> str:
     for entry in entries:
         rows.append(f"{entry.name:<{names}}  {entry.contents or entry.summary}")
         drawn = f"drawn: {entry.drawn}; " if entry.drawn else ""
-        rows.append(f"{'':<{names}}  {drawn}{_state(entry)}; licence: {entry.licence}")
+        untried = "reader not tried on the published files; " if entry.untried else ""
+        rows.append(f"{'':<{names}}  {drawn}{untried}{_state(entry)}; licence: {entry.licence}")
     return "\n".join([*rows, f"cache folder: {cache_path()}"])
 
 
@@ -85,6 +88,7 @@ def _entry(plugin: Plugin) -> Entry:
         plugin.summary,
         constants.get("contents") or "",
         constants.get("drawn") or "",
+        bool(constants.get("untried")),
         constants.get("licence") or "unstated",
         constants.get("citation") or "",
         size if isinstance(size, int) else None,

@@ -8,6 +8,7 @@ from dislab.datasets.gaussian_blob import GaussianBlob
 from dislab.datasets.heads import ParametricHeads
 from dislab.datasets.mnist import MNIST
 from dislab.datasets.mpi3d import MPI3D
+from dislab.datasets.nvidia import Falcor3D, Isaac3D
 from dislab.datasets.own import (
     ArrayDataset,
     FolderDataset,
@@ -28,9 +29,11 @@ __all__ = [
     "Chairs3D",
     "ColorDSprites",
     "DSprites",
+    "Falcor3D",
     "FolderDataset",
     "GaussianBlob",
     "HuggingFaceDataset",
+    "Isaac3D",
     "NoisyDSprites",
     "NumpyDataset",
     "ParametricChairs",

@@ -71,6 +71,7 @@ class Cars3D(BankedDataset):
     )
     size: ClassVar[int | None] = 215_875_584
     contents: ClassVar[str] = "17,568 images 64×64×3: elevation 4, azimuth 24, object 183"
+    untried: ClassVar[bool] = True
     cache: ClassVar[str] = "cars3d"
 
     def __init__(self, side: int = 64, path: str | None = None, download: bool = False) -> None:

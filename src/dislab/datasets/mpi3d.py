@@ -103,6 +103,7 @@ class MPI3D(BankedDataset):
         "1,036,800 images 64×64×3: object_color 6, object_shape 6, object_size 2, "
         "camera_height 3, background_color 3, horizontal_axis 40, vertical_axis 40"
     )
+    untried: ClassVar[bool] = True
     cache: ClassVar[str] = "mpi3d"
 
     def __init__(

@@ -10,6 +10,7 @@ from dislab.datasets.chairs import chairs3d
 from dislab.datasets.dsprites import _file as dsprites_file
 from dislab.datasets.files.published import Published, find, reading, refusal
 from dislab.datasets.mnist import _file as mnist_file
+from dislab.datasets.nvidia import falcor3d, isaac3d
 from dislab.datasets.shapes3d import _file as shapes3d_file
 from dislab.datasets.small_norb import _labels as small_norb_labels
 from dislab.errors import InputError
@@ -18,6 +19,8 @@ SOURCES = {
     "Cars3D": [cars3d.SOURCE],
     "Chairs3D": [chairs3d.SOURCE],
     "CelebA": [celeb_a.PICTURES, celeb_a.ATTRIBUTES, celeb_a.PARTITION],
+    "Falcor3D": [falcor3d.SOURCE],
+    "Isaac3D": [isaac3d.SOURCE],
     "MNIST": [one for part in mnist_file.SOURCES.values() for one in part],
     "MPI3D": list(mpi3d.SOURCES.values()),
     "Shapes3D": [shapes3d_file.SOURCE],

@@ -175,9 +175,9 @@ LAST = max(FILES)
         (
             "finger",
             {name: one for name, one in FILES.items() if name != LAST},
-            "it holds 11 images for 12 labels; image 11 is the first that is missing",
+            "it holds 11 images instead of 12; image 11 is the first that is missing",
         ),
-        ("finger", {**FILES, "images/9/99.png": FILES[LAST]}, "it holds 13 images for 12 labels;"),
+        ("finger", {**FILES, "images/9/99.png": FILES[LAST]}, "it holds 13 images instead of 12;"),
         ("finger", {**FILES, LAST: FILES[LAST][:-80]}, "000011.png in .* cannot be decoded"),
         ("finger_real", IMAGES[:5], r"images is uint8 of shape \(5, 128, 128, 3\) instead"),
         ("finger_real", IMAGES.astype(float), "images is float64"),

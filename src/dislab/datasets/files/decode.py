@@ -11,6 +11,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from dislab.datasets.bank.bank import Rows
+from dislab.datasets.files.npz import Refusal
 from dislab.datasets.files.tree import Tree
 from dislab.errors import InputError
 
@@ -67,6 +68,28 @@ def pictures(tree: Tree, names: Sequence[str], frame: Frame) -> Iterator[Rows]:
             # archives are read by one thread; decoding lets go of the interpreter's lock
             contents = [tree.read(name) for name in some]
             yield np.stack(list(pool.map(_decoder(tree, frame), contents, some)))
+
+
+def numbered_pictures(tree: Tree, count: int, frame: Frame, refuse: Refusal) -> Iterator[Rows]:
+    """Pictures of a tree that are named by their numbers, such as `000017.png`, from 0.
+
+    Folders and other files of the tree are left aside.
+
+    Raises:
+        InputError: Pictures are missing or too many, which `refuse` makes an error of; or one
+            cannot be decoded, or has another size.
+    """
+    by_number: dict[int, str] = {}
+    for name in tree.names:
+        stem, _, suffix = name.rpartition("/")[2].partition(".")
+        if suffix == "png" and stem.isdecimal():
+            by_number[int(stem)] = name
+    missing = next((number for number in range(count) if number not in by_number), None)
+    if missing is not None or len(by_number) != count:
+        what = f"it holds {len(by_number)} images instead of {count}"
+        first = "" if missing is None else f"; image {missing} is the first that is missing"
+        raise refuse(what + first)
+    yield from pictures(tree, [by_number[number] for number in range(count)], frame)
 
 
 def _decoder(tree: Tree, frame: Frame) -> Callable[[bytes, str], npt.NDArray[Any]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.labels import Labels
-from dislab.datasets.files.decode import Frame, pictures, shrink
+from dislab.datasets.files.decode import Frame, numbered_pictures, shrink
 from dislab.datasets.files.npz import Refusal, array_blocks, open_array, open_header, read_array
 from dislab.datasets.files.plain_pickle import load_plain
 from dislab.datasets.files.published import reading, refusal
@@ -57,18 +57,7 @@ def photographs(path: Path, count: int, side: int) -> Iterator[Rows]:
 def renderings(path: Path, count: int, side: int) -> Iterator[Rows]:
     """The images of a simulated set in their order, as rows of bytes, some at a time."""
     with reading(path, PAGE), open_tree(path) as tree:
-        by_number: dict[int, str] = {}
-        for name in tree.names:
-            stem, _, suffix = name.rpartition("/")[2].partition(".")
-            if suffix == "png" and stem.isdecimal():
-                by_number[int(stem)] = name
-        missing = [number for number in range(count) if number not in by_number]
-        if missing or len(by_number) != count:
-            what = f"it holds {len(by_number)} images for {count} labels"
-            first = f"; image {missing[0]} is the first that is missing" if missing else ""
-            raise refusal(path, what + first, PAGE)
-        names = [by_number[number] for number in range(count)]
-        yield from pictures(tree, names, Frame((SIDE, SIDE), side))
+        yield from numbered_pictures(tree, count, Frame((SIDE, SIDE), side), _refusing(path))
 
 
 def _refusing(path: Path) -> Refusal:

@@ -63,6 +63,7 @@ class RobotFingerFiles(BankedDataset):
     contents: ClassVar[str] = (
         "published images of the robot finger 64×64×3: color, joint0, joint1, joint2, x, y, angle"
     )
+    untried: ClassVar[bool] = True
     cache: ClassVar[str] = "robot_finger_files"
 
     def __init__(

@@ -59,6 +59,7 @@ class SmallNORB(BankedDataset):
     contents: ClassVar[str] = (
         "48,600 images 64×64×1: category 5, instance 10, elevation 9, azimuth 18, lighting 6"
     )
+    untried: ClassVar[bool] = True
     cache: ClassVar[str] = "smallnorb"
 
     def __init__(

@@ -1,0 +1,60 @@
+"""Reader of the published Isaac3D and Falcor3D: numbered pictures and their labels."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from dislab.datasets.bank.bank import Rows
+from dislab.datasets.files.decode import Frame, numbered_pictures
+from dislab.datasets.files.npz import Refusal
+from dislab.datasets.files.published import reading, refusal
+from dislab.datasets.files.tree import Tree, open_tree
+from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
+
+PAGE: Final = "https://github.com/NVlabs/High-res-disentanglement-datasets"
+SIDE: Final = 128
+
+
+def even(name: str, count: int) -> Factor:
+    """A factor of evenly spaced values from 0 to 1, as their authors normalise them."""
+    return Factor(name, tuple(np.linspace(0, 1, count).tolist()))
+
+
+def read_rows(path: Path, space: FactorSpace, labels: str, side: int) -> Iterator[Rows]:
+    """The pictures in the order of the states, as rows of bytes, some at a time.
+
+    The labels, under that name beside the folder of pictures, are compared with the states where
+    they are there.
+    """
+
+    def refuse(what: str) -> InputError:
+        return refusal(path, what, PAGE)
+
+    with reading(path, PAGE), open_tree(path) as tree:
+        if found := [name for name in tree.names if name.rpartition("/")[2] == labels]:
+            _check_labels(tree, found[0], space, refuse)
+        yield from numbered_pictures(tree, len(space), Frame((SIDE, SIDE), side), refuse)
+
+
+def _check_labels(tree: Tree, name: str, space: FactorSpace, refuse: Refusal) -> None:
+    """Refuses labels of other states than those that the numbers of the pictures stand for."""
+    try:
+        table = np.load(io.BytesIO(tree.read(name)), allow_pickle=False)
+    except ValueError as error:
+        raise refuse(f"{name} is no array of numbers: {error}") from error
+    wanted = (len(space), len(space.names))
+    if not isinstance(table, np.ndarray) or table.shape != wanted or table.dtype.kind not in "fiu":
+        found = f"{table.dtype} of shape {table.shape}" if hasattr(table, "shape") else "an archive"
+        raise refuse(f"{name} is {found} instead of numbers of shape {wanted}")
+    positions = space.positions(np.arange(len(space)))
+    for column, (factor, size) in enumerate(zip(space.names, space.sizes, strict=True)):
+        values, ranks = np.unique(table[:, column], return_inverse=True)
+        if len(values) != size or not np.array_equal(ranks, positions[:, column]):
+            raise refuse(
+                f"column {column} of {name} does not count {factor} from 0 to {size - 1} in the "
+                "order of the pictures' numbers"
+            )

@@ -1,0 +1,88 @@
+"""The Isaac3D data set."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Final, final
+
+from dislab.base import ImageShape
+from dislab.datasets.bank.bank import Rows
+from dislab.datasets.bank.banked import BankedDataset, Pictures
+from dislab.datasets.files.decode import check_side
+from dislab.datasets.files.published import Published, find
+from dislab.datasets.nvidia._file import PAGE, SIDE, even, read_rows
+from dislab.factors import Factor, FactorSpace
+
+SOURCE: Final = Published(("Isaac3D_down128", "Isaac3D_down128.zip"), PAGE, kind="tree")
+FACTORS: Final = FactorSpace(
+    (
+        Factor("object_shape", (0.0, 1.0, 2.0), "categorical"),
+        even("robot_x_move", 8),
+        even("robot_y_move", 5),
+        even("camera_height", 4),
+        even("object_scale", 4),
+        even("lighting_intensity", 4),
+        even("lighting_y_dir", 6),
+        even("object_color", 4),
+        even("wall_color", 4),
+    )
+)
+
+
+@final
+class Isaac3D(BankedDataset):
+    """Isaac3D: 737,280 renderings of a robot arm with an object in a kitchen, from nine factors.
+
+    Every combination of the factors, the last one fastest, in the published version of 128×128
+    pixels. Values are evenly spaced from 0 to 1, as their authors normalise them; the three shapes
+    are numbered. Factors are in the order of the authors' `dataset_demo.py`: their README lists
+    other names for the same steps, one of four values for a step of eight among them. The published
+    labels, if they lie beside the images, are compared with that order.
+
+    The published files were not available when this reader was written; it is tested on small files
+    of their layout.
+
+    Nie et al. (2020), https://arxiv.org/abs/2003.03461
+
+    Args:
+        side: Height and width of the images in pixels, at most 128; smaller ones by Pillow's
+            bilinear filter.
+        path: The folder Isaac3D_down128, with `images/000000.png` and so on, or its archive; also
+            looked for in the cache folder. It must be fetched by hand.
+
+    Raises:
+        InputError: The side is not possible.
+    """
+
+    licence: ClassVar[str] = "CC BY 4.0"
+    citation: ClassVar[str] = (
+        "Nie et al. (2020), Semi-Supervised StyleGAN for Disentanglement Learning, "
+        "https://arxiv.org/abs/2003.03461"
+    )
+    size: ClassVar[int | None] = 9_059_696_640
+    contents: ClassVar[str] = (
+        "737,280 images 64×64×3: object_shape 3, robot_x_move 8, robot_y_move 5, camera_height 4, "
+        "object_scale 4, lighting_intensity 4, lighting_y_dir 6, object_color 4, wall_color 4"
+    )
+    untried: ClassVar[bool] = True
+    cache: ClassVar[str] = "isaac3d"
+
+    def __init__(self, side: int = 64, path: str | None = None) -> None:
+        check_side(side, SIDE)
+        self.side = side
+        self.path = path
+
+    @property
+    def factors(self) -> FactorSpace:
+        """Object, robot, camera, light and wall; the last one counts fastest."""
+        return FACTORS
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, `side` rows and columns."""
+        return (3, self.side, self.side)
+
+    def _pictures(self) -> Pictures:
+        origin = {"source": "published", "file": SOURCE.names[0], "filter": "bilinear"}
+        return Pictures(f"isaac3d/{self.side}", len(FACTORS), origin, self._rows)
+
+    def _rows(self) -> Iterator[Rows]:
+        return read_rows(find(SOURCE, self.path, fetch=False), FACTORS, "labels.npy", self.side)
