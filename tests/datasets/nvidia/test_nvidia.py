@@ -96,9 +96,7 @@ def test_states_are_the_published_ones(make: Any, count: int, steps: list[int]) 
 
 
 @pytest.mark.parametrize("write", [folder, archive])
-@pytest.mark.parametrize(
-    "labels", [LABELS, np.float32([[1, 7], [1, 8], [2, 7], [2, 8], [3, 7], [3, 8]]), None]
-)
+@pytest.mark.parametrize("labels", [LABELS, (LABELS * 10 + 7).astype(np.float32), None])
 def test_pictures_are_in_the_order_of_their_numbers(
     write: Writer, labels: np.ndarray | None, room: Room
 ) -> None:
