@@ -15,6 +15,7 @@ from dislab.errors import InputError, suggestion
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """What is meant as the name of a configuration, and not as another path."""
 _FLAGS: Final = ("--config", "-c")
+ACTIONS: Final = ("list", "show", "copy")
 
 
 def run(args: list[str]) -> int:
@@ -27,7 +28,7 @@ def run(args: list[str]) -> int:
         InputError: No configuration has the name, or the copy cannot be written.
     """
     parser = Parser("dislab configs", description="The configurations that come with dislab.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="list | show | copy")
+    commands = parser.add_subparsers(dest="command", required=True, metavar=" | ".join(ACTIONS))
     commands.add_parser("list", help="their names and first lines")
     show = commands.add_parser("show", help="print one")
     show.add_argument("name", help="such as factorvae, or studies/quick")
@@ -74,6 +75,11 @@ def find(name: str) -> Path:
         name: A path, or a name such as `factorvae`, `studies/quick` or `configs/factorvae.yaml`.
     """
     return _known(name) or Path(name)
+
+
+def names() -> list[str]:
+    """The names of all configurations, such as `factorvae` and `studies/quick`."""
+    return list(_all())
 
 
 def _known(name: str) -> Path | None:

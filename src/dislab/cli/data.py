@@ -14,7 +14,7 @@ from dislab.plugins import available, load_all
 if TYPE_CHECKING:
     from dislab.base import Dataset
 
-_ACTIONS: Final = ("list", "prepare", "show")
+ACTIONS: Final = ("list", "prepare", "show")
 
 _HELP: Final = """usage: dislab data list [--json]
        dislab data prepare NAME [--SETTING VALUE ...]
@@ -31,10 +31,10 @@ def run(args: list[str]) -> int:
     if action in ("-h", "--help"):
         print(_HELP, end="")
         return 0
-    if action not in _ACTIONS:
+    if action not in ACTIONS:
         raise InputError(
-            f"dislab data has no action {action!r}{suggestion(action, _ACTIONS)}; it has "
-            f"{', '.join(_ACTIONS)}"
+            f"dislab data has no action {action!r}{suggestion(action, ACTIONS)}; it has "
+            f"{', '.join(ACTIONS)}"
         )
     if action == "list":
         return _list(rest)

@@ -28,7 +28,7 @@ from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import read_study_file
 from dislab.study.tables import PICTURES
 
-_VERBS: Final = {
+VERBS: Final = {
     "plan": "read a study file, check every run, and list the work to do",
     "run": "train and score every run of a study file; continue interrupted work",
     "work": "be one worker of a study's folder; any number may work at once",
@@ -56,13 +56,13 @@ def run(args: list[str]) -> int:
     """
     verb, *rest = args or ["--help"]
     if verb in ("-h", "--help"):
-        print(_HELP.format(verbs="\n".join(f"  {k:<8} {v}" for k, v in _VERBS.items())), end="")
+        print(_HELP.format(verbs="\n".join(f"  {k:<8} {v}" for k, v in VERBS.items())), end="")
         return 0
-    if verb not in _VERBS:
+    if verb not in VERBS:
         raise InputError(
-            f"dislab study has no {verb!r}{suggestion(verb, _VERBS)}; it has {', '.join(_VERBS)}"
+            f"dislab study has no {verb!r}{suggestion(verb, VERBS)}; it has {', '.join(VERBS)}"
         )
-    parser = Parser(f"dislab study {verb}", description=f"{_VERBS[verb].capitalize()}.")
+    parser = Parser(f"dislab study {verb}", description=f"{VERBS[verb].capitalize()}.")
     with own_warnings_in_one_line():
         return _RUN[verb](parser, rest)
 
