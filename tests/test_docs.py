@@ -30,13 +30,17 @@ PAGES = [
     "docs/troubleshooting.md",
     "docs/api/base.md",
     "docs/api/data.md",
+    "docs/api/datamodules.md",
     "docs/api/drawing.md",
     "docs/api/foundations.md",
     "docs/api/functional.md",
+    "docs/api/helpers.md",
     "docs/api/networks.md",
     "docs/api/objectives.md",
+    "docs/api/regularizers.md",
     "docs/api/scores.md",
     "docs/api/statistics.md",
+    "docs/api/supervised.md",
     "docs/api/transfer.md",
 ]
 
