@@ -61,6 +61,48 @@ def test_every_page_is_in_the_navigation_and_exists() -> None:
     assert {page for page in pages if page not in navigation} == set()
 
 
+def test_titles_in_the_navigation_differ() -> None:
+    text = (ROOT / "mkdocs.yml").read_text()
+    titles = re.findall(r"^ +- ([^:\n]+):", text.partition("\nnav:")[2], re.MULTILINE)
+    assert len(titles) > 50
+    assert len({one.lower() for one in titles}) == len(titles)
+
+
+SOUGHT = [
+    "beta-VAE",
+    "cite",
+    "completion",
+    "disentanglement_lib",
+    "Docker",
+    "FAQ",
+    "fine-tune",
+    "GPU",
+    "installation",
+    "Isaac3D",
+    "MIG of perfect codes",
+    "MLflow",
+    "multi-GPU",
+    "NaN",
+    "notebook",
+    "out of memory",
+    "own images",
+    "resume",
+    "Slurm",
+    "wandb",
+]
+"""Words that people search for; the search counts those of headings and openings most."""
+
+
+@pytest.mark.parametrize("words", SOUGHT)
+def test_a_heading_or_an_opening_has_the_words(words: str) -> None:
+    places = []
+    for path in (ROOT / "docs").rglob("*.md"):
+        text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+        opening = re.findall(r"^# .*\n+([^#]*?)\n\n", text, re.MULTILINE)
+        places += [*re.findall(r"^#+ (.*)$", text, re.MULTILINE), *opening]
+    assert any(words.lower() in one.lower() for one in places)
+
+
 def test_every_group_has_a_generated_table() -> None:
     text = (ROOT / "docs/plugins.md").read_text()
     for group in GROUPS:
