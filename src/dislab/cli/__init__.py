@@ -30,6 +30,9 @@ COMMANDS: Final = {
     "score": "score the codes in a file of any program",
     "transfer": "score predictors, trained on a model's codes, on shifted images",
     "report": "write an interactive page of finished runs, or of a study",
+    "export": "write a model for other programs: safetensors, ONNX, torch",
+    "push": "upload a model to the Hugging Face Hub",
+    "pull": "download a model from the Hugging Face Hub",
     "study": "make many runs from one file, resumable anywhere, and see them together",
     "compare": "show runs side by side, one row a run",
     "import": "read results of disentanglement_lib into a table of runs",
@@ -189,6 +192,14 @@ def dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import report
 
         return report.run(args)
+    if command == "export":
+        from dislab.cli import export
+
+        return export.run(args)
+    if command in ("push", "pull"):
+        from dislab.cli import hub
+
+        return hub.push(args) if command == "push" else hub.pull(args)
     try:
         from dislab.cli import training
     except RuntimeError as error:

@@ -79,11 +79,12 @@ class RunRecord(NamedTuple):
     versions: dict[str, str]
 
 
-def read_run(folder: Path) -> RunRecord:
+def read_run(folder: Path, draw: bool = True) -> RunRecord:
     """What a run folder says.
 
     Args:
         folder: The run folder.
+        draw: Whether curves are drawn and pictures read.
 
     Raises:
         InputError: It is no run folder, or a file in it is damaged.
@@ -107,8 +108,8 @@ def read_run(folder: Path) -> RunRecord:
             if _mapping(records, name).get("scores")
         },
         [*(str(note) for note in transfer.get("notes", [])), *_skipped(scored)],
-        list(_curves(folder, scored)),
-        list(_pictures(folder)),
+        list(_curves(folder, scored)) if draw else [],
+        list(_pictures(folder)) if draw else [],
         yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
         {name: str(one) for name, one in sorted(_mapping(scored, "versions").items())},
     )

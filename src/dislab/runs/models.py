@@ -14,6 +14,7 @@ from dislab.base.objective import Objective
 from dislab.base.rebuilding import build, check_names, settings_in, takes_builder
 from dislab.errors import InputError, suggestion
 from dislab.runs.checkpoints import read_checkpoint, short
+from dislab.runs.exported import is_exported, read_exported
 from dislab.runs.folders import checkpoint_of
 from dislab.runs.records import Record
 
@@ -21,14 +22,15 @@ from dislab.runs.records import Record
 def load_run(
     run: str | Path, *, objective: type[Objective] | None = None, **parts: object
 ) -> Objective:
-    """The trained objective of a run, on the CPU and in evaluation mode.
+    """The trained objective of a run or of an export, on the CPU and in evaluation mode.
 
     Nothing but tensors, numbers, strings and containers is read from the file. A class that it
     names must be of dislab, torch, lightning or an installed plugin, or be imported already, and
     derive from the base class that its place requires; nothing else is imported or called.
 
     Args:
-        run: A run folder, or a checkpoint file.
+        run: A run folder, a checkpoint file, or a folder that `dislab export --to safetensors` or
+            `dislab pull` wrote.
         objective: The class of the objective, if it cannot be found by its name.
         parts: Replacements of constructor arguments: classes, `functools.partial`s of
             classes, or ready modules, which get the weights; for regularisers a dictionary of
@@ -38,9 +40,9 @@ def load_run(
         InputError: The checkpoint is missing or damaged, holds foreign objects, names a class
             that cannot be found or that it may not name, or does not fit the class or the parts.
     """
-    path = checkpoint_of(run)
+    path = Path(run) if is_exported(run) else checkpoint_of(run)
     plugins.load_all(plugins.PARTS)
-    stored = read_checkpoint(path)
+    stored = read_exported(path) if is_exported(run) else read_checkpoint(path)
     hparams = _hparams(stored, path)
     cls = objective or _objective_class(hparams.get("_class_path"), path)
     settings, attributes = _with_parts(cls, hparams, parts, stored["state_dict"])

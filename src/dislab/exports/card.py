@@ -1,0 +1,99 @@
+"""Model cards: what a file of weights was trained on, what it takes and gives, how good it is."""
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import jinja2
+
+from dislab.base import Objective
+from dislab.exports.networks import Network
+from dislab.report.run_record import Table, read_run
+from dislab.runs import CONFIG, versions
+
+CARD: Final = "README.md"
+"""File of the card, which the Hugging Face Hub shows as the page of a model."""
+_TEMPLATE: Final = files("dislab.exports") / "card.md.jinja"
+
+
+class About(NamedTuple):
+    """What a run says of itself.
+
+    Attributes:
+        name: Title of the card.
+        method: Class of the method.
+        facts: Names and values: method, data, steps and the like.
+        scores: The table of scores; None for a run that was not scored.
+        notes: Sentences that a reader of the numbers should know.
+        settings: The training configuration; empty for a run from Python.
+        versions: Versions by distribution.
+    """
+
+    name: str
+    method: str
+    facts: Mapping[str, str]
+    scores: Table | None
+    notes: Sequence[str]
+    settings: str
+    versions: Mapping[str, str]
+
+
+def described(run: Path, model: Objective) -> About:
+    """What a run folder says; of a checkpoint or a run from Python, only its method.
+
+    Args:
+        run: A run folder, a checkpoint file, or an export.
+        model: Its model.
+
+    Raises:
+        InputError: A file of the run is damaged.
+    """
+    method = type(model).__name__
+    if not (run / CONFIG).is_file():
+        facts = {"method": method, "steps": f"{int(model.steps):,}"}
+        return About(run.stem or method, method, facts, None, [], "", versions())
+    found = read_run(run, draw=False)
+    facts = {"method": method, **found.facts}
+    # the versions that the scores were taken with, else those of now
+    used = found.versions or versions()
+    return About(found.name, method, facts, found.scores, found.notes, found.settings, used)
+
+
+def card(
+    about: About,
+    networks: Sequence[Network],
+    contents: Mapping[str, float | None],
+    half: bool = False,
+) -> str:
+    """The text of a card, in Markdown with the header that the Hub reads.
+
+    Args:
+        about: What the run says.
+        networks: The encoder and the decoder.
+        contents: Files of the export, each with the largest difference of its outputs from those
+            of the run's model, if it has outputs.
+        half: Whether the weights were rounded to half precision.
+    """
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Markdown, not HTML
+    )
+    environment.filters["cell"] = _cell
+    environment.filters["shape"] = _shape
+    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(
+        about=about, networks=networks, contents=contents, half=half, config=CONFIG
+    )
+
+
+def _cell(text: object) -> str:
+    """A text in a cell of a table."""
+    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "(" + ", ".join(["batch", *map(str, shape)]) + ")"

@@ -1,0 +1,160 @@
+"""Exports of trained models: files of several formats in one folder, checked, with a card."""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import torch
+import yaml
+
+from dislab.base import Objective
+from dislab.errors import InputError
+from dislab.exports.card import CARD, card, described
+from dislab.exports.networks import Network, networks_of
+from dislab.exports.programs import (
+    difference,
+    read_onnx,
+    read_program,
+    write_onnx,
+    write_program,
+)
+from dislab.functional.checks import check_choice
+from dislab.report.run_record import without_paths
+from dislab.runs import CONFIG, SCORES, load_run, read_scores
+from dislab.runs.exported import SETTINGS, WEIGHTS, write_exported
+from dislab.storage import json_text
+from dislab.yaml_files import read_mapping
+
+Format = Literal["safetensors", "onnx", "torch-export"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+class Exported(NamedTuple):
+    """A file of an export.
+
+    Attributes:
+        file: Its name in the folder.
+        difference: Largest absolute difference of an output of the loaded file from that of the
+            run's model; None for a file without a network.
+    """
+
+    file: str
+    difference: float | None
+
+
+def export(
+    run: str | Path, out: str | Path, formats: Sequence[Format], half: bool = False
+) -> list[Exported]:
+    """Write the model of a run for other programs, and a model card.
+
+    Every file is loaded again and compared with the model on random images before the folder gets
+    its name, so that a failed export leaves nothing behind.
+
+    Args:
+        run: A run folder, a checkpoint file, or an export of safetensors.
+        out: The folder to make; it must not exist, or be empty.
+        formats: `safetensors` for dislab itself, `onnx` for other programs, `torch-export` for
+            torch without dislab.
+        half: Whether safetensors hold half precision, in half the space.
+
+    Raises:
+        InputError: The run cannot be read, a package is missing, the folder cannot be made, or a
+            network cannot be translated.
+    """
+    for one in formats:
+        check_choice("--to", one, FORMATS)
+    if half and "safetensors" not in formats:
+        raise InputError("--half is for weights in safetensors; add --to safetensors, or leave out")
+    with new_folder("--out", Path(out)) as folder:
+        model = load_run(run).float()
+        needed = [one for one in formats if one != "safetensors"]
+        networks = networks_of(model) if needed or "image_shape" in model.hparams else []
+        if needed and not networks:
+            raise InputError(
+                f"{type(model).__name__} has neither encoder nor decoder; use --to safetensors"
+            )
+        files: list[Exported] = []
+        if "safetensors" in formats:
+            files += _safetensors(model, networks, folder, half)
+        for network in networks:
+            if "onnx" in formats:
+                path = write_onnx(network, folder)
+                files.append(Exported(path.name, difference(network, read_onnx(path), path.name)))
+            if "torch-export" in formats:
+                path = write_program(network, folder)
+                program = read_program(path)
+                files.append(Exported(path.name, difference(network, program, path.name)))
+        files += _of_the_run(Path(run), folder)
+        about = described(Path(run), model)
+        text = card(about, networks, {one.file: one.difference for one in files}, half)
+        (folder / CARD).write_text(text, encoding="utf-8")
+    return [*files, Exported(CARD, None)]
+
+
+@contextmanager
+def new_folder(option: str, out: Path) -> Iterator[Path]:
+    """A folder to fill, which gets its name at the end of the block, or is removed on failure.
+
+    Args:
+        option: The option that names the folder, for messages.
+        out: The folder; it must not exist, or be empty.
+
+    Raises:
+        InputError: It holds something, or cannot be made.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{option} is {out}, which exists and is not empty; name a new folder")
+    out = out.resolve()
+    temporary = out.with_name(f".{out.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        os.replace(temporary, out)
+    except OSError as error:
+        raise InputError(
+            f"{option}: {out} cannot be written: {error.strerror}; choose a folder that you may "
+            "write to"
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _safetensors(
+    model: Objective, networks: list[Network], folder: Path, half: bool
+) -> list[Exported]:
+    """Weights and settings, once the model that they make has been compared."""
+    write_exported(model, folder, half)
+    loaded = load_run(folder)
+    weights = loaded.state_dict()
+    for name, mine in model.state_dict().items():
+        rounded = mine.half().to(mine.dtype) if half and mine.is_floating_point() else mine
+        if not torch.equal(rounded, weights[name]):
+            raise InputError(
+                f"{WEIGHTS} was exported, but loaded again {name} differs from that of the run; "
+                "report this as an issue"
+            )
+    largest = 0.0
+    for mine, other in zip(networks, networks_of(loaded) if networks else [], strict=True):
+        same = other._replace(example=mine.example)
+        for one, two in zip(mine.outputs(), same.outputs(), strict=True):
+            largest = max(largest, float((one - two).abs().max()))
+    return [Exported(WEIGHTS, largest if networks else None), Exported(SETTINGS, None)]
+
+
+def _of_the_run(run: Path, folder: Path) -> list[Exported]:
+    """Training configuration and scores, if the run has them, without paths of the machine."""
+    files = []
+    if (run / CONFIG).is_file():
+        settings = without_paths(read_mapping(run / CONFIG, "data: {class_path: SingleData}"))
+        text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+        (folder / CONFIG).write_text(text, encoding="utf-8")
+        files.append(Exported(CONFIG, None))
+    if (run / SCORES).is_file():
+        records = without_paths(read_scores(run))
+        (folder / SCORES).write_text(json_text(records), encoding="utf-8")
+        files.append(Exported(SCORES, None))
+    return files

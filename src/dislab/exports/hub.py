@@ -1,0 +1,119 @@
+"""Models on the Hugging Face Hub, uploaded and downloaded as safetensors with a card."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from dislab.errors import InputError, one_line
+from dislab.exports.card import CARD
+from dislab.exports.export import export, new_folder
+from dislab.extras import imported
+from dislab.runs import CONFIG, SCORES, load_run
+from dislab.runs.exported import SETTINGS, WEIGHTS, is_exported
+
+FILES: Final = (WEIGHTS, SETTINGS, CARD, CONFIG, SCORES)
+"""The files that are exchanged; others in a repository are left there."""
+_CARRIED: Final = ".cache"
+"""Where the library keeps notes on downloads."""
+
+
+def push(run: str | Path, repository: str, private: bool = False, half: bool = False) -> str:
+    """Upload the model of a run, and return the address of its page.
+
+    Args:
+        run: A run folder, a checkpoint file, or an export of safetensors.
+        repository: `user/name`; made when missing.
+        private: Whether a new repository can be seen by its owner alone.
+        half: Whether weights are stored in half precision.
+
+    Raises:
+        InputError: `huggingface_hub` is not installed, the run cannot be exported, or the Hub
+            refuses, such as without a login.
+    """
+    hub = _library()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(run)
+        if half or not is_exported(run):
+            folder = Path(temporary, "model")
+            export(run, folder, ["safetensors"], half)
+        else:
+            load_run(run)  # a damaged export stays here
+        with _explained(hub, f"pushing to {repository}"):
+            api = hub.HfApi()
+            name = api.create_repo(repository, private=private, exist_ok=True).repo_id
+            api.upload_folder(
+                repo_id=name,
+                folder_path=folder,
+                allow_patterns=list(FILES),
+                commit_message=f"A model of dislab: {Path(run).name}",
+            )
+            return f"{api.endpoint}/{name}"
+
+
+def pull(repository: str, out: str | Path, revision: str | None = None) -> Path:
+    """Download a model, check that it can be loaded, and return its folder.
+
+    No code of the repository is read, and its settings may name parts of dislab, torch, lightning
+    and installed plugins only.
+
+    Args:
+        repository: `user/name`.
+        out: The folder to make; it must not exist, or be empty.
+        revision: A branch, tag or commit; None is the newest.
+
+    Raises:
+        InputError: `huggingface_hub` is not installed, the repository cannot be read or holds no
+            model of dislab, or the model cannot be loaded.
+    """
+    hub = _library()
+    with new_folder("--out", Path(out)) as folder:
+        with _explained(hub, f"pulling {repository}"):
+            hub.snapshot_download(
+                repository,
+                revision=revision,
+                local_dir=folder,
+                allow_patterns=list(FILES),
+                endpoint=hub.HfApi().endpoint,
+            )
+        shutil.rmtree(folder / _CARRIED, ignore_errors=True)
+        if not is_exported(folder):
+            raise InputError(
+                f"{repository} holds no model of dislab: it has no {SETTINGS}, which `dislab push` "
+                "writes"
+            )
+        try:
+            load_run(folder)
+        except InputError as error:
+            said = str(error).replace(f"{folder}", repository)
+            raise InputError(said) from error
+    return Path(out)
+
+
+def _library() -> Any:
+    imported("safetensors", "hub", "a model on the Hugging Face Hub")
+    return imported("huggingface_hub", "hub", "the Hugging Face Hub")
+
+
+@contextmanager
+def _explained(hub: Any, deed: str) -> Iterator[None]:
+    """Turns the errors of the library, of the network and of the Hub into one message."""
+    errors = imported("huggingface_hub.errors", "hub", "the Hugging Face Hub")
+    # its errors of HTTP are OSErrors, those of connections are of the HTTP library in use
+    refused = (OSError, ValueError, getattr(errors, "HTTPError", OSError))
+    bars = imported("huggingface_hub.utils", "hub", "the Hugging Face Hub")
+    bars.disable_progress_bars()
+    try:
+        yield
+    except refused as error:
+        advice = "check the name and the network"
+        if isinstance(
+            error, hub.errors.RepositoryNotFoundError | hub.errors.LocalTokenNotFoundError
+        ):
+            advice = "check the name; for writing and for private ones log in by `hf auth login`"
+        said = one_line(error)[:300] or type(error).__name__
+        raise InputError(f"{deed} failed: {said}; {advice}") from error
+    finally:
+        bars.enable_progress_bars()

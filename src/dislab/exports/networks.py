@@ -1,0 +1,179 @@
+"""Encoder and decoder of a trained method as plain functions of tensors."""
+
+from typing import Any, NamedTuple, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from dislab.base import Objective
+from dislab.base.inference import lacks
+from dislab.errors import InputError
+
+_EXAMPLES = 5
+"""Rows of the examples, which tests of exported files compute on."""
+
+
+class Port(NamedTuple):
+    """An input or an output of a network.
+
+    Attributes:
+        name: Its name in an ONNX file; of torch's programs its place counts.
+        shape: Its sizes after the first one, the batch.
+        kind: Kind of its numbers.
+        meaning: A phrase for the model card.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    meaning: str
+
+
+class Network(NamedTuple):
+    """A function of one tensor, ready to be exported.
+
+    Attributes:
+        name: `encoder` or `decoder`, which is the name of its file, too.
+        module: The function.
+        example: An input of five rows.
+        source: The input.
+        results: The outputs in their order.
+    """
+
+    name: str
+    module: nn.Module
+    example: Tensor
+    source: Port
+    results: tuple[Port, ...]
+
+    def outputs(self) -> list[Tensor]:
+        """The outputs for the example."""
+        with torch.no_grad():
+            return listed(self.module(self.example))
+
+
+def listed(found: Tensor | tuple[Tensor, ...]) -> list[Tensor]:
+    """The outputs of a network as a list, though it has one only."""
+    return [found] if isinstance(found, Tensor) else list(found)
+
+
+def networks_of(model: Objective) -> list[Network]:
+    """The encoder and the decoder of a method; one that it lacks is left out.
+
+    Args:
+        model: In evaluation mode, on the CPU, in single precision.
+
+    Raises:
+        InputError: The model does not keep the shape of its images.
+    """
+    try:
+        shape = tuple(int(size) for size in model.hparams["image_shape"])
+    except KeyError as error:
+        raise InputError(
+            f"{type(model).__name__} keeps no image_shape among its settings, so that its "
+            "networks cannot be exported; --to safetensors can"
+        ) from error
+    generator = torch.Generator().manual_seed(0)
+    images = torch.rand((_EXAMPLES, *shape), generator=generator)
+    found = []
+    if model.has_codes or not lacks(model, "encode"):
+        found.append(_encoder(model, images))
+    if not lacks(model, "render"):
+        found.append(_renderer(model, shape, generator))
+    elif not lacks(model, "decode") and found:
+        outputs = {
+            one.name: row for one, row in zip(found[0].results, found[0].outputs(), strict=True)
+        }
+        found.append(_decoder(model, outputs))
+    return found
+
+
+def _encoder(model: Objective, images: Tensor) -> Network:
+    posterior = not lacks(model, "encode")
+    module = _Encoder(model, model.has_codes, posterior)
+    with torch.no_grad():
+        outputs = listed(module(images))
+    names = ["codes"] if model.has_codes else []
+    names += ["mean", "log_var"] if posterior else []
+    meanings = {
+        "codes": "the representation that scores read",
+        "mean": "means of the posterior of the latents",
+        "log_var": "logarithms of its variances",
+    }
+    results = tuple(
+        Port(name, tuple(one.shape[1:]), "float32", meanings[name])
+        for name, one in zip(names, outputs, strict=True)
+    )
+    source = Port("image", tuple(images.shape[1:]), "float32", "pixels in [0, 1]")
+    return Network("encoder", module, images, source, results)
+
+
+def _decoder(model: Objective, encoded: dict[str, Tensor]) -> Network:
+    """The decoder, tried on outputs of the encoder."""
+    name = "mean" if "mean" in encoded else "codes"
+    latents, meaning = encoded[name], f"latents, such as the {name} of the encoder"
+    source = Port("z", tuple(latents.shape[1:]), "float32", meaning)
+    return _drawing(_Decoder(model), latents, source)
+
+
+def _renderer(model: Objective, shape: tuple[int, ...], generator: torch.Generator) -> Network:
+    names, sizes = model.hparams["factor_names"], model.hparams["factor_sizes"]
+    columns = [torch.randint(size, (_EXAMPLES,), generator=generator) for size in sizes]
+    meaning = "value numbers of " + ", ".join(
+        f"{name} (0 to {size - 1})" for name, size in zip(names, sizes, strict=True)
+    )
+    source = Port("factors", (len(names),), "int64", meaning)
+    return _drawing(_Renderer(model), torch.stack(columns, 1), source)
+
+
+def _drawing(module: nn.Module, example: Tensor, source: Port) -> Network:
+    with torch.no_grad():
+        image = module(example)
+    result = Port("image", tuple(image.shape[1:]), "float32", "mean image, pixels in [0, 1]")
+    return Network("decoder", module, example, source, (result,))
+
+
+@final
+class _Encoder(nn.Module):
+    """Codes and posteriors of images, as far as a method has them."""
+
+    def __init__(self, model: Objective, codes: bool, posterior: bool) -> None:
+        super().__init__()
+        self.model = model
+        self.codes = codes
+        self.posterior = posterior
+
+    def forward(self, image: Float[Tensor, "batch channel height width"]) -> Any:
+        """The outputs in the order of the ports."""
+        outputs = [self.model.codes(image)] if self.codes else []
+        if self.posterior:
+            found = self.model.encode(image)
+            outputs += [found.mean, found.log_var]
+        return tuple(outputs)
+
+
+@final
+class _Decoder(nn.Module):
+    """Mean images of latents."""
+
+    def __init__(self, model: Objective) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, z: Float[Tensor, "batch latent"]) -> Tensor:
+        """The images."""
+        return self.model.decode(z)
+
+
+@final
+class _Renderer(nn.Module):
+    """Mean images of true factors."""
+
+    def __init__(self, model: Objective) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, factors: Int[Tensor, "batch factor"]) -> Tensor:
+        """The images."""
+        return self.model.render(factors)

@@ -1,0 +1,157 @@
+"""Networks as ONNX files and as programs of `torch.export`, each loaded again and compared."""
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dislab.errors import InputError, one_line
+from dislab.exports.networks import Network, listed
+from dislab.extras import imported
+
+_TOLERANCE = 1e-4
+"""Largest difference of an output from that of the model, as a share of its largest value."""
+
+
+def write_onnx(network: Network, folder: Path) -> Path:
+    """Write a network as `<name>.onnx`, with any number of rows, and return its path.
+
+    Args:
+        network: The network.
+        folder: The folder, which exists.
+
+    Raises:
+        InputError: A package of the extra `onnx` is missing, or torch cannot translate the network.
+    """
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        imported(package, "onnx", "an export to ONNX")
+    program = _program(network)
+    path = folder / f"{network.name}.onnx"
+    with _quiet(), _explained(network, "ONNX"):
+        exported = torch.onnx.export(
+            program,
+            (network.example,),
+            input_names=[network.source.name],
+            output_names=[one.name for one in network.results],
+            verbose=False,
+        )
+        if exported is None:
+            raise RuntimeError("torch returned no program")
+        exported.save(path, external_data=False)
+    return path
+
+
+def read_onnx(path: Path) -> Callable[[Tensor], list[Tensor]]:
+    """A network of an ONNX file, computed by onnxruntime on the CPU.
+
+    Args:
+        path: The file.
+    """
+    runtime = imported("onnxruntime", "onnx", "an export to ONNX")
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    [source] = session.get_inputs()
+
+    def compute(rows: Tensor) -> list[Tensor]:
+        return [torch.from_numpy(one) for one in session.run(None, {source.name: rows.numpy()})]
+
+    return compute
+
+
+def write_program(network: Network, folder: Path) -> Path:
+    """Write a network as `<name>.pt2`, a program of `torch.export` for any number of rows.
+
+    Args:
+        network: The network.
+        folder: The folder, which exists.
+
+    Raises:
+        InputError: torch cannot translate the network.
+    """
+    path = folder / f"{network.name}.pt2"
+    program = _program(network)
+    with _quiet():
+        torch.export.save(program, path)
+    return path
+
+
+def read_program(path: Path) -> Callable[[Tensor], list[Tensor]]:
+    """A network of a `.pt2` file.
+
+    Args:
+        path: The file.
+    """
+    with _quiet():
+        module = torch.export.load(path).module()
+
+    def compute(rows: Tensor) -> list[Tensor]:
+        with torch.no_grad():
+            return listed(module(rows))
+
+    return compute
+
+
+def difference(network: Network, compute: Callable[[Tensor], Sequence[Tensor]], file: str) -> float:
+    """The largest absolute difference of a loaded network's outputs from those of the model.
+
+    Args:
+        network: The network.
+        compute: The same network out of a file.
+        file: Name of the file, for messages.
+
+    Raises:
+        InputError: They differ by more than rounding, or the file takes no other number of rows.
+    """
+    largest = 0.0
+    for rows in (len(network.example), 1):
+        part = network._replace(example=network.example[:rows])
+        for port, mine, other in zip(
+            network.results, part.outputs(), compute(part.example), strict=True
+        ):
+            worst = float((mine - other).abs().max()) if mine.shape == other.shape else torch.inf
+            if not worst <= _TOLERANCE * max(1.0, float(mine.abs().max())):
+                raise InputError(
+                    f"{file} was exported, but loaded again its {port.name} differs by {worst:.3g} "
+                    "from that of the model; use --to safetensors, and report this as an issue"
+                )
+            largest = max(largest, worst)
+    return largest
+
+
+def _program(network: Network) -> torch.export.ExportedProgram:
+    batch = torch.export.Dim("batch")
+    with _quiet(), _explained(network, "torch.export"):
+        return torch.export.export(
+            network.module,
+            (network.example,),
+            dynamic_shapes={network.source.name: {0: batch}},
+        )
+
+
+@contextlib.contextmanager
+def _explained(network: Network, target: str) -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:  # the base of torch's errors of tracing and translation
+        said = one_line(error)[:300]
+        raise InputError(
+            f"torch cannot translate the {network.name} to {target} ({said}); use --to safetensors"
+        ) from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without warnings on torch's own code and on packages that are not needed."""
+    log: Any = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
