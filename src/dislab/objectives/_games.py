@@ -70,6 +70,6 @@ def images_of_codes(
     first = len(categorical)
     largest = z.new_tensor([size - 1 for size in categorical])
     category = z[:, :first].round().clamp(min=0).minimum(largest).long()
-    noise = z.new_zeros(len(z), noise_dim)
+    noise = z.new_zeros(z.shape[0], noise_dim)  # `len` would fix the rows of an export
     logits: Tensor = generator(generator_input(noise, category, z[:, first:], categorical))
     return widen(logits).sigmoid()

@@ -193,7 +193,7 @@ class CompositionVAE(Objective):
         Such a composition asks for the reference itself, whatever the action.
         """
         z = checked_rows(self, "z", z, self.latent_dim, "latent")
-        first = torch.zeros(len(z), dtype=torch.int64, device=z.device)
+        first = torch.zeros(z.shape[0], dtype=torch.int64, device=z.device)
         return self.pixels.mean(self.decoder(self.mix(z, z, first)))
 
 
