@@ -52,6 +52,8 @@ class Answers(BaseHTTPRequestHandler):
             self.answer(
                 409 if found else 200, {"url": f"{self.server.address}/{name}", "name": name}
             )
+        elif self.path == "/api/validate-yaml":  # of the header of README.md
+            self.answer(200, {"errors": [], "warnings": []})
         elif matched := re.fullmatch(r"/api/models/(.+)/preupload/main", self.path):
             files = [
                 {"path": one["path"], "uploadMode": "regular", "shouldIgnore": False}
@@ -125,11 +127,13 @@ class Answers(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    library = pytest.importorskip("huggingface_hub")
+    constants = pytest.importorskip("huggingface_hub.constants")
     pytest.importorskip("safetensors")
     server = Hub()
-    monkeypatch.setattr(library.constants, "ENDPOINT", server.address)
-    monkeypatch.setattr(library.constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
+    monkeypatch.setattr(constants, "ENDPOINT", server.address)
+    files = server.address + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", files)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

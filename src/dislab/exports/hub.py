@@ -16,6 +16,8 @@ from dislab.runs.exported import SETTINGS, WEIGHTS, is_exported
 
 FILES: Final = (WEIGHTS, SETTINGS, CARD, CONFIG, SCORES)
 """The files that are exchanged; others in a repository are left there."""
+_NOT_ALLOWED: Final = (401, 403, 404)
+"""Answers to who is not logged in; the Hub says of a private repository that it does not exist."""
 _CARRIED: Final = ".cache"
 """Where the library keeps notes on downloads."""
 
@@ -41,7 +43,7 @@ def push(run: str | Path, repository: str, private: bool = False, half: bool = F
             export(run, folder, ["safetensors"], half)
         else:
             load_run(run)  # a damaged export stays here
-        with _explained(hub, f"pushing to {repository}"):
+        with _explained(f"pushing to {repository}"):
             api = hub.HfApi()
             name = api.create_repo(repository, private=private, exist_ok=True).repo_id
             api.upload_folder(
@@ -70,7 +72,7 @@ def pull(repository: str, out: str | Path, revision: str | None = None) -> Path:
     """
     hub = _library()
     with new_folder("--out", Path(out)) as folder:
-        with _explained(hub, f"pulling {repository}"):
+        with _explained(f"pulling {repository}"):
             hub.snapshot_download(
                 repository,
                 revision=revision,
@@ -98,7 +100,7 @@ def _library() -> Any:
 
 
 @contextmanager
-def _explained(hub: Any, deed: str) -> Iterator[None]:
+def _explained(deed: str) -> Iterator[None]:
     """Turns the errors of the library, of the network and of the Hub into one message."""
     errors = imported("huggingface_hub.errors", "hub", "the Hugging Face Hub")
     # its errors of HTTP are OSErrors, those of connections are of the HTTP library in use
@@ -108,10 +110,9 @@ def _explained(hub: Any, deed: str) -> Iterator[None]:
     try:
         yield
     except refused as error:
+        status = getattr(getattr(error, "response", None), "status_code", None)
         advice = "check the name and the network"
-        if isinstance(
-            error, hub.errors.RepositoryNotFoundError | hub.errors.LocalTokenNotFoundError
-        ):
+        if status in _NOT_ALLOWED or isinstance(error, errors.LocalTokenNotFoundError):
             advice = "check the name; for writing and for private ones log in by `hf auth login`"
         said = one_line(error)[:300] or type(error).__name__
         raise InputError(f"{deed} failed: {said}; {advice}") from error
