@@ -54,8 +54,9 @@ def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
 
 def check_as_many(rows: Mapping[str, Tensor]) -> None:
     """Refuse tensors with unequal numbers of rows."""
-    counts = {name: len(one) for name, one in rows.items()}
-    if len(set(counts.values())) > 1:
+    counts = {name: one.shape[0] for name, one in rows.items()}  # `len` would fix an export's rows
+    first, *others = counts.values()
+    if any(count != first for count in others):
         found = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise InputError(f"there must be as many rows of each: {found}")
 
