@@ -114,6 +114,18 @@ class GridObjects(World):
             "length": str(self.length),
         }
 
+    @property
+    def count(self) -> int:
+        """Number of states."""
+        return int(self._free.sum()) ** self.objects
+
+    def states(self) -> States:
+        """All states in ascending order, the last factor fastest, shape (count, factor)."""
+        # free places by column, then by row, as the factors are ordered
+        places = np.argwhere(self._free.T)
+        numbers = np.indices((len(places),) * self.objects).reshape(self.objects, -1)
+        return np.concatenate([places[one] for one in numbers], axis=1).astype(np.float64)
+
     def start(self, draws: np.random.Generator) -> States:
         """Each square at a free place, evenly drawn.
 

@@ -139,6 +139,16 @@ def _episodes(world: World, seed: int, steps: int) -> Iterator[States]:
             states[copy], age[copy] = world.start(draws[copy])[0], 0
 
 
+def pixel_rows(world: World, states: States) -> Rows:
+    """Images of states as a bank keeps them: rows of bytes, channels first.
+
+    Args:
+        world: The world.
+        states: Values of the factors.
+    """
+    images = world.draw(states)
+    return np.ascontiguousarray(images.transpose(0, 3, 1, 2)).reshape(len(states), -1)
+
+
 def _drawn(dataset: WorldFrames, start: int, stop: int) -> Rows:
-    images = dataset._world.draw(dataset._states[start:stop])
-    return np.ascontiguousarray(images.transpose(0, 3, 1, 2)).reshape(stop - start, -1)
+    return pixel_rows(dataset._world, dataset._states[start:stop])

@@ -1,0 +1,233 @@
+"""Scores and pictures of policies after training, `validate` and `test`."""
+
+import json
+from pathlib import Path
+from typing import Any, Final, NamedTuple, final
+
+import lightning.pytorch as pl
+import numpy as np
+import numpy.typing as npt
+import torch
+from lightning.pytorch.utilities import rank_zero_info
+
+from dislab import plots
+from dislab.base import Draws, Split
+from dislab.functional.checks import check_count
+from dislab.functional.settings import checks_settings
+from dislab.functional.streams import Stream
+from dislab.storage.writing import atomic
+from dislab_control.action_data import ActionBatch, ActionData
+from dislab_control.control_pictures import arrow_figure, control_figure
+from dislab_control.control_scores import ControlTable, control_scores, control_table, shuffled
+from dislab_control.independently_controllable_factors import IndependentlyControllableFactors
+
+FILE: Final = "control.json"
+"""Name of the file with the scores in the folder of a run."""
+
+
+class Control(NamedTuple):
+    """Selectivities of a model on its data.
+
+    Attributes:
+        table: Means over states; the columns are the factors that actions move.
+        names: Names of these factors.
+        scores: Result of `control_scores`.
+        chance: The same scores where every state has its moves in another order.
+    """
+
+    table: ControlTable
+    names: tuple[str, ...]
+    scores: dict[str, float]
+    chance: dict[str, float]
+
+
+def measured_control(
+    model: IndependentlyControllableFactors,
+    data: ActionData,
+    split: Split = "test",
+    states: int = 2_000,
+    seed: int = 0,
+) -> Control:
+    """Selectivities of a model's policies and latents, on moves that are not blocked.
+
+    Directions that are generated are made of the same noise at all states, so that a policy is the
+    same one everywhere.
+
+    Args:
+        model: The model.
+        data: The states and their actions, prepared.
+        split: Part of the states to start from.
+        states: How many states; fewer if the split has fewer.
+        seed: Decides the states and the noise.
+
+    Raises:
+        InputError: A number is out of range.
+    """
+    check_count("states", states, 1)
+    parts = []
+    for loaded in data.sample_loader(split, states, seed):
+        moved = data.transfer_batch_to_device(loaded, model.device, 0)
+        batch: ActionBatch = data.on_after_batch_transfer(moved, 0)
+        with torch.no_grad():
+            z = model.codes(batch.image)
+            after = model.codes(batch.after.flatten(0, 1)).unflatten(0, batch.after.shape[:2])
+            found = model.behaviour(batch.image, _same_draws(model, len(z), seed))
+        change = after - z[:, None]
+        rows = (change, found.probability, found.direction, batch.changed)
+        parts.append(tuple(row.cpu() for row in rows))
+    change, probability, direction, changed = (torch.cat(rows) for rows in zip(*parts, strict=True))
+    names = tuple(dict.fromkeys(name[:-1] for name in data.action_names))
+    columns = [data.factor_names.index(name) for name in names]
+    changed = changed[:, :, columns]
+    table = control_table(change, probability, direction, changed)
+    other = control_table(change, probability, direction, shuffled(changed, seed))
+    return Control(table, names, control_scores(table), control_scores(other))
+
+
+def mean_steps(
+    model: IndependentlyControllableFactors, data: ActionData, seed: int = 0
+) -> npt.NDArray[np.float64] | None:
+    """Mean move of each square under each policy, with the other squares in the middle.
+
+    The shape is (policy, square, row, column, 2), the changes of x and of y in cells; NaN where the
+    square cannot be. None unless the factors are the places of squares.
+
+    Args:
+        model: The model.
+        data: The states and their actions, prepared.
+        seed: Decides the noise of generated directions.
+    """
+    space = data.factors
+    squares = len(space.names) // 2
+    if space.names != tuple(f"{axis}{one}" for one in range(squares) for axis in "xy"):
+        return None
+    middle = space.positions(np.array([len(space) // 2]))[0]
+    steps = np.full((model.policies, squares, space.sizes[1], space.sizes[0], 2), np.nan)
+    every = np.stack(
+        np.meshgrid(np.arange(space.sizes[0]), np.arange(space.sizes[1]), indexing="ij"), axis=-1
+    ).reshape(-1, 2)
+    for square in range(squares):
+        places = np.tile(middle, (len(every), 1))
+        own = slice(2 * square, 2 * square + 2)
+        places[:, own] = every
+        known = np.flatnonzero(np.isin(space.find(places), data.indices("all")))
+        states = space.find(places)[known]
+        with torch.no_grad():
+            image = data.images(torch.from_numpy(states).to(model.device))
+            found = model.behaviour(image, _same_draws(model, len(states), seed))
+        after = space.positions(data.following(states))
+        moves = after[..., own] - places[known][:, own]
+        mean = np.einsum("ska,asc->ksc", found.probability.double().cpu().numpy(), moves)
+        steps[:, square, every[known, 1], every[known, 0]] = mean
+    return steps
+
+
+@checks_settings
+@final
+class ControlScores(pl.Callback):
+    """Scores how selectively each policy moves one factor, and draws policies.
+
+    At the end of training, `validate` and `test` it writes `control.json` (matched selectivity of
+    policies and latents, share of the policies that move a single factor, the same at chance, and
+    the matrices), `images/control.png` with the matrices and, for squares on a grid,
+    `images/policies.png` with their moves as arrows. Every validation during training logs the
+    scores. All of them are on moves that are not blocked. Data other than `ActionData`, and methods
+    without policies, are left alone, with one line in the log.
+
+    Args:
+        split: Part of the states to start from: train, validation, test, or all.
+        states: How many states; fewer if the split has fewer.
+        seed: Decides the states, the same throughout a run.
+
+    Raises:
+        InputError: The number of states is below 1.
+    """
+
+    def __init__(self, split: Split = "test", states: int = 2_000, seed: int = 0) -> None:
+        check_count("states", states, 1)
+        self.split: Split = split
+        self.states = states
+        self.seed = seed
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Prints one line if there is nothing to score."""
+        if self._parts(trainer, pl_module) is None:
+            rank_zero_info(
+                "ControlScores: nothing to score, as it needs IndependentlyControllableFactors and "
+                "ActionData"
+            )
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Logs the scores in training, and publishes those of `validate`."""
+        if trainer.state.fn == "fit":
+            found = self._measured(trainer, pl_module)
+            if found is not None:
+                self._log(trainer, found)
+        else:
+            self._publish(trainer, pl_module)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Publishes the scores of the trained model."""
+        self._publish(trainer, pl_module)
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Publishes the scores of a checkpoint."""
+        self._publish(trainer, pl_module)
+
+    def _parts(
+        self, trainer: pl.Trainer, module: pl.LightningModule
+    ) -> tuple[IndependentlyControllableFactors, ActionData] | None:
+        data = getattr(trainer, "datamodule", None)
+        if isinstance(module, IndependentlyControllableFactors) and isinstance(data, ActionData):
+            return module, data
+        return None
+
+    def _measured(self, trainer: pl.Trainer, module: pl.LightningModule) -> Control | None:
+        parts = self._parts(trainer, module)
+        rehearsal = trainer.sanity_checking or getattr(trainer, "fast_dev_run", False)
+        if parts is None or rehearsal or not trainer.is_global_zero:
+            return None
+        with trainer.precision_plugin.forward_context():
+            return measured_control(*parts, self.split, self.states, self.seed)
+
+    def _log(self, trainer: pl.Trainer, found: Control) -> None:
+        values = {f"control/{name}": value for name, value in found.scores.items()}
+        for logger in trainer.loggers:
+            logger.log_metrics(values, step=trainer.global_step)
+
+    def _publish(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        parts, found = self._parts(trainer, module), self._measured(trainer, module)
+        if parts is None or found is None:
+            return
+        self._log(trainer, found)
+        folder = Path(trainer.log_dir or trainer.default_root_dir)
+        with atomic(folder / FILE) as temporary:
+            temporary.write_text(json.dumps(self._record(found), indent=2) + "\n")
+        title = f"Control after {int(parts[0].steps):,} steps"
+        figure = control_figure(found.table, found.names, title)
+        plots.save(figure, folder / "images/control.png")
+        with trainer.precision_plugin.forward_context():
+            steps = mean_steps(*parts, self.seed)
+        if steps is not None:
+            plots.save(arrow_figure(steps, title), folder / "images/policies.png")
+        line = ", ".join(
+            f"{name} {value:.3f} ({found.chance[name]:.3f})" for name, value in found.scores.items()
+        )
+        print(f"\nControl, at chance in brackets: {line}")
+
+    def _record(self, found: Control) -> dict[str, Any]:
+        return {
+            "split": self.split,
+            "states": self.states,
+            "seed": self.seed,
+            "factors": list(found.names),
+            "scores": found.scores,
+            "chance": found.chance,
+            **{name: part.tolist() for name, part in found.table._asdict().items()},
+        }
+
+
+def _same_draws(model: IndependentlyControllableFactors, count: int, seed: int) -> Draws:
+    """One row of draws for all images, so that a policy is the same at all of them."""
+    draws = model.draw(1, Stream(seed, 0, model.device))
+    return {name: rows.expand(count, *rows.shape[1:]) for name, rows in draws.items()}

@@ -1,0 +1,137 @@
+"""How well policies and features match the factors that actions move."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from dislab_control.selectivity import selectivity_of
+
+
+class ControlTable(NamedTuple):
+    """Selectivities by factor, means over states; moves that are blocked do not count.
+
+    Attributes:
+        features: Mean selectivity of each latent over the moves of each factor, shape (latent,
+            factor).
+        policies: Share of each policy's moves of each factor, times the selectivity of its own
+            direction there, shape (policy, factor).
+        moves: Share of each policy's moves of each factor, shape (policy, factor).
+    """
+
+    features: Tensor
+    policies: Tensor
+    moves: Tensor
+
+
+def control_table(
+    change: Float[Tensor, "state action latent"],
+    probability: Float[Tensor, "state policy action"],
+    direction: Float[Tensor, "state policy latent"],
+    changed: Bool[Tensor, "state action factor"],
+) -> ControlTable:
+    """Selectivity of latents and policies for each factor.
+
+    The selectivity is `absolute`, |Δ·φ| / (‖Δ‖₁ max |φ|), whichever the model was trained with, so
+    that models can be compared. A policy's probabilities are divided by their sum over the moves
+    that are not blocked.
+
+    Args:
+        change: Change of the codes by each action.
+        probability: Probability of each action under each policy.
+        direction: Direction of each policy in the codes.
+        changed: Which factor each action changes; none where it is blocked.
+    """
+    change, probability = change.double(), probability.double()
+    effect = changed.double()
+    moved = effect.sum(2).clamp(max=1)
+    units = torch.eye(change.shape[2], dtype=change.dtype).expand(len(change), -1, -1)
+    tiny = 1e-9
+    single = selectivity_of(change, units, "absolute", epsilon=tiny)
+    size = direction.double().abs().amax(2, keepdim=True).clamp(min=tiny)
+    own = selectivity_of(change, direction.double() / size, "absolute", epsilon=tiny)
+    features = torch.einsum("sna,saf->nf", single, effect) / effect.sum((0, 1)).clamp(min=1)
+    free = probability * moved[:, None]
+    free = free / free.sum(2, keepdim=True).clamp(min=tiny)
+    able = (moved.sum(1) > 0).sum().clamp(min=1)
+    policies = torch.einsum("ska,ska,saf->kf", free, own, effect) / able
+    moves = torch.einsum("ska,saf->kf", free, effect) / able
+    return ControlTable(features, policies, moves)
+
+
+class Matched(NamedTuple):
+    """Rows of a table matched to its columns.
+
+    Attributes:
+        score: Mean over all factors of the entry of the factor's own row; a factor without a row
+            counts 0.
+        row: Row of each factor, −1 for none, shape (factor,).
+    """
+
+    score: float
+    row: list[int]
+
+
+def matched(table: Float[Tensor, "row factor"]) -> Matched:
+    """The assignment of rows to factors, at most one each, with the largest sum.
+
+    Kuhn (1955), https://doi.org/10.1002/nav.3800020109.
+
+    Args:
+        table: Selectivities, at least 0.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    values = table.cpu().numpy()
+    rows, factors = linear_sum_assignment(values, maximize=True)
+    own = np.full(values.shape[1], -1)
+    own[factors] = rows
+    return Matched(float(values[rows, factors].sum() / values.shape[1]), own.tolist())
+
+
+def control_scores(
+    table: ControlTable, single: float = 0.8, factors: list[int] | None = None
+) -> dict[str, float]:
+    """The scores of a table, each in [0, 1], larger is better.
+
+    `policy_selectivity` and `feature_selectivity` are the matched means; `single_factor` is the
+    share of the policies of whose moves at least the share `single` are of one factor;
+    `controlled_factors` is the share of the factors that such a policy moves.
+
+    Args:
+        table: Result of `control_table`.
+        single: Share of the moves from which on a policy counts as one of a single factor.
+        factors: Columns of the factors that actions move; all unless given.
+    """
+    columns = list(range(table.moves.shape[1])) if factors is None else factors
+    moves = table.moves[:, columns]
+    pure = moves.amax(1) >= single
+    reached = moves.argmax(1)[pure].unique()
+    return {
+        "policy_selectivity": matched(table.policies[:, columns]).score,
+        "feature_selectivity": matched(table.features[:, columns]).score,
+        "single_factor": float(pure.double().mean()),
+        "controlled_factors": len(reached) / len(columns),
+    }
+
+
+def shuffled(
+    changed: Bool[Tensor, "state action factor"], seed: int
+) -> Bool[Tensor, "state action factor"]:
+    """The effects of the moves that are not blocked, in an order drawn anew for each state.
+
+    Scores of these are the level of chance: those of codes and policies that know nothing of the
+    factors.
+
+    Args:
+        changed: Which factor each action changes.
+        seed: Decides the orders.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    blocked = ~changed.any(2)
+    place = blocked.long().argsort(dim=1, stable=True)
+    lots = torch.rand(blocked.shape, generator=generator) + blocked
+    drawn = torch.take_along_dim(changed, lots.argsort(1)[:, :, None], dim=1)
+    return torch.empty_like(changed).scatter(1, place[:, :, None].expand_as(changed), drawn)
