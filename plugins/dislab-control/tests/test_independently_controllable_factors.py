@@ -174,8 +174,9 @@ def test_the_loss_is_the_written_out_sum_and_so_is_its_gradient() -> None:
 
 @pytest.mark.parametrize("form", ["plain", "log", "ratio"])
 def test_the_gradient_of_drawn_actions_is_the_exact_one_on_average(form: str) -> None:
-    """The mean of 1,500 draws lies within its standard error, in every direction tried."""
-    draws = 1500
+    """The mean of 800 draws lies within its standard error, up to the chance of one seed."""
+    torch.manual_seed(0)
+    draws = 800
     batch = batch_of(4, torch.float64)
     exact = BUILD(form=form, weight=1.0, entropy=0.0).double()
     drawn = BUILD(form=form, weight=1.0, entropy=0.0, expectation="reinforce").double()
@@ -196,7 +197,7 @@ def test_the_gradient_of_drawn_actions_is_the_exact_one_on_average(form: str) ->
     known = error > 1e-9
     distance = (sample.mean(0) - flat)[known] / error[known]
     assert distance.square().mean().sqrt() < 1.5
-    assert distance.abs().max() < 5
+    assert distance.abs().max() < 4
     torch.testing.assert_close(sample.mean(0)[~known], flat[~known], atol=1e-8, rtol=1e-6)
 
 

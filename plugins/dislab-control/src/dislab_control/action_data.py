@@ -45,9 +45,9 @@ class ActionData(PlannedData):
     actions, and needs no draws of them.
 
     Training never shows an image of another split: a move to such a state counts as blocked. With
-    the default splits that concerns 6 % of the moves. Validation and test start from states of their
-    split, and move to any state. They draw as many examples as they have states, the same every
-    time.
+    the default splits that concerns 6 % of the moves. Validation and test start from states of
+    their split, and move to any state. They draw as many examples as they have states, the same
+    every time.
 
     Args:
         dataset: The images and their factors.

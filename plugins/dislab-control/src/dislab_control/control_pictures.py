@@ -88,7 +88,7 @@ def arrow_figure(steps: Float[np.ndarray, "policy square row column 2"], title: 
                 here[..., 1],
                 angles="xy",
                 scale_units="xy",
-                scale=1,
+                scale=1.2,
                 width=0.012,
             )
             ax.set_xlim(-1, columns)

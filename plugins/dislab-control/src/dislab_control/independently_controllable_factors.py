@@ -61,13 +61,13 @@ class Behaviour(NamedTuple):
 class IndependentlyControllableFactors(Objective):
     """Autoencoder with policies that each change one feature and leave the others as they are.
 
-    Minimises −log p(x|h) − λ·E_s,k E_a∼π_k[A] − entropy·E_s,k H(π_k): codes h = f(s), a decoder g, K
-    policies π_k(a|s) that share the encoder with f, and the selectivity A of the change of the
+    Minimises −log p(x|h) − λ·E_s,k E_a∼π_k[A] − entropy·E_s,k H(π_k): codes h = f(s), a decoder g,
+    K policies π_k(a|s) that share the encoder with f, and the selectivity A of the change of the
     codes, which `dislab_control.selectivity` lists by name. The mean over policies makes λ
     independent of their number; the papers sum over them.
 
-    Bengio et al. (2017), https://arxiv.org/abs/1703.07718, equations 1 and 2: `directions: latents`,
-    `selectivity: absolute`, `form: log` (or `plain`). Thomas et al. (2017),
+    Bengio et al. (2017), https://arxiv.org/abs/1703.07718, equations 1 and 2: `directions:
+    latents`, `selectivity: absolute`, `form: log` (or `plain`). Thomas et al. (2017),
     https://arxiv.org/abs/1708.01289, and Thomas et al. (2018), https://arxiv.org/abs/1802.09484:
     `directions: generated`, `selectivity: gaussian`, `form: ratio`.
 
@@ -217,10 +217,9 @@ class IndependentlyControllableFactors(Objective):
             selectivity = self._selectivity(z, self._next(z, batch.image, batch.after), direction)
             weights, surrogate = policy, torch.zeros_like(policy)
         rewards = reward_of(selectivity, self.form)
-        own = (weights * rewards).sum(2)
         advantage = rewards.detach() - _mean_of_others(rewards.detach())
         score = (surrogate * advantage).sum(2).mean()
-        reward = own.mean()
+        reward = (weights * rewards).sum(2).mean()
         entropy = -(policy * log_policy).sum(2).mean()
         # the score function has a gradient, and no part in the value
         maximised = reward + score - score.detach()
@@ -340,8 +339,8 @@ def _mean_of_others(rewards: Float[Tensor, "batch *rest"]) -> Float[Tensor, "bat
 def _check_actions(names: Any) -> None:
     if len(names) < 2:
         raise InputError(
-            f"the data have {len(names) or 'no'} action{'s' * (len(names) != 1)}, and policies need "
-            "at least two; take ActionData or TransitionData"
+            f"the data have {len(names) or 'no'} action{'s' * (len(names) != 1)}, and policies "
+            "need at least two; take ActionData or TransitionData"
         )
 
 

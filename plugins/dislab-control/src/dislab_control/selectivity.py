@@ -49,9 +49,9 @@ def selectivity_of(
 
     `absolute` with unit vectors φ is sel(s, a, k) of Bengio et al. (2017),
     https://arxiv.org/abs/1703.07718; `gaussian` is A of Thomas et al. (2018),
-    https://arxiv.org/abs/1802.09484. The names from `cosine` on are those of the authors' code, where
-    `attribute`, which has a network of its own and is not computed here, is `attrsel`. Its `signed`
-    divides by the sum of max(Δ, 0).
+    https://arxiv.org/abs/1802.09484. The names from `cosine` on are those of the authors' code,
+    where `attribute`, which has a network of its own and is not computed here, is `attrsel`. Its
+    `signed` divides by the sum of max(Δ, 0).
 
     Args:
         change: Change of the codes by each action.

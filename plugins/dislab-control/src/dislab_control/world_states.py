@@ -90,8 +90,8 @@ def _finite(world: object, name: str) -> GridObjects:
     """The world, if it is one with few states."""
     if not isinstance(world, GridObjects):
         raise InputError(
-            f"{name} has no list of all states; choose GridObjects or GridMaze, or take WorldFrames "
-            "for the images that an agent sees"
+            f"{name} has no list of all states; choose GridObjects or GridMaze, or take "
+            "WorldFrames for the images that an agent sees"
         )
     if world.count > MOST:
         raise InputError(
