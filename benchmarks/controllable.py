@@ -1,7 +1,7 @@
 """Seeds of independently controllable factors on a grid, for docs/results/controllable.md.
 
-python benchmarks/controllable.py, where dislab-control is installed; 30 runs of 10 to 25 CPU-seconds
-on one thread. Runs that benchmarks/results/controllable.json has are kept, so that a stopped study
+python benchmarks/controllable.py, where dislab-control is installed; 30 runs of 10 to 25 seconds on
+one thread. Runs that benchmarks/results/controllable.json has are kept, so that a stopped study
 goes on; `--table` prints the tables without training, `--only NAME` trains one variant.
 """
 

@@ -1,0 +1,40 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["icf_grid", "icf_maze", "icf_generated"])
+def test_a_configuration_trains(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    done = dislab(
+        "fit", f"--config={CONFIGS / name}.yaml", "--trainer.max_steps=3", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    (run,) = (tmp_path / "runs" / name).iterdir()
+    assert (run / "control.json").exists()
+    assert {one.name for one in (run / "images").iterdir()} >= {"control.png", "policies.png"}
+
+
+@pytest.mark.slow
+def test_data_without_actions_are_one_line_on_the_terminal(tmp_path: Path) -> None:
+    config = yaml.safe_load((CONFIGS / "icf_grid.yaml").read_text())
+    config["data"]["class_path"] = "SingleData"
+    (tmp_path / "single.yaml").write_text(yaml.safe_dump(config))
+    done = dislab("fit", "--config=single.yaml", folder=tmp_path)
+    assert done.returncode == 2
+    assert "the data have no actions" in done.stderr
+    assert "take ActionData or TransitionData" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 3
+    assert not list(tmp_path.glob("runs/*/*"))
+
+
+def dislab(*arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "dislab", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
