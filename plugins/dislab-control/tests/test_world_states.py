@@ -89,6 +89,20 @@ def test_a_batch_shows_every_action_and_no_image_of_another_split_in_training() 
     assert set(beyond) - set(data.indices("test"))
 
 
+@pytest.mark.parametrize("settings", SMALL)
+def test_states_with_equal_images_share_a_split(settings: dict[str, Any]) -> None:
+    dataset = WorldStates(**settings)
+    dataset.prepare()
+    index = np.arange(len(dataset.factors))
+    images = dataset.images(torch.from_numpy(index)).flatten(1).numpy()
+    first: dict[bytes, int] = {}
+    for number, image in enumerate(images):
+        first.setdefault(image.tobytes(), number)
+    expected = [first[image.tobytes()] for image in images]
+    assert dataset.canonical(index).tolist() == expected
+    assert (len(first) < len(index)) == ("colours" in (settings["settings"] or {}))
+
+
 def test_a_correlation_decides_the_draws() -> None:
     correlated = {"factors": ["x0", "x1"], "strength": 0.05}
     world = WorldStates(settings={"cells": 6})

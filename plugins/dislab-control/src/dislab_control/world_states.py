@@ -9,7 +9,7 @@ from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Blocks, Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
 from dislab.errors import InputError
-from dislab.factors import FactorSpace
+from dislab.factors import FactorSpace, Indices
 from dislab_control.grid_objects import GridObjects
 from dislab_control.world import States
 from dislab_control.world_frames import pixel_rows
@@ -73,6 +73,25 @@ class WorldStates(BankedDataset):
         """Channels, height and width of the world's images."""
         height, width, channels = self._world.image_shape
         return (channels, height, width)
+
+    def canonical(self, index: Indices) -> Indices:
+        """For each state, the first state with the same image: grey squares look alike.
+
+        Args:
+            index: State numbers.
+        """
+        return index if self._first is None else self._first[index]
+
+    @cached_property
+    def _first(self) -> Indices | None:
+        """First state with the image of each; None where all images differ."""
+        if self._world.colours == "channels" or self._world.objects == 1:
+            return None
+        settings = {**(self.settings or {}), "scale": 1}  # fewer pixels, and the same equalities
+        rows = pixel_rows(world_of(self.world, settings), self._states)
+        whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
+        _, first, group = np.unique(whole, return_index=True, return_inverse=True)
+        return np.asarray(first[group], np.int64)
 
     @cached_property
     def _states(self) -> States:
