@@ -78,8 +78,9 @@ class IndependentlyControllableFactors(Objective):
     of actions, as in the authors' code; there, no blocked move is ever seen.
 
     Departures from the papers: any encoder and decoder; the likelihood of pixels in nats per image
-    in place of half the squared error; the entropy bonus; codes are not bounded by tanh unless `bounded` is set; generated directions lie in
-    the cube (−1, 1)ⁿ; no prediction of the next codes.
+    in place of half the squared error; the entropy bonus; codes are not bounded by tanh unless
+    `bounded` is set; generated directions lie in the cube (−1, 1)ⁿ; no prediction of the next
+    codes.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
