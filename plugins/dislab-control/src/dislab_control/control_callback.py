@@ -70,7 +70,7 @@ def measured_control(
         batch: ActionBatch = data.on_after_batch_transfer(moved, 0)
         with torch.no_grad():
             z = model.codes(batch.image)
-            after = model.codes(batch.after.flatten(0, 1)).unflatten(0, batch.after.shape[:2])
+            after = model.codes(batch.after.flatten(0, 1)).reshape(*batch.after.shape[:2], -1)
             found = model.behaviour(batch.image, _same_draws(model, len(z), seed))
         change = after - z[:, None]
         rows = (change, found.probability, found.direction, batch.changed)

@@ -164,7 +164,7 @@ class IndependentlyControllableFactors(Objective):
         """The networks of policies, directions and attributes, as far as the settings need them."""
         if self.directions == "generated":
             self.generator = _network(features + _NOISE, self.latent_dim)
-            self.policy = _network(features + self.latent_dim, self.actions)
+            self.policy: nn.Module = _network(features + self.latent_dim, self.actions)
         else:
             self.policy = nn.Linear(features, self.policies * self.actions)
             units = torch.eye(self.latent_dim)
@@ -277,7 +277,7 @@ class IndependentlyControllableFactors(Objective):
         after: Float[Tensor, "batch seen channel height width"],
     ) -> Float[Tensor, "batch seen latent"]:
         """Codes of the images after actions; those of the image itself where nothing changed."""
-        codes = self._codes(self._hidden(after.flatten(0, 1))).unflatten(0, after.shape[:2])
+        codes = self._codes(self._hidden(after.flatten(0, 1))).reshape(*after.shape[:2], -1)
         # exactly, because logarithms of ratios would enlarge the rounding of equal codes
         moved = (after != image[:, None]).flatten(2).any(2, keepdim=True)
         return torch.where(moved, codes, z[:, None])
@@ -298,7 +298,7 @@ class IndependentlyControllableFactors(Objective):
             rows = hidden[:, None].expand(-1, self.policies, -1)
             logits = self.policy(torch.cat([rows, direction], dim=2))
         else:
-            logits = self.policy(hidden).unflatten(1, (self.policies, self.actions))
+            logits = self.policy(hidden).reshape(-1, self.policies, self.actions)
         return torch.log_softmax(logits, dim=2)
 
     def _selectivity(
