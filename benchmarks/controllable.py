@@ -11,6 +11,7 @@ import os
 import platform
 import time
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -135,7 +136,7 @@ def keep(results: dict[str, Any]) -> None:
         "threads": torch.get_num_threads(),
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "lightning": pl.__version__,
+        "lightning": version("lightning"),
         "gymnasium": gymnasium.__version__,
         "numpy": np.__version__,
     }

@@ -134,7 +134,7 @@ def test_a_dead_feature_and_a_blocked_move_have_no_selectivity_and_finite_gradie
     change.requires_grad_()
     units = torch.eye(3).expand(2, -1, -1)
     for kind in ("absolute", "signed", "dot_prod", "relu_dot_prod", "cosine"):
-        found = selectivity_of(change, units, kind)  # type: ignore[arg-type]
+        found = selectivity_of(change, units, kind)
         if kind != "cosine":
             assert not found[:, 1].any()
             assert not found[:, :, 2].any()

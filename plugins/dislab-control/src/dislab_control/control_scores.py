@@ -108,7 +108,7 @@ def control_scores(
     columns = list(range(table.moves.shape[1])) if factors is None else factors
     moves = table.moves[:, columns]
     pure = moves.amax(1) >= single
-    reached = moves.argmax(1)[pure].unique()
+    reached = set(moves.argmax(1)[pure].tolist())
     return {
         "policy_selectivity": matched(table.policies[:, columns]).score,
         "feature_selectivity": matched(table.features[:, columns]).score,
