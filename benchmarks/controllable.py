@@ -113,11 +113,11 @@ def picture(
     table: ControlTable,
     names: tuple[str, ...],
 ) -> None:
-    """The matrices and the arrows of a model."""
+    """The matrices of a model, and the arrows of the standard one."""
     plots.save(control_figure(table, names), PICTURES / f"controllable_{variant}_matrix.png")
     steps = mean_steps(model, data)
-    assert steps is not None
-    plots.save(arrow_figure(steps), PICTURES / f"controllable_{variant}_arrows.png")
+    if variant == "standard" and steps is not None:
+        plots.save(arrow_figure(steps), PICTURES / "controllable_standard_arrows.png")
 
 
 def stored() -> dict[str, Any]:
