@@ -10,11 +10,11 @@ import numpy.typing as npt
 import torch
 from lightning.pytorch.utilities import rank_zero_info
 
-from dislab import plots
 from dislab.base import Draws, Split
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
 from dislab.functional.streams import Stream
+from dislab.plots import save
 from dislab.storage.writing import atomic
 from dislab_control.action_data import ActionBatch, ActionData
 from dislab_control.control_pictures import arrow_figure, control_figure
@@ -205,11 +205,11 @@ class ControlScores(pl.Callback):
             temporary.write_text(json.dumps(self._record(found), indent=2) + "\n")
         title = f"Control after {int(parts[0].steps):,} steps"
         figure = control_figure(found.table, found.names, title)
-        plots.save(figure, folder / "images/control.png")
+        save(figure, folder / "images/control.png")
         with trainer.precision_plugin.forward_context():
             steps = mean_steps(*parts, self.seed)
         if steps is not None:
-            plots.save(arrow_figure(steps, title), folder / "images/policies.png")
+            save(arrow_figure(steps, title), folder / "images/policies.png")
         line = ", ".join(
             f"{name} {value:.3f} ({found.chance[name]:.3f})" for name, value in found.scores.items()
         )
