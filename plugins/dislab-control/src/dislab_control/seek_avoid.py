@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, Literal, final
+from typing import Any, ClassVar, Final, Literal, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from dislab.datasets.raycast import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab_control.world import Frames, States, Step, Trait, World
+from dislab_control.world import Frames, Seen, States, Step, Trait, World
 
 Domain = Literal["source", "target", "new-wall-hue", "new-object-hue", "wall-equals-object"]
 """Which pairs of a hue of the walls and a hue of the objects occur."""
@@ -107,6 +107,8 @@ class SeekAvoid(World):
     Raises:
         InputError: There is no such domain, or a number is out of range.
     """
+
+    domains: ClassVar[tuple[str, ...]] = get_args(Domain)
 
     def __init__(
         self, domain: Domain = "source", objects: int = 4, length: int = 60, samples: int = 1
@@ -212,6 +214,37 @@ class SeekAvoid(World):
         """
         images = [self._images(torch.from_numpy(some)) for some in _chunks(states)]
         return torch.cat(images).permute(0, 2, 3, 1).contiguous().numpy()
+
+    def seen(self, states: States) -> Seen:
+        """The nearest ball and the nearest cube in the field of view, the agent, and the hues.
+
+        Of each of the two objects: 1 if one is in view, cosine and sine of its bearing, and its
+        distance over half the room's side, or four zeros. Then x and y of the agent over half the
+        room's side, cosine and sine of its heading, and the hues of walls and objects, one number a
+        hue. An object counts as in view also behind another one.
+
+        Args:
+            states: Values of the factors.
+        """
+        heading, rows = states[:, 2, None], np.arange(len(states))
+        cosine, sine = np.cos(heading), np.sin(heading)
+        gap = states[:, 5:].reshape(len(states), -1, 2) - states[:, None, :2]
+        ahead = gap[..., 0] * cosine + gap[..., 1] * sine
+        left = gap[..., 1] * cosine - gap[..., 0] * sine
+        distance = np.hypot(ahead, left)
+        edge = ahead * math.tan(math.radians(_FIELD / 2)) + _RADIUS
+        in_view = (ahead > 0) & (np.abs(left) < edge)
+        columns = []
+        for kind in (1, -1):
+            far = np.where(in_view & (self._value == kind), distance, np.inf)
+            nearest = far.argmin(axis=1)
+            one = np.stack([part[rows, nearest] for part in (distance, ahead, left)])
+            safe = np.maximum(one[0], 1e-9)
+            numbers = np.stack([np.ones(len(states)), one[1] / safe, one[2] / safe, safe / _HALF])
+            columns.append(numbers.T * np.isfinite(far[rows, nearest])[:, None])
+        body = np.concatenate([states[:, :2] / _HALF, cosine, sine], axis=1)
+        hues = [np.eye(len(HUES))[states[:, column].astype(np.int64)] for column in (3, 4)]
+        return np.concatenate([*columns, body, *hues], axis=1).astype(np.float32)
 
     def _place(
         self, state: npt.NDArray[np.float64], number: int, draws: np.random.Generator

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, final
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from dislab.errors import InputError
-from dislab.functional.checks import check_choice, check_count
+from dislab.functional.checks import check_choice
+from dislab_control.copies import Copies
 from dislab_control.env import RENDER_MODES, frame_space
 from dislab_control.world import Frames, States, World
 
@@ -41,9 +39,9 @@ class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
     }
 
     def __init__(self, world: World, num_envs: int = 1, render_mode: str | None = None) -> None:
-        check_count("num_envs", num_envs, 1, 2**16)
         if render_mode is not None:
             check_choice("render_mode", render_mode, RENDER_MODES)
+        self._copies = Copies(world, num_envs)
         self.world = world
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -51,9 +49,6 @@ class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
         self.single_action_space = world.actions
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(world.actions, num_envs)
-        self._draws = [np_random(None)[0] for _ in range(num_envs)]
-        self._steps = np.zeros(num_envs, np.int64)
-        self._states: States | None = None
 
     @property
     def factor_names(self) -> tuple[str, ...]:
@@ -78,18 +73,8 @@ class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
         """
         if isinstance(seed, int | np.integer):
             seed = [int(seed) + copy for copy in range(self.num_envs)]
-        if seed is not None:
-            if len(seed) != self.num_envs:
-                raise InputError(
-                    f"there are {len(seed)} seeds for {self.num_envs} copies; give one number, or "
-                    "one for each copy"
-                )
-            for copy, one in enumerate(seed):
-                if one is not None:
-                    self._draws[copy] = np_random(one)[0]
-        self._states = np.concatenate([self.world.start(draws) for draws in self._draws])
-        self._steps = np.zeros(self.num_envs, np.int64)
-        return self.world.draw(self._states), self._info()
+        self._copies.start(seed)
+        return self.world.draw(self._copies.states), self._info()
 
     def step(
         self, actions: npt.NDArray[Any]
@@ -104,21 +89,10 @@ class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
         Raises:
             gymnasium.error.ResetNeeded: No episode has been started.
         """
-        if self._states is None:
-            raise gym.error.ResetNeeded("call reset before step")
-        states, rewards, ended = self.world.step(self._states, np.asarray(actions), self._draws)
-        self._steps += 1
-        over = self._steps >= self.world.length
-        last = np.flatnonzero(ended | over)
-        self._states = states
-        info: dict[str, Any] = {}
-        if len(last):
-            info = self._final(last, states[last])
-            self._states = states.copy()
-            for copy in last:
-                self._states[copy] = self.world.start(self._draws[copy])[0]
-            self._steps[last] = 0
-        return self.world.draw(self._states), rewards, ended, over, {**self._info(), **info}
+        moved = self._copies.step(actions)
+        info = self._final(moved.last, moved.final) if len(moved.last) else {}
+        images = self.world.draw(self._copies.states)
+        return images, moved.rewards, moved.ended, moved.over, {**self._info(), **info}
 
     def render(self) -> Any:
         """The images, one a copy, where the render mode is `rgb_array`.
@@ -128,14 +102,12 @@ class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
         """
         if self.render_mode is None:
             return None
-        if self._states is None:
-            raise gym.error.ResetNeeded("call reset before render")
-        frames = self.world.draw(self._states)
+        frames = self.world.draw(self._copies.states)
         return tuple(frames.repeat(3, axis=3) if frames.shape[3] == 1 else frames)
 
     def _info(self) -> dict[str, Any]:
-        assert self._states is not None
-        return {"factors": self._states.copy(), "_factors": np.ones(self.num_envs, np.bool_)}
+        factors = self._copies.states.copy()
+        return {"factors": factors, "_factors": np.ones(self.num_envs, np.bool_)}
 
     def _final(self, last: npt.NDArray[np.int64], states: States) -> dict[str, Any]:
         """Last images and factors of the episodes that ended, in the layout of gymnasium."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ States = npt.NDArray[np.float64]
 
 Frames = npt.NDArray[np.uint8]
 """Images, shape (copies, height, width, channels)."""
+
+Seen = npt.NDArray[np.float32]
+"""True factors of what is in the image, shape (copies, numbers)."""
 
 
 class Trait(NamedTuple):
@@ -74,6 +77,9 @@ class World(ABC):
     length: int
     """Steps of an episode."""
 
+    domains: ClassVar[tuple[str, ...]] = ()
+    """Values of the setting `domain`, first the one that agents learn in; none without a task."""
+
     def __init_subclass__(cls) -> None:
         """Lets every constructor refuse settings of the wrong kind."""
         super().__init_subclass__()
@@ -126,6 +132,16 @@ class World(ABC):
         Args:
             states: Values of the factors.
         """
+
+    def seen(self, states: States) -> Seen:
+        """True factors of what is in the image, seen from the agent and scaled to about 1.
+
+        Unless a world says more, the values of all factors.
+
+        Args:
+            states: Values of the factors.
+        """
+        return states.astype(np.float32)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,0 +1,246 @@
+"""Everything that decides an agent, and the file that keeps it."""
+
+import dataclasses
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from dislab.errors import InputError, suggestion
+from dislab.functional.checks import check_choice, check_count
+from dislab.runs import checkpoint_of
+from dislab.storage import atomic, json_text, sha256
+from dislab_control.observations import OBSERVATIONS
+from dislab_control.registration import environment
+from dislab_control.world import World
+from dislab_control.worlds import WORLDS, world_of
+
+Agent = Literal["PPO", "A2C", "DQN"]
+"""Algorithms of stable-baselines3."""
+
+AGENTS: Final[tuple[str, ...]] = get_args(Agent)
+
+CONFIG: Final = "agent.json"
+"""Name of the file in the folder of an agent."""
+
+COPIES: Final[dict[str, int]] = {"PPO": 16, "A2C": 16, "DQN": 4}
+"""Copies of the world that each agent acts in, unless asked otherwise."""
+
+SETTINGS: Final[dict[str, dict[str, Any]]] = {
+    "PPO": {"n_steps": 128, "batch_size": 256, "n_epochs": 6, "learning_rate": 1e-3},
+    "A2C": {"n_steps": 16, "learning_rate": 1e-3},
+    "DQN": {"learning_rate": 5e-4, "buffer_size": 20_000, "learning_starts": 1_000},
+}
+"""Settings of each agent where they differ from those of stable-baselines3; the discount is 0.95 in
+all of them, and PPO and A2C have a bonus of 0.01 on the entropy."""
+
+_OWN: Final = ("self", "policy", "env", "seed", "device", "verbose", "tensorboard_log")
+"""Arguments of an algorithm that are not settings."""
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """Everything that decides an agent.
+
+    Args:
+        env: The environment, such as `dislab/SeekAvoid-v0`.
+        agent: PPO, A2C or DQN.
+        observations: pixels, codes, factors or untrained.
+        steps: Steps of all copies together that it learns from, at least.
+        seed: Decides weights, episodes and actions.
+        encoder: The run whose model makes the codes.
+        checkpoint: SHA-256 of that model's checkpoint.
+        env_settings: Settings of the world.
+        copies: Copies of the world that it acts in.
+        settings: Arguments of the algorithm.
+
+    Raises:
+        InputError: A name does not exist, or a number is out of range.
+    """
+
+    env: str
+    agent: str
+    observations: str
+    steps: int
+    seed: int
+    encoder: str | None = None
+    checkpoint: str | None = None
+    env_settings: dict[str, Any] = field(default_factory=dict)
+    copies: int = 16
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuses names that do not exist and numbers out of range."""
+        check_choice("agent", self.agent, AGENTS)
+        check_choice("observations", self.observations, OBSERVATIONS)
+        check_count("steps", self.steps, 1)
+        check_count("seed", self.seed, 0, 2**32 - 1)
+        check_count("copies", self.copies, 1, 1024)
+        self.world()
+
+    @property
+    def name(self) -> str:
+        """Name of the agent's folder, such as `PPO-codes-0`."""
+        return f"{self.agent}-{self.observations}-{self.seed}"
+
+    def world(self, domain: str | None = None) -> World:
+        """The world that the agent learns in, or another domain of it.
+
+        Args:
+            domain: Name of the domain.
+
+        Raises:
+            InputError: There is no such world, setting or domain, or the world has no task.
+        """
+        world = environment_world(self.env)
+        domains = domains_of(world)
+        if not domains:
+            others = [environment(name) for name in WORLDS if domains_of(name)]
+            raise InputError(
+                f"{self.env} has no task: every reward is 0; choose {' or '.join(others)}"
+            )
+        settings = dict(self.env_settings)
+        if domain is not None:
+            check_choice("domain", domain, domains)
+            settings["domain"] = domain
+        return world_of(world, settings)
+
+    @property
+    def domain(self) -> str:
+        """The domain that the agent learns in."""
+        return str(self.env_settings.get("domain", self.domains[0]))
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """All domains of the world."""
+        return domains_of(environment_world(self.env))
+
+    def write(self, folder: Path) -> None:
+        """Writes the configuration into the folder of an agent.
+
+        Args:
+            folder: The folder.
+
+        Raises:
+            InputError: It cannot be written.
+        """
+        with atomic(folder / CONFIG) as temporary:
+            temporary.write_text(json_text(dataclasses.asdict(self)), encoding="utf-8")
+
+
+def read_config(folder: Path) -> AgentConfig:
+    """The configuration of an agent.
+
+    Args:
+        folder: The folder of the agent.
+
+    Raises:
+        InputError: It is no such folder, or the file is damaged.
+    """
+    path = folder / CONFIG
+    if not path.is_file():
+        raise InputError(
+            f"{folder} holds no agent: it has no {CONFIG}; `dislab act fit` makes such folders"
+        )
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return AgentConfig(**content)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except (OSError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is damaged: {error}; train the agent again") from error
+
+
+def agent_config(
+    env: str,
+    agent: str,
+    observations: str,
+    steps: int,
+    seed: int,
+    encoder: str | Path | None,
+    env_settings: Mapping[str, Any],
+    copies: int | None,
+    settings: Mapping[str, Any],
+) -> AgentConfig:
+    """A complete configuration.
+
+    Args:
+        env: The environment.
+        agent: PPO, A2C or DQN.
+        observations: pixels, codes, factors or untrained.
+        steps: Steps that it learns from.
+        seed: Decides everything that is drawn.
+        encoder: The run whose model makes the codes; left out where none is needed.
+        env_settings: Settings of the world.
+        copies: Copies of the world; a number for each agent unless given.
+        settings: Arguments of the algorithm in place of the usual ones.
+
+    Raises:
+        InputError: A name does not exist, or the encoder is no run.
+    """
+    check_choice("agent", agent, AGENTS)
+    check_choice("observations", observations, OBSERVATIONS)
+    usual = {"gamma": 0.95, **({} if agent == "DQN" else {"ent_coef": 0.01}), **SETTINGS[agent]}
+    path, checksum = None, None
+    if encoder is not None and observations in ("codes", "untrained"):
+        path, checksum = str(Path(encoder).resolve()), sha256(checkpoint_of(encoder))
+    return AgentConfig(
+        env,
+        agent,
+        observations,
+        steps,
+        seed,
+        path,
+        checksum,
+        dict(env_settings),
+        COPIES[agent] if copies is None else copies,
+        {**usual, **settings},
+    )
+
+
+def check_settings(algorithm: Any, settings: Mapping[str, Any]) -> None:
+    """Refuses settings that an algorithm does not have.
+
+    Args:
+        algorithm: Its class.
+        settings: Values by name.
+
+    Raises:
+        InputError: It has no such setting.
+    """
+    known = [
+        name
+        for name in inspect.signature(algorithm).parameters
+        if name not in _OWN and not name.startswith("_")
+    ]
+    for name in settings:
+        if name not in known:
+            raise InputError(
+                f"{algorithm.__name__} has no setting {name!r}{suggestion(name, known)}; it has "
+                f"{', '.join(known)}"
+            )
+
+
+def environment_world(env: str) -> str:
+    """Name of the world of an environment.
+
+    Args:
+        env: Such as `dislab/SeekAvoid-v0`.
+
+    Raises:
+        InputError: There is no such environment.
+    """
+    names = {environment(world): world for world in WORLDS}
+    check_choice("env", env, tuple(names))
+    return names[env]
+
+
+def domains_of(world: str) -> tuple[str, ...]:
+    """The domains of a world; none for one without a task.
+
+    Args:
+        world: Its name.
+    """
+    return world_of(world, {}).domains

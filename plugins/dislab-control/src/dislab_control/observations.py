@@ -1,0 +1,161 @@
+"""What an agent sees of a world: images, codes of a trained model, or true factors."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, Literal, final, get_args
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from gymnasium.spaces import Box
+
+from dislab.base import Objective
+from dislab.errors import InputError
+from dislab.functional.checks import check_choice
+from dislab.runs import load_run, rebuild
+from dislab_control.world import States, World
+
+Observation = Literal["pixels", "codes", "factors", "untrained"]
+"""Images; codes of a run's model; true factors of what is in view; codes of the run's model with
+fresh weights."""
+
+OBSERVATIONS: tuple[str, ...] = get_args(Observation)
+
+
+class Observer(ABC):
+    """Makes the observations of states."""
+
+    space: Box
+    """The space of one observation."""
+
+    @abstractmethod
+    def observe(self, states: States) -> npt.NDArray[Any]:
+        """Observations, one row a state.
+
+        Args:
+            states: Values of the factors.
+        """
+
+
+@final
+class Pixels(Observer):
+    """Images, channels first, bytes.
+
+    Args:
+        world: The world.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        height, width, channels = world.image_shape
+        self.space = Box(0, 255, (channels, height, width), np.uint8)
+
+    def observe(self, states: States) -> npt.NDArray[Any]:
+        """Images of states."""
+        return np.ascontiguousarray(self._world.draw(states).transpose(0, 3, 1, 2))
+
+
+@final
+class Factors(Observer):
+    """True factors of what is in view.
+
+    Args:
+        world: The world.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        example = world.seen(world.start(np.random.default_rng(0)))
+        self.space = Box(-np.inf, np.inf, example.shape[1:], np.float32)
+
+    def observe(self, states: States) -> npt.NDArray[Any]:
+        """Numbers of states."""
+        return self._world.seen(states)
+
+
+@final
+class Codes(Observer):
+    """Codes of a frozen model, all states of a step at once.
+
+    Args:
+        world: The world.
+        model: The model, which is put into evaluation mode.
+        device: Where it encodes.
+
+    Raises:
+        InputError: The model has no codes, or is made for images of another shape.
+    """
+
+    def __init__(self, world: World, model: Objective, device: str) -> None:
+        height, width, channels = world.image_shape
+        name, shape = type(model).__name__, (channels, height, width)
+        if not model.has_codes:
+            raise InputError(f"{name} has no codes, so no agent can learn on them")
+        made_for = tuple(model.hparams.get("image_shape") or shape)
+        if made_for != shape:
+            raise InputError(
+                f"the encoder takes images of {_shape(made_for)}, but those of the world have "
+                f"{_shape(shape)} (channels, height, width); train one on WorldFrames of this world"
+            )
+        self._world, self._device = world, device
+        self._model = model.to(device).eval().requires_grad_(False)
+        with torch.random.fork_rng(devices=[]):  # a first batch makes lazy parts of a model
+            example = self.observe(world.start(np.random.default_rng(0)))
+        self.space = Box(-np.inf, np.inf, example.shape[1:], np.float32)
+
+    @torch.no_grad()
+    def observe(self, states: States) -> npt.NDArray[Any]:
+        """Codes of states, float32."""
+        images = torch.from_numpy(self._world.draw(states)).to(self._device)
+        pixels = images.permute(0, 3, 1, 2).contiguous().float() / 255
+        return self._model.codes(pixels).float().cpu().numpy()
+
+
+def observer(
+    world: World,
+    observations: str,
+    encoder: str | Path | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+) -> Observer:
+    """What makes the observations of a world.
+
+    Args:
+        world: The world.
+        observations: One of `OBSERVATIONS`.
+        encoder: The run folder of the model; `codes` and `untrained` need it, the others leave it.
+        seed: Decides the fresh weights of `untrained`.
+        device: Where the model encodes.
+
+    Raises:
+        InputError: There are no such observations, there is no encoder for them, it is no run, has
+            no codes, or is made for images of another shape.
+    """
+    check_choice("observations", observations, OBSERVATIONS)
+    if observations == "pixels":
+        return Pixels(world)
+    if observations == "factors":
+        return Factors(world)
+    if encoder is None:
+        raise InputError(
+            f"observations is {observations!r}, which needs the run of a trained model; give "
+            "encoder, or choose pixels or factors"
+        )
+    model = load_run(encoder)
+    return Codes(world, fresh(model, seed) if observations == "untrained" else model, device)
+
+
+def fresh(model: Objective, seed: int) -> Objective:
+    """A copy of a model with weights drawn anew.
+
+    Args:
+        model: The model, on the CPU.
+        seed: Decides the weights.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        return rebuild(model)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape))

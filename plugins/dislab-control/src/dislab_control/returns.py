@@ -1,0 +1,253 @@
+"""Returns of trained agents in every domain, without learning."""
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.stats import bootstrap
+
+from dislab.errors import InputError
+from dislab.functional.checks import check_choice, check_count
+from dislab.storage import atomic, json_text
+from dislab_control.agent_config import AgentConfig, read_config
+from dislab_control.agents import AGENT, batch, load_agent
+from dislab_control.batch_env import BatchEnv
+
+RETURNS: Final = "returns.json"
+EPISODES: Final = "episodes.csv"
+
+_TOGETHER: Final = 64
+"""Episodes that run at the same time, at most."""
+_RESAMPLES: Final = 2_000
+
+Returns = npt.NDArray[np.float64]
+"""Sums of the rewards of episodes, not discounted."""
+
+Policy = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+"""Actions for observations, one row a copy."""
+
+
+class DomainReturns(NamedTuple):
+    """Returns of one agent in one domain.
+
+    Attributes:
+        returns: One number an episode.
+        mean: Their mean.
+        error: Standard error of the mean over episodes.
+        random: Mean return of random actions in the same domain.
+        ratio: The mean over that of the domain of training; None where the latter is not above 0
+            with its whole interval, and for the domain of training itself.
+        interval: 95 % interval of the ratio by bootstrap over episodes.
+    """
+
+    returns: Returns
+    mean: float
+    error: float
+    random: float
+    ratio: float | None
+    interval: tuple[float, float] | None
+
+
+def test_agent(
+    folder: str | Path,
+    domains: Sequence[str] | None = None,
+    episodes: int = 200,
+    seed: int = 1_000_000,
+    greedy: bool = False,
+    device: str = "cpu",
+) -> dict[str, DomainReturns]:
+    """Returns of a trained agent by domain, without learning; written into its folder.
+
+    The files are `returns.json` and `episodes.csv`, with one row an episode. Episode k has the
+    same seed for every agent and in every domain.
+
+    Args:
+        folder: The folder of the agent.
+        domains: Names of domains; all of the world unless given. That of the training is always
+            among them.
+        episodes: Episodes in each domain.
+        seed: Decides episodes, actions and resampling.
+        greedy: Take the most likely action, where PPO and A2C otherwise draw one; DQN always takes
+            the best.
+        device: Where encoder and agent compute.
+
+    Raises:
+        InputError: The folder holds no finished agent, a domain does not exist, a number is out of
+            range, or the encoder has changed since the training.
+    """
+    folder = Path(folder)
+    config = read_config(folder)
+    check_count("episodes", episodes, 2, 1_000_000)
+    check_count("seed", seed, 0, 2**31)
+    for domain in domains or ():
+        check_choice("domain", domain, config.domains)
+    chosen = dict.fromkeys((config.domain, *(domains or config.domains)))
+    if not (folder / AGENT).is_file():
+        raise InputError(
+            f"{folder} is not trained to its end; go on: dislab act fit --resume {folder}"
+        )
+    found: dict[str, Returns] = {}
+    chance: dict[str, Returns] = {}
+    for domain in chosen:
+        env = batch(config, domain, min(episodes, _TOGETHER), device)
+        model = load_agent(folder, config, env, device)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+
+            def act(seen: npt.NDArray[Any], model: Any = model) -> npt.NDArray[Any]:
+                actions: npt.NDArray[Any] = model.predict(seen, deterministic=greedy)[0]
+                return actions
+
+            found[domain] = episode_returns(env, act, episodes, seed)
+        chance[domain] = random_returns(config, domain, episodes, seed)
+    result = {
+        domain: _summary(returns, found[config.domain], chance[domain], domain == config.domain)
+        for domain, returns in found.items()
+    }
+    _write(folder, config, result, episodes, seed, greedy)
+    return result
+
+
+def episode_returns(env: BatchEnv, policy: Policy, episodes: int, seed: int) -> Returns:
+    """Returns of whole episodes; every copy does as many, so short ones are not preferred.
+
+    Args:
+        env: Copies of a world.
+        policy: Chooses the actions.
+        episodes: How many episodes.
+        seed: Decides the episodes.
+    """
+    env.seed(seed)
+    seen = env.reset()
+    done: list[list[float]] = [[] for _ in range(env.num_envs)]
+    rounds = -(-episodes // env.num_envs)
+    while min(map(len, done)) < rounds:
+        seen, _, ended, information = env.step(policy(seen))
+        for copy in np.flatnonzero(ended).tolist():
+            done[copy].append(information[copy]["episode"]["r"])
+    return np.array([one[:rounds] for one in done]).T.reshape(-1)[:episodes]
+
+
+def random_returns(config: AgentConfig, domain: str, episodes: int, seed: int) -> Returns:
+    """Returns of random actions; nothing is drawn for them.
+
+    Args:
+        config: Configuration of an agent, whose world it is.
+        domain: Name of the domain.
+        episodes: How many episodes.
+        seed: Decides episodes and actions.
+    """
+    blind = dataclasses.replace(config, observations="factors", encoder=None, checkpoint=None)
+    env = batch(blind, domain, min(episodes, _TOGETHER), "cpu")
+    env.action_space.seed(seed)
+
+    def act(seen: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.stack([env.action_space.sample() for _ in seen])
+
+    return episode_returns(env, act, episodes, seed)
+
+
+def ratio_interval(
+    target: Returns, source: Returns, seed: int = 0
+) -> tuple[float, tuple[float, float]]:
+    """Ratio of two means, and its 95 % interval.
+
+    Percentile bootstrap of the episodes of both domains, of Efron & Tibshirani (1993), An
+    Introduction to the Bootstrap, chapter 13, by `scipy.stats.bootstrap`.
+
+    Args:
+        target: Returns in the new domain.
+        source: Returns in the domain of training.
+        seed: Decides the resampling.
+    """
+
+    def ratio(one: Returns, other: Returns, axis: int = -1) -> Any:
+        return one.mean(axis=axis) / other.mean(axis=axis)
+
+    draws = np.random.default_rng(seed)
+    found = bootstrap(
+        (target, source), ratio, n_resamples=_RESAMPLES, method="percentile", rng=draws
+    )
+    low, high = found.confidence_interval
+    return float(ratio(target, source)), (float(low), float(high))
+
+
+def _summary(returns: Returns, source: Returns, chance: Returns, own: bool) -> DomainReturns:
+    mean, error = returns.mean(), returns.std(ddof=1) / len(returns) ** 0.5
+    ratio, interval = None, None
+    if not own and source.mean() > 1.96 * source.std(ddof=1) / len(source) ** 0.5:
+        ratio, interval = ratio_interval(returns, source)
+    return DomainReturns(
+        returns, float(mean), float(error), float(chance.mean()), ratio, interval
+    )
+
+
+def _write(
+    folder: Path,
+    config: AgentConfig,
+    found: dict[str, DomainReturns],
+    episodes: int,
+    seed: int,
+    greedy: bool,
+) -> None:
+    record = {
+        "agent": config.name,
+        "source": config.domain,
+        "episodes": episodes,
+        "seed": seed,
+        "greedy": greedy,
+        "domains": {
+            domain: {name: value for name, value in one._asdict().items() if name != "returns"}
+            for domain, one in found.items()
+        },
+    }
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("domain", "episode", "return"))
+    for domain, one in found.items():
+        rows.writerows((domain, number, value) for number, value in enumerate(one.returns.tolist()))
+    with atomic(folder / EPISODES) as temporary:
+        temporary.write_text(text.getvalue(), encoding="utf-8")
+    with atomic(folder / RETURNS) as temporary:
+        temporary.write_text(json_text(record), encoding="utf-8")
+
+
+def read_returns(folder: Path) -> dict[str, dict[str, Any]]:
+    """The numbers of `returns.json` by domain.
+
+    Args:
+        folder: The folder of an agent.
+
+    Raises:
+        InputError: There is no such file, or it is damaged.
+    """
+    path = folder / RETURNS
+    try:
+        found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["domains"]
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} cannot be read; write it: dislab act test {folder}") from error
+    return found
+
+
+def returns_table(found: dict[str, dict[str, Any]]) -> str:
+    """Returns as text.
+
+    Args:
+        found: As `read_returns` gives them.
+    """
+    lines = [f"{'domain':<20} {'return':>14} {'random':>8} {'ratio to source':>24}"]
+    for domain, one in found.items():
+        ratio = "—"
+        if one["ratio"] is not None:
+            low, high = one["interval"]
+            ratio = f"{one['ratio']:.2f} [{low:.2f}, {high:.2f}]"
+        mean = f"{one['mean']:.2f} ± {one['error']:.2f}"
+        lines.append(f"{domain:<20} {mean:>14} {one['random']:>8.2f} {ratio:>24}")
+    return "\n".join(lines)
