@@ -17,6 +17,7 @@ ENVIRONMENTS: list[tuple[str, dict[str, Any]]] = [
     ("dislab/GridObjects-v0", {"colours": "grey", "objects": 3, "cells": 16, "scale": 4}),
     ("dislab/GridMaze-v0", {}),
     ("dislab/SeekAvoid-v0", {}),
+    ("dislab/FingerReach-v0", {}),
     ("dislab/SeekAvoid-v0", {"domain": "new-wall-hue", "samples": 2}),
 ]
 

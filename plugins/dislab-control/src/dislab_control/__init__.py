@@ -1,9 +1,18 @@
 """Worlds for agents, drawn from exact factors; importing it registers them in gymnasium."""
 
+try:
+    import gymnasium  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "dislab-control needs gymnasium, which is not installed; install it: pip install gymnasium",
+        name="gymnasium",
+    ) from error
+
 from dislab_control.action_data import ActionBatch, ActionData
 from dislab_control.control_callback import Control, ControlScores, measured_control
 from dislab_control.control_scores import ControlTable, control_scores, control_table
 from dislab_control.env import WorldEnv
+from dislab_control.finger_reach import FingerReach
 from dislab_control.grid_objects import GridObjects
 from dislab_control.independently_controllable_factors import (
     Behaviour,
@@ -23,6 +32,7 @@ __all__ = [
     "Control",
     "ControlScores",
     "ControlTable",
+    "FingerReach",
     "GridObjects",
     "IndependentlyControllableFactors",
     "SeekAvoid",

@@ -8,6 +8,7 @@ from typing import Final, final
 
 from torch.utils.tensorboard import SummaryWriter
 
+from dislab.errors import InputError
 from dislab.storage import atomic
 
 PROGRESS: Final = "progress.csv"
@@ -77,3 +78,20 @@ class Progress:
         """Writes the table and ends the event file."""
         self.write()
         self._events.close()
+
+
+def last_return(folder: Path) -> float | None:
+    """Mean return of the last 100 episodes of a training; None before the first one has ended.
+
+    Args:
+        folder: The folder of an agent.
+
+    Raises:
+        InputError: It has no table, or a damaged one.
+    """
+    path = folder / PROGRESS
+    try:
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+        return float(rows[-1]["return"]) if rows else None
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}; train the agent again") from error

@@ -114,9 +114,7 @@ def fit_agent(
     return folder
 
 
-def resume_agent(
-    folder: str | Path, device: str = "cpu", report: Report | None = None
-) -> Path:
+def resume_agent(folder: str | Path, device: str = "cpu", report: Report | None = None) -> Path:
     """Goes on with the training of an agent; a finished one is left as it is.
 
     On a CPU the agent is the same, bit for bit, as without the interruption: the state has weights,
@@ -187,8 +185,8 @@ def batch(config: AgentConfig, domain: str | None, copies: int, device: str) -> 
     world = config.world(domain)
     if config.encoder is not None and sha256(checkpoint_of(config.encoder)) != config.checkpoint:
         raise InputError(
-            f"the checkpoint in {config.encoder} has changed since the agent {config.name} began to "
-            "learn on its codes; train the agent again in another --out"
+            f"the checkpoint in {config.encoder} has changed since the agent {config.name} "
+            "began to learn on its codes; train the agent again in another --out"
         )
     seen = observer(world, config.observations, config.encoder, config.seed, device)
     return BatchEnv(world, seen, copies)
@@ -345,14 +343,14 @@ def _restore(model: Any, path: Path) -> int:
         _set_random_states(model, state["random"])
     except (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError) as error:
         raise InputError(
-            f"{path} is damaged ({one_line(error)[:200]}); remove it, and the agent is trained from "
-            f"the beginning: dislab act fit --resume {path.parent}"
+            f"{path} is damaged ({one_line(error)[:200]}); remove it, and the agent is trained "
+            f"from the beginning: dislab act fit --resume {path.parent}"
         ) from error
     return int(model.num_timesteps)
 
 
 def _random_states(model: BaseAlgorithm) -> dict[str, Any]:
-    name, keys, *rest = np.random.get_state(legacy=True)
+    name, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002  of the library
     assert model.action_space.np_random is not None
     return {
         "torch": torch.get_rng_state(),
@@ -364,7 +362,7 @@ def _random_states(model: BaseAlgorithm) -> dict[str, Any]:
 
 def _set_random_states(model: BaseAlgorithm, stored: Mapping[str, Any]) -> None:
     name, keys, *rest = stored["numpy"]
-    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
+    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))  # noqa: NPY002
     torch.set_rng_state(stored["torch"])
     version, internal, gauss = stored["python"]
     random.setstate((version, tuple(internal), gauss))

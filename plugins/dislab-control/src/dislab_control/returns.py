@@ -55,7 +55,7 @@ class DomainReturns(NamedTuple):
     interval: tuple[float, float] | None
 
 
-def test_agent(
+def agent_returns(
     folder: str | Path,
     domains: Sequence[str] | None = None,
     episodes: int = 200,
@@ -184,9 +184,7 @@ def _summary(returns: Returns, source: Returns, chance: Returns, own: bool) -> D
     ratio, interval = None, None
     if not own and source.mean() > 1.96 * source.std(ddof=1) / len(source) ** 0.5:
         ratio, interval = ratio_interval(returns, source)
-    return DomainReturns(
-        returns, float(mean), float(error), float(chance.mean()), ratio, interval
-    )
+    return DomainReturns(returns, float(mean), float(error), float(chance.mean()), ratio, interval)
 
 
 def _write(

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from dislab.errors import InputError, suggestion
 from dislab.functional.checks import check_choice
+from dislab_control.finger_reach import FingerReach
 from dislab_control.grid_objects import GridObjects
 from dislab_control.seek_avoid import SeekAvoid
 from dislab_control.world import World
@@ -15,6 +16,7 @@ WORLDS: Final[dict[str, Callable[..., World]]] = {
     "GridObjects": GridObjects,
     "GridMaze": partial(GridObjects, objects=1, maze=True),
     "SeekAvoid": SeekAvoid,
+    "FingerReach": FingerReach,
 }
 """The worlds; each is the environment `dislab/<name>-v0`."""
 

@@ -31,7 +31,11 @@ _STEPS: Final = 28
 
 
 def feasible(state: Reals) -> npt.NDArray[np.bool_]:
-    """Whether the lower link and its tip enter neither the floor nor the cube."""
+    """Whether the lower link and its tip enter neither the floor nor the cube.
+
+    Args:
+        state: Values of the seven factors in their units, shape (state, 7).
+    """
     start, way = _lower_link(state)
     low, high, radius = LOWER
     heights = [start[:, 2] + t * way[:, 2] - r for t, r in ((low, radius), (high, radius))]
@@ -50,6 +54,26 @@ def feasible(state: Reals) -> npt.NDArray[np.bool_]:
     result = np.zeros(len(state), dtype=np.bool_)
     result[checked] = free
     return result
+
+
+def tip(state: Reals) -> Reals:
+    """Centre of the ball at the finger's end: x, y and z in metres, shape (state, 3).
+
+    Args:
+        state: Values of the seven factors in their units, shape (state, 7).
+    """
+    joint, way = _lower_link(state)
+    return joint + LINK * way
+
+
+def tip_gap(state: Reals) -> Reals:
+    """Distance of the tip's surface from the cube's in metres, shape (state,).
+
+    Args:
+        state: Values of the seven factors in their units, shape (state, 7).
+    """
+    centre = _beside_cube(state, tip(state))
+    return _gap(centre, np.zeros_like(centre), np.zeros(len(state))) - TIP
 
 
 def _lower_link(state: Reals) -> tuple[Reals, Reals]:

@@ -4,19 +4,16 @@ from functools import cached_property, partial
 from typing import ClassVar, Final, Literal, final
 
 import numpy as np
-import torch
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Blocks, Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
 from dislab.datasets.robot_finger import _render as renderer
 from dislab.datasets.robot_finger._states import Hues, check_states, sample, values
+from dislab.datasets.robot_finger.scene import FingerScene
 from dislab.factors import FactorSpace
 
 _BLOCK: Final = 512
-_PIXELS: Final = 2**19
-"""Drawn in one go: so many that threads seldom wait for each other's turn in Python, and few enough
-for the processor's cache."""
 
 
 @final
@@ -98,11 +95,5 @@ class RobotFinger(BankedDataset):
 
 
 def _drawn(dataset: RobotFinger, start: int, stop: int) -> Rows:
-    view = renderer.camera(dataset.side)
-    scene = renderer.backdrop(renderer.SIMULATED, view)
-    state = torch.from_numpy(values(dataset.factors.positions(np.arange(start, stop)))).float()
-    images = [
-        renderer.render(renderer.SIMULATED, view, scene, some)
-        for some in torch.split(state, _PIXELS // dataset.side**2)
-    ]
-    return torch.cat(images).flatten(1).numpy()
+    states = values(dataset.factors.positions(np.arange(start, stop)))
+    return FingerScene(dataset.side).draw(states).reshape(stop - start, -1)

@@ -1,0 +1,247 @@
+"""`dislab act`: agents that learn on representations, and their returns in every domain."""
+
+import argparse
+import itertools
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from tqdm import tqdm
+
+from dislab.cli.arguments import Parser
+from dislab.errors import InputError
+
+_DESCRIPTION: Final = "Let agents learn on the codes of a model, and test them in others."
+
+_FIT: Final = """\
+Train agents in a world: on the codes of a run's frozen model, on pixels, or on true factors.
+
+Each agent has a folder OUT/<agent>-<observations>-<seed>. Several values of --agent,
+--observations and --seed train all their combinations, one after another. Ctrl-C ends the training
+with the state in the folder; the same command goes on, and leaves finished agents as they are."""
+
+_TEST: Final = """\
+Test agents in the domains of their world, without learning.
+
+FOLDER is that of an agent, or one with several of them. The table goes to the terminal, everything
+else into returns.json and episodes.csv of each agent. A ratio is the mean return in a domain over
+that in the domain of training, with its 95 % bootstrap interval."""
+
+_EVERY: Final = 30.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+def run(args: list[str]) -> int:
+    """Train agents on representations, and test them in other domains."""
+    options = _parser().parse_args(args)
+    _check_libraries()
+    return _fit(options) if options.verb == "fit" else _test(options)
+
+
+def _check_libraries() -> None:
+    try:
+        import stable_baselines3  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"agents need {error.name}, which is not installed; install it: pip install "
+            "stable-baselines3"
+        ) from error
+
+
+def _parser() -> Parser:
+    parser = Parser("dislab act", description=_DESCRIPTION)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="fit|test")
+    raw = argparse.RawDescriptionHelpFormatter
+    fit = verbs.add_parser("fit", help="train agents", description=_FIT, formatter_class=raw)
+    fit.add_argument("--encoder", metavar="RUN", help="run folder of the model for codes")
+    fit.add_argument("--env", default="dislab/SeekAvoid-v0", help="the environment (%(default)s)")
+    fit.add_argument(
+        "--env_settings",
+        nargs="+",
+        default=[],
+        metavar="NAME=VALUE",
+        help="settings of the world, such as objects=2",
+    )
+    fit.add_argument(
+        "--agent", nargs="+", default=["PPO"], metavar="NAME", help="PPO, A2C or DQN (PPO)"
+    )
+    fit.add_argument(
+        "--observations",
+        nargs="+",
+        default=["codes"],
+        metavar="NAME",
+        help="codes of the encoder, untrained for one with fresh weights, pixels, or true factors "
+        "of what is in view (codes)",
+    )
+    fit.add_argument(
+        "--steps", type=int, default=80_000, metavar="N", help="steps to learn from (%(default)s)"
+    )
+    fit.add_argument("--seed", nargs="+", type=int, default=[0], metavar="N", help="seeds (0)")
+    fit.add_argument("--copies", type=int, metavar="N", help="worlds that it acts in at once")
+    fit.add_argument(
+        "--settings",
+        nargs="+",
+        default=[],
+        metavar="NAME=VALUE",
+        help="arguments of the algorithm in stable-baselines3, such as learning_rate=3e-4",
+    )
+    fit.add_argument("--out", default="agents", help="folder of the agents (%(default)s)")
+    fit.add_argument(
+        "--resume",
+        metavar="FOLDER",
+        help="go on with this agent, whose folder has all settings; no other option is needed",
+    )
+    _add_device(fit)
+    test = verbs.add_parser("test", help="test agents", description=_TEST, formatter_class=raw)
+    test.add_argument("folders", nargs="+", metavar="FOLDER", help="agents, or folders of agents")
+    test.add_argument(
+        "--domains", nargs="+", metavar="NAME", help="domains of the world; all unless given"
+    )
+    test.add_argument(
+        "--episodes", type=int, default=200, metavar="N", help="in each domain (%(default)s)"
+    )
+    test.add_argument("--seed", type=int, default=1_000_000, help="decides all that is drawn")
+    test.add_argument(
+        "--greedy", action="store_true", help="take the most likely action instead of drawing one"
+    )
+    _add_device(test)
+    return parser
+
+
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device", default="cpu", help="where networks compute, such as cuda (%(default)s)"
+    )
+
+
+def _fit(options: argparse.Namespace) -> int:
+    from dislab_control.agents import fit_agent, resume_agent
+
+    _check_device(options.device)
+    if options.resume:
+        name = Path(options.resume).resolve().name
+        with _Shown(name, None) as shown:
+            print(resume_agent(options.resume, options.device, shown))
+        return 0
+    chosen = list(itertools.product(options.agent, options.observations, options.seed))
+    for agent, observations, seed in chosen:
+        with _Shown(f"{agent}-{observations}-{seed}", options.steps) as shown:
+            folder = fit_agent(
+                options.out,
+                options.env,
+                agent,
+                observations,
+                options.steps,
+                seed,
+                options.encoder,
+                _settings("--env_settings", options.env_settings),
+                options.copies,
+                _settings("--settings", options.settings),
+                options.device,
+                shown,
+            )
+        print(folder)
+    return 0
+
+
+def _test(options: argparse.Namespace) -> int:
+    from dislab_control import returns
+
+    _check_device(options.device)
+    for folder in agent_folders(options.folders):
+        returns.agent_returns(
+            folder,
+            options.domains,
+            options.episodes,
+            options.seed,
+            options.greedy,
+            options.device,
+        )
+        print(f"{folder}\n{returns.returns_table(returns.read_returns(folder))}")
+    return 0
+
+
+def agent_folders(given: Sequence[str | Path]) -> list[Path]:
+    """The folders of agents, and those inside of folders that hold several.
+
+    Args:
+        given: Folders.
+
+    Raises:
+        InputError: A folder holds no agent.
+    """
+    found = []
+    for one in map(Path, given):
+        if (one / "agent.json").is_file():
+            found.append(one)
+        elif inside := sorted(path.parent for path in one.glob("*/agent.json")):
+            found += inside
+        else:
+            raise InputError(
+                f"{one} holds no agent, and no folders with agents; `dislab act fit --out {one}` "
+                "makes them"
+            )
+    return found
+
+
+def _check_device(name: str) -> None:
+    import torch
+
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"--device is {name!r}, which torch cannot use; choose cpu") from error
+
+
+def _settings(option: str, words: Sequence[str]) -> dict[str, Any]:
+    """Values by name, each as YAML reads it."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise InputError(f"{option} has {word!r}; write NAME=VALUE")
+        try:
+            found[name] = _number(yaml.safe_load(value))
+        except yaml.YAMLError as error:
+            raise InputError(f"{option} has {word!r}, whose value is no YAML") from error
+    return found
+
+
+def _number(value: Any) -> Any:
+    """A number such as 1e-3, which YAML 1.1 takes for a text."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+class _Shown:
+    """A bar on a terminal, else a line every half a minute."""
+
+    def __init__(self, name: str, steps: int | None) -> None:
+        self._name = name
+        self._steps = steps
+        self._spoke = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> "_Shown":
+        if sys.stderr.isatty():
+            self._bar = tqdm(total=self._steps, desc=self._name, unit=" steps", leave=False)
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def __call__(self, steps: int, mean: float | None) -> None:
+        said = "no episode yet" if mean is None else f"return {mean:.2f}"
+        if self._bar is not None:
+            self._bar.update(steps - self._bar.n)
+            self._bar.set_postfix_str(said)
+        elif time.monotonic() - self._spoke > _EVERY:
+            self._spoke = time.monotonic()
+            of = f" of {self._steps:,}" if self._steps else ""
+            print(f"dislab: {self._name}: {steps:,}{of} steps, {said}", file=sys.stderr)

@@ -1,0 +1,146 @@
+"""Stages of a study: agents that learn on the codes of a run, and their returns."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+
+from dislab.errors import InputError, suggestion
+from dislab.functional.checks import check_choice, check_count
+from dislab.study.stages import Stage
+
+FOLDER: Final = "act"
+"""Folder of the agents of a run."""
+
+_FIT: Final = (
+    "env",
+    "env_settings",
+    "agent",
+    "observations",
+    "steps",
+    "seed",
+    "copies",
+    "settings",
+    "device",
+)
+_TEST: Final = ("domains", "episodes", "seed", "greedy", "device")
+_LISTS: Final = ("agent", "observations", "seed", "domains")
+
+
+@final
+class ActStage(Stage):
+    """Trains agents on the codes of a run, in the run's folder.
+
+    The settings are those of `dislab act fit` without `encoder`, `out` and `resume`; `agent`,
+    `observations` and `seed` may be lists. `env_settings` and `settings` are mappings.
+    """
+
+    def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings, with names that exist."""
+        from dislab_control.agent_config import AGENTS, environment_world
+        from dislab_control.observations import OBSERVATIONS
+
+        found = _known("act", settings, _FIT)
+        for agent in found.get("agent", []):
+            check_choice("act.agent", agent, AGENTS)
+        for one in found.get("observations", []):
+            check_choice("act.observations", one, OBSERVATIONS)
+        if "steps" in found:
+            check_count("act.steps", found["steps"], 1)
+        for seed in found.get("seed", []):
+            check_count("act.seed", seed, 0)
+        if "env" in found:
+            environment_world(found["env"])
+        for name in ("env_settings", "settings"):
+            if not isinstance(found.get(name, {}), Mapping):
+                raise InputError(f"act.{name} is {found[name]!r}; it is a mapping of settings")
+        return found
+
+    def arguments(
+        self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
+    ) -> list[str]:
+        """`dislab act fit`."""
+        return ["act", "fit", f"--encoder={run}", f"--out={run / FOLDER}", *_options(settings)]
+
+    def scores(self, run: Path) -> dict[str, float | None]:
+        """Mean return of the last 100 episodes of the training, over seeds, by agent."""
+        from dislab_control.agent_progress import last_return
+
+        return _means(run, lambda folder: {"return": last_return(folder)})
+
+
+@final
+class ActTransferStage(Stage):
+    """Tests the agents of a run in other domains, without learning.
+
+    The settings are those of `dislab act test`.
+    """
+
+    def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings, with names that exist."""
+        found = _known("act-transfer", settings, _TEST)
+        if "episodes" in found:
+            check_count("act-transfer.episodes", found["episodes"], 2)
+        if isinstance(found.get("seed"), list):
+            raise InputError(f"act-transfer.seed is {found['seed']}; it is one number")
+        return found
+
+    def arguments(
+        self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
+    ) -> list[str]:
+        """`dislab act test`."""
+        return ["act", "test", str(run / FOLDER), *_options(settings)]
+
+    def scores(self, run: Path) -> dict[str, float | None]:
+        """Mean return and ratio in each domain, over seeds, by agent."""
+        from dislab_control.returns import read_returns
+
+        def of(folder: Path) -> dict[str, float | None]:
+            found = read_returns(folder)
+            returns = {f"{domain}/return": one["mean"] for domain, one in found.items()}
+            return returns | {f"{domain}/ratio": one["ratio"] for domain, one in found.items()}
+
+        return _means(run, of)
+
+
+def _known(word: str, settings: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in known:
+            raise InputError(
+                f"{word} has no setting {name!r}{suggestion(name, known)}; it has "
+                f"{', '.join(known)}"
+            )
+        single = word == "act-transfer" and name == "seed"
+        alone = name in _LISTS and not single and not isinstance(value, list)
+        found[name] = [value] if alone else value
+    return found
+
+
+def _options(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as the command line takes them."""
+    found: list[str] = []
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            value = [f"{key}={one}" for key, one in value.items()]
+        if isinstance(value, bool):
+            found += [f"--{name}"] if value else []
+        elif isinstance(value, list):
+            found += [f"--{name}", *map(str, value)] if value else []
+        else:
+            found.append(f"--{name}={value}")
+    return found
+
+
+def _means(run: Path, of: Any) -> dict[str, float | None]:
+    """Means over seeds of the numbers of each kind of agent; None where one agent lacks it."""
+    found: dict[str, list[float | None]] = {}
+    for config in sorted((run / FOLDER).glob("*/agent.json")):
+        kind = config.parent.name.rpartition("-")[0].replace("-", "/")
+        for name, value in of(config.parent).items():
+            found.setdefault(f"{kind}/{name}", []).append(value)
+    return {
+        name: None if None in values else float(np.mean(np.array(values, np.float64)))
+        for name, values in found.items()
+    }

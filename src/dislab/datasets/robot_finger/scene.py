@@ -1,0 +1,42 @@
+"""Pictures of single states of the robot finger, for worlds in which it moves."""
+
+from typing import Final, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+
+from dislab.datasets.robot_finger import _render as renderer
+from dislab.datasets.robot_finger._geometry import CUBE, feasible, tip, tip_gap
+
+__all__ = ["CUBE", "FingerScene", "feasible", "tip", "tip_gap"]
+
+_PIXELS: Final = 2**19
+"""Drawn in one go: so many that threads seldom wait for each other's turn in Python, and few enough
+for the processor's cache."""
+
+
+class FingerScene:
+    """Draws states of the robot finger as the data set `RobotFinger` does.
+
+    A state has seven numbers: the cube's hue in degrees, three joint angles in radians, x and y of
+    the cube in metres, and its angle in radians.
+
+    Args:
+        side: Height and width of an image in pixels.
+    """
+
+    def __init__(self, side: Literal[64, 128] = 64) -> None:
+        self.side = side
+        self._view = renderer.camera(side)
+        self._stage = renderer.backdrop(renderer.SIMULATED, self._view)
+
+    def draw(self, states: Float[np.ndarray, "state 7"]) -> UInt8[np.ndarray, "state 3 side side"]:
+        """Images of states; an image does not depend on those drawn with it.
+
+        Args:
+            states: One state a row; it may be one that cannot exist.
+        """
+        some = torch.split(torch.from_numpy(states).float(), _PIXELS // self.side**2)
+        scene = (renderer.SIMULATED, self._view, self._stage)
+        return torch.cat([renderer.render(*scene, one) for one in some]).numpy()
