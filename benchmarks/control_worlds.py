@@ -19,6 +19,7 @@ ROUNDS = 3
 CASES = [
     ("GridObjects, 12×12", "GridObjects", {}),
     ("GridObjects, 64×64", "GridObjects", {"cells": 16, "scale": 4}),
+    ("FingerReach", "FingerReach", {}),
     ("SeekAvoid, 1 ray a pixel", "SeekAvoid", {"samples": 1}),
     ("SeekAvoid, 2×2 rays a pixel", "SeekAvoid", {"samples": 2}),
 ]

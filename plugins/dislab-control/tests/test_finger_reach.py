@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from dislab.datasets import RobotFinger
 from dislab.datasets.robot_finger.scene import feasible, tip, tip_gap
@@ -9,8 +10,10 @@ from dislab.errors import InputError
 from dislab_control.finger_reach import FingerReach
 from dislab_control.worlds import world_of
 
-STRAIGHT = [0.0, 0.0, 0.0, 0.5]
-"""Hue, and joints with the lower link swung away from the floor."""
+JOINTS = [0.0, 0.0, 0.0, 0.78]
+"""Hue, and joints that leave the tip just above the floor."""
+NEAR = 0.16 * np.sin(0.78) + 0.0125 + 0.0325
+"""y of a cube whose side touches the tip."""
 
 
 def draws(seed: int = 0) -> list[np.random.Generator]:
@@ -23,38 +26,39 @@ def starts(domain: str, count: int = 60) -> np.ndarray[Any, Any]:
 
 
 def test_a_turn_moves_its_joint_and_earns_what_the_tip_came_nearer() -> None:
-    state = np.array([[*STRAIGHT, 0.0, 0.1, 0.0]])
-    after, rewards, ended = FingerReach().step(state, np.array([[0.0, 0.0, -1.0]]), draws())
-    assert np.allclose(after[0], [0, 0, 0, 0.4, 0, 0.1, 0])
-    # the lower link swings in the plane x = 0: y is 0.16 sin of its angle, and joint 1 is at 0
-    assert np.allclose(tip(state)[0], [0, 0.16 * np.sin(0.5), 0.13 - 0.16 * np.cos(0.5)])
+    state = np.array([[*JOINTS, 0.0, -0.08, 0.0]])
+    after, rewards, ended = FingerReach().step(state, np.array([[0.0, 0.0, 0.1]]), draws())
+    assert np.allclose(after[0], [0, 0, 0, 0.79, 0, -0.08, 0])
+    # the lower link of 0.16 swings in the plane x = 0 about a joint at a height of 0.13
+    assert np.allclose(tip(state)[0], [0, 0.16 * np.sin(0.78), 0.13 - 0.16 * np.cos(0.78)])
     assert rewards[0] == pytest.approx(10 * (tip_gap(state) - tip_gap(after))[0])
+    assert rewards[0] < 0
     assert not ended[0]
 
 
-def test_the_gap_is_that_of_ball_and_cube() -> None:
-    # tip at y 0.0767, z -0.0104 + ...: beside a cube whose near side is 0.0325 from its middle
-    state = np.array([[*STRAIGHT, 0.0, -0.1, 0.0]])
-    x, y, z = tip(state)[0]
-    assert (x, z) == (0, pytest.approx(0.13 - 0.16 * np.cos(0.5)))
+@pytest.mark.parametrize("height", [0.78, 1.3])
+def test_the_gap_is_that_of_ball_and_cube(height: float) -> None:
+    state = np.array([[0.0, 0.0, 0.0, height, 0.0, -0.1, 0.0]])
+    y, z = 0.16 * np.sin(height), 0.13 - 0.16 * np.cos(height)
     beyond = [y - (-0.1 + 0.0325), max(abs(z - 0.0325) - 0.0325, 0)]
     assert tip_gap(state)[0] == pytest.approx(np.hypot(*beyond) - 0.0125)
 
 
 @pytest.mark.parametrize(
-    ("joints", "action", "after"),
+    ("joints", "place", "action", "after"),
     [
-        ((0.62, 0.0, 0.5), (1, 0, 0), (0.65, 0, 0.5)),
-        ((0.0, 0.0, 0.5), (9, 0, 0), (0.1, 0, 0.5)),
-        # straight down the tip would be in the floor
-        ((0.0, 0.0, 0.55), (0, 0, -1), (0, 0, 0.45)),
-        ((0.0, 0.0, 0.36), (0, 0, -1), (0, 0, 0.36)),
+        ((0.62, 0.0, 0.79), -0.1, (1, 0, 0), (0.65, 0, 0.79)),
+        ((0.0, 0.0, 0.79), -0.1, (9, 0, 0), (0.1, 0, 0.79)),
+        # the tip would be in the floor
+        ((0.0, 0.0, 0.79), -0.1, (0, 0, -1), (0, 0, 0.79)),
+        # the near side of the cube is 10 mm beyond the tip, which would move by 27 mm
+        ((0.0, 0.0, 0.78), NEAR + 0.010, (0, -1, 0), (0, 0, 0.78)),
     ],
 )
-def test_joints_stay_in_reach_and_out_of_the_floor(
-    joints: tuple[float, ...], action: tuple[float, ...], after: tuple[float, ...]
+def test_joints_stay_in_reach_and_out_of_floor_and_cube(
+    joints: tuple[float, ...], place: float, action: tuple[float, ...], after: tuple[float, ...]
 ) -> None:
-    state = np.array([[0.0, *joints, -0.1, -0.1, 0.0]])
+    state = np.array([[0.0, *joints, 0.0, place, 0.0]])
     assert feasible(state)[0]
     found = FingerReach().step(state, np.array([action]), draws()).states[0]
     assert np.allclose(found[1:4], after)
@@ -62,13 +66,9 @@ def test_joints_stay_in_reach_and_out_of_the_floor(
 
 
 def test_a_touch_earns_one_more_and_the_cube_appears_elsewhere() -> None:
-    world = FingerReach()
-    near = tip(np.array([[*STRAIGHT, 0.0, 0.0, 0.0]]))[0]
-    # the near side of the cube is 3 mm beyond the tip
-    place = near[1] + 0.0125 + 0.003 + 0.0325
-    state = np.array([[*STRAIGHT, 0.0, place, 0.0]])
-    assert tip_gap(state)[0] == pytest.approx(0.003, abs=2e-3)
-    after, rewards, _ = world.step(state, np.zeros((1, 3)), draws())
+    state = np.array([[*JOINTS, 0.0, NEAR + 0.003, 0.0]])
+    assert tip_gap(state)[0] == pytest.approx(0.003)
+    after, rewards, _ = FingerReach().step(state, np.zeros((1, 3)), draws())
     assert rewards[0] == 1
     assert tip_gap(after)[0] >= 0.03
     assert feasible(after)[0]
@@ -90,7 +90,7 @@ def test_pictures_are_those_of_the_data_set() -> None:
     data.prepare()
     states = data.values(np.arange(3))
     images = FingerReach().draw(states).transpose(0, 3, 1, 2)
-    assert np.array_equal(images, data.images(np.arange(3)))
+    assert np.array_equal(images, data.images(torch.arange(3)).numpy())
 
 
 def test_factors_as_seen_have_the_way_to_the_cube() -> None:
