@@ -29,7 +29,8 @@ def test_agents_are_trained_and_tested_by_the_command(
     assert run(["test", str(out), "--episodes=3", "--domains", "target"]) == 0
     shown = capsys.readouterr().out
     assert [str(one) in shown for one in folders] == [True, True]
-    assert shown.count("target") == 2
+    assert shown.count("target") == 3
+    assert "A2C-factors, mean ± standard error of 2 agents" in shown
     assert all((one / "returns.json").is_file() for one in folders)
 
 

@@ -48,12 +48,12 @@ def test_returns_of_a_scripted_agent_are_those_of_single_episodes() -> None:
 
 def test_the_interval_of_a_ratio_is_that_of_all_resamples() -> None:
     # target (2, 4) against a constant 4: resampled means 2, 3, 3, 4, so ratios 0.5, 0.75, 1
-    ratio, (low, high) = ratio_interval(np.array([2.0, 4.0]), np.array([4.0, 4.0]))
+    ratio, (low, high) = ratio_interval([np.array([2.0, 4.0])], [np.array([4.0, 4.0])])
     assert (ratio, low, high) == (0.75, 0.5, 1.0)
     # the ends of the interval are the quantiles 0.025 and 0.975 of (a + b) / 2 over source 1
     draws = np.random.default_rng(0)
     many = draws.normal(1.0, 0.5, 400)
-    ratio, (low, high) = ratio_interval(many, np.full(400, 2.0))
+    ratio, (low, high) = ratio_interval([many], [np.full(400, 2.0)])
     half = 1.96 * many.std() / 400**0.5 / 2
     assert ratio == many.mean() / 2
     assert (low, high) == pytest.approx((ratio - half, ratio + half), abs=0.004)
@@ -77,6 +77,28 @@ def test_a_test_writes_every_episode_and_the_means(tmp_path: Path) -> None:
     assert (folder / "agent.zip").read_bytes() == before
     again = returns.agent_returns(folder, ["target"], episodes=7, seed=3)
     assert all(np.array_equal(found[name].returns, again[name].returns) for name in found)
+
+
+def test_the_ratio_of_several_agents_is_that_of_their_mean_returns() -> None:
+    # means 1 and 3 over 2 and 6; episodes are constant, so every resample is the same
+    targets, sources = [np.full(3, 1.0), np.full(3, 3.0)], [np.full(3, 2.0), np.full(3, 6.0)]
+    assert ratio_interval(targets, sources) == (0.5, (0.5, 0.5))
+
+
+def test_agents_that_differ_in_the_seed_alone_are_taken_together(tmp_path: Path) -> None:
+    folders = [agent(tmp_path, observations="factors", seed=seed) for seed in (0, 1)]
+    folders.append(agent(tmp_path / "other", observations="pixels"))
+    for number, folder in enumerate(folders):
+        returns.agent_returns(folder, ["target"], episodes=2)
+        lines = ["domain,episode,return", f"source,0,{2 + number}", f"source,1,{2 + number}"]
+        lines += [f"target,0,{1 + number}", f"target,1,{1 + number}"]
+        (folder / "episodes.csv").write_text("\n".join(lines))
+    found = returns.pooled_returns(folders)
+    assert list(found) == [str(tmp_path / "A2C-factors")]
+    target = found[str(tmp_path / "A2C-factors")]["target"]
+    assert (target["mean"], target["error"], target["agents"]) == (1.5, 0.5, 2)
+    assert target["ratio"] == pytest.approx(0.6)
+    assert found[str(tmp_path / "A2C-factors")]["source"]["ratio"] is None
 
 
 @pytest.mark.parametrize(

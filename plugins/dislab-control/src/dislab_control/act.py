@@ -28,7 +28,9 @@ Test agents in the domains of their world, without learning.
 
 FOLDER is that of an agent, or one with several of them. The table goes to the terminal, everything
 else into returns.json and episodes.csv of each agent. A ratio is the mean return in a domain over
-that in the domain of training, with its 95 % bootstrap interval."""
+that in the domain of training, with its 95 % bootstrap interval. Agents that differ in the seed
+alone are also shown together, with the standard error over agents in place of that over
+episodes."""
 
 _EVERY: Final = 30.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -151,7 +153,8 @@ def _test(options: argparse.Namespace) -> int:
     from dislab_control import returns
 
     _check_device(options.device)
-    for folder in agent_folders(options.folders):
+    folders = agent_folders(options.folders)
+    for folder in folders:
         returns.agent_returns(
             folder,
             options.domains,
@@ -161,6 +164,9 @@ def _test(options: argparse.Namespace) -> int:
             options.device,
         )
         print(f"{folder}\n{returns.returns_table(returns.read_returns(folder))}")
+    for kind, found in returns.pooled_returns(folders).items():
+        agents = next(iter(found.values()))["agents"]
+        print(f"{kind}, mean ± standard error of {agents} agents\n{returns.returns_table(found)}")
     return 0
 
 

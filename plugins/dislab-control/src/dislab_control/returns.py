@@ -155,36 +155,108 @@ def random_returns(config: AgentConfig, domain: str, episodes: int, seed: int) -
 
 
 def ratio_interval(
-    target: Returns, source: Returns, seed: int = 0
+    target: Sequence[Returns], source: Sequence[Returns], seed: int = 0
 ) -> tuple[float, tuple[float, float]]:
-    """Ratio of two means, and its 95 % interval.
+    """Ratio of the mean returns of the same agents in two domains, and its 95 % interval.
 
-    Percentile bootstrap of the episodes of both domains, of Efron & Tibshirani (1993), An
-    Introduction to the Bootstrap, chapter 13, by `scipy.stats.bootstrap`.
+    Percentile bootstrap of the episodes of each agent in each domain, of Efron & Tibshirani (1993),
+    An Introduction to the Bootstrap, chapter 13, by `scipy.stats.bootstrap`. The agents are not
+    resampled: the interval is that of these agents.
 
     Args:
-        target: Returns in the new domain.
-        source: Returns in the domain of training.
+        target: Returns in the new domain, one array an agent.
+        source: Returns in the domain of training, likewise.
         seed: Decides the resampling.
     """
 
-    def ratio(one: Returns, other: Returns, axis: int = -1) -> Any:
-        return one.mean(axis=axis) / other.mean(axis=axis)
+    def ratio(*returns: Returns, axis: int = -1) -> Any:
+        means = [one.mean(axis=axis) for one in returns]
+        return sum(means[: len(target)]) / sum(means[len(target) :])
 
     draws = np.random.default_rng(seed)
     found = bootstrap(
-        (target, source), ratio, n_resamples=_RESAMPLES, method="percentile", rng=draws
+        (*target, *source), ratio, n_resamples=_RESAMPLES, method="percentile", rng=draws
     )
     low, high = found.confidence_interval
-    return float(ratio(target, source)), (float(low), float(high))
+    return float(ratio(*target, *source)), (float(low), float(high))
 
 
 def _summary(returns: Returns, source: Returns, chance: Returns, own: bool) -> DomainReturns:
     mean, error = returns.mean(), returns.std(ddof=1) / len(returns) ** 0.5
     ratio, interval = None, None
-    if not own and source.mean() > 1.96 * source.std(ddof=1) / len(source) ** 0.5:
-        ratio, interval = ratio_interval(returns, source)
+    if not own and _is_above_zero(source):
+        ratio, interval = ratio_interval([returns], [source])
     return DomainReturns(returns, float(mean), float(error), float(chance.mean()), ratio, interval)
+
+
+def pooled_returns(folders: Sequence[Path]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Returns of tested agents that differ in the seed alone, by kind and domain.
+
+    Each has the numbers of `returns.json`, with the standard error over agents in place of that
+    over episodes, and `agents`, their number. A kind needs two agents.
+
+    Args:
+        folders: Folders of agents, tested with `agent_returns`.
+
+    Raises:
+        InputError: A file of results is missing or damaged.
+    """
+    kinds: dict[str, list[Path]] = {}
+    for folder in folders:
+        config = dataclasses.replace(read_config(folder), seed=0)
+        kinds.setdefault(json.dumps(dataclasses.asdict(config), sort_keys=True), []).append(folder)
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for same in kinds.values():
+        if len(same) < 2:
+            continue
+        home = read_config(same[0]).domain
+        episodes = [_read_episodes(folder) for folder in same]
+        tables = [read_returns(folder) for folder in same]
+        found[str(same[0].parent / same[0].name.rpartition("-")[0])] = {
+            domain: _pooled(
+                [one[domain] for one in episodes],
+                [one[home] for one in episodes],
+                float(np.mean([table[domain]["random"] for table in tables])),
+                domain == home,
+            )
+            for domain in episodes[0]
+            if all(domain in one for one in episodes)
+        }
+    return found
+
+
+def _pooled(
+    returns: list[Returns], source: list[Returns], chance: float, own: bool
+) -> dict[str, Any]:
+    means = np.array([one.mean() for one in returns])
+    ratio, interval = None, None
+    if not own and all(_is_above_zero(one) for one in source):
+        ratio, interval = ratio_interval(returns, source)
+    return {
+        "mean": float(means.mean()),
+        "error": float(means.std(ddof=1) / len(means) ** 0.5),
+        "random": chance,
+        "ratio": ratio,
+        "interval": interval,
+        "agents": len(means),
+    }
+
+
+def _is_above_zero(returns: Returns) -> bool:
+    """Whether a mean is above 0 with its whole interval."""
+    error = returns.std(ddof=1) / len(returns) ** 0.5
+    return bool(returns.mean() > 1.96 * error)
+
+
+def _read_episodes(folder: Path) -> dict[str, Returns]:
+    path = folder / EPISODES
+    found: dict[str, list[float]] = {}
+    try:
+        for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+            found.setdefault(row["domain"], []).append(float(row["return"]))
+    except (OSError, KeyError, ValueError) as error:
+        raise InputError(f"{path} cannot be read; write it: dislab act test {folder}") from error
+    return {domain: np.array(values) for domain, values in found.items()}
 
 
 def _write(
