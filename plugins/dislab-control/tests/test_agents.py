@@ -18,11 +18,12 @@ TINY: dict[str, dict[str, Any]] = {
 
 
 def trained(out: Path, agent: str, steps: int = 192, **more: Any) -> Path:
-    more = {"observations": "factors", "copies": 2, "settings": TINY[agent]} | more
-    return fit_agent(out, agent=agent, steps=steps, env_settings={"length": 10}, **more)
+    usual = {"observations": "factors", "copies": 2, "settings": TINY[agent]}
+    given: dict[str, Any] = {**usual, **more}
+    return fit_agent(out, agent=agent, steps=steps, env_settings={"length": 10}, **given)
 
 
-def weights(folder: Path) -> dict[str, torch.Tensor]:
+def weights(folder: Path) -> Any:
     from stable_baselines3.common.save_util import load_from_zip_file
 
     _, parameters, _ = load_from_zip_file(folder / "agent.zip", load_data=False)

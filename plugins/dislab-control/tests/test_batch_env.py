@@ -24,7 +24,7 @@ def test_a_copy_does_the_same_as_a_single_environment_of_gymnasium() -> None:
     world, actions = small(), np.random.default_rng(0).integers(4, size=(2 * LENGTH + 1, 2))
     together = BatchEnv(world, observer(world, "pixels"), 2)
     together.seed(5)
-    batch = together.reset()
+    batch: Any = together.reset()
     for copy in range(2):
         single: Any = gym.make("dislab/SeekAvoid-v0", length=LENGTH).unwrapped
         image, _ = single.reset(seed=5 + copy)

@@ -31,7 +31,12 @@ COPIES: Final[dict[str, int]] = {"PPO": 16, "A2C": 16, "DQN": 4}
 SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "PPO": {"n_steps": 128, "batch_size": 256, "n_epochs": 6, "learning_rate": 1e-3},
     "A2C": {"n_steps": 16, "learning_rate": 1e-3},
-    "DQN": {"learning_rate": 5e-4, "buffer_size": 20_000, "learning_starts": 1_000},
+    "DQN": {
+        "learning_rate": 5e-4,
+        "buffer_size": 20_000,
+        "learning_starts": 1_000,
+        "train_freq": 1,
+    },
 }
 """Settings of each agent where they differ from those of stable-baselines3; the discount is 0.95 in
 all of them, and PPO and A2C have a bonus of 0.01 on the entropy."""

@@ -161,7 +161,7 @@ def load_agent(folder: Path, config: AgentConfig, env: BatchEnv, device: str = "
         )
     model = _algorithm(config, env, device)
     try:
-        model.set_parameters(path, device=device)
+        model.set_parameters(str(path), device=device)
     except (OSError, ValueError, KeyError, RuntimeError, pickle.UnpicklingError) as error:
         raise InputError(
             f"{path} is damaged or of another agent ({one_line(error)[:200]}); remove it, and "

@@ -125,7 +125,7 @@ def episode_returns(env: BatchEnv, policy: Policy, episodes: int, seed: int) -> 
         seed: Decides the episodes.
     """
     env.seed(seed)
-    seen = env.reset()
+    seen: Any = env.reset()
     done: list[list[float]] = [[] for _ in range(env.num_envs)]
     rounds = -(-episodes // env.num_envs)
     while min(map(len, done)) < rounds:
