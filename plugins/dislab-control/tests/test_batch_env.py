@@ -29,7 +29,7 @@ def test_a_copy_does_the_same_as_a_single_environment_of_gymnasium() -> None:
         single: Any = gym.make("dislab/SeekAvoid-v0", length=LENGTH).unwrapped
         image, _ = single.reset(seed=5 + copy)
         assert np.array_equal(batch[copy], image.transpose(2, 0, 1))
-    seen = [together.step(row) for row in actions]
+    seen: list[Any] = [together.step(row) for row in actions]
     for copy in range(2):
         single = gym.make("dislab/SeekAvoid-v0", length=LENGTH).unwrapped
         single.reset(seed=5 + copy)
