@@ -1,6 +1,7 @@
 """The studies that ship: each can be planned, and is as large as its first lines say."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,15 +44,24 @@ def test_how_many_runs_it_has(name: str) -> None:
     assert len(study.groups()) * len(study.seeds) == RUNS[name]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=pytest.mark.slow) if one in LARGE else one for one in RUNS]
-)
+@pytest.mark.parametrize("name", [one for one in RUNS if one not in LARGE])
 def test_every_configuration_of_it_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["study", "plan", str(STUDIES / f"{name}.yaml")]) == 0
     assert f"{name}: {RUNS[name]} runs in studies/{name}" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
+def test_every_value_of_a_large_one_can_be_read(name: str) -> None:
+    """Each axis in turn, with the first value of all others: all combinations take minutes."""
+    study = read_study_file(STUDIES / f"{name}.yaml")
+    first = {axis: values[:1] for axis, values in study.axes.items()}
+    for axis, values in study.axes.items():
+        part = replace(study, axes={**first, axis: values})
+        assert len(make_plan(part, resolver, {}).runs) >= len(values) * len(study.seeds)
 
 
 @pytest.mark.parametrize("name", IDS)

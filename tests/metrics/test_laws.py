@@ -62,10 +62,11 @@ def test_the_page_has_the_verdicts_of_the_table(monkeypatch: pytest.MonkeyPatch)
 )
 def test_verdicts(key: str) -> None:
     """Counterexamples of the page still break their laws; other laws hold on the first cases."""
+    draws = 1 if SCORES[key].slow else 2
     for result, broken in SCORES[key].breaks.items():
         for law in LAWS:
             if law not in broken:
-                assert counterexample(key, law, result, draws=2) is None, (result, law)
+                assert counterexample(key, law, result, draws=draws) is None, (result, law)
                 continue
             example = REPORT[key]["broken"][result][law]
             size = broken_by(law, tried(key, law, from_json(example["case"])), result)
