@@ -48,6 +48,11 @@ def test_safetensors_make_the_model_again(
     assert exported(tmp_path / "again", "safetensors").is_dir()  # an export can be exported
 
 
+def test_others_can_read_an_export(tmp_path: Path) -> None:
+    out = exported(tmp_path, "safetensors")
+    assert len({path.stat().st_mode for path in out.iterdir()}) == 1
+
+
 def test_half_precision_takes_half_the_space(tmp_path: Path) -> None:
     whole = exported(tmp_path / "whole", "safetensors")
     half = exported(tmp_path / "half", "safetensors", "--half")

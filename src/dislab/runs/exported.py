@@ -45,7 +45,7 @@ def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
         InputError: safetensors is not installed, a file cannot be written, or a weight is too
             large for half precision.
     """
-    save_file = imported("safetensors.torch", "safetensors", _PURPOSE).save_file
+    save = imported("safetensors.torch", "safetensors", _PURPOSE).save
     tensors = {name: _stored(name, one, half) for name, one in model.state_dict().items()}
     cls = type(model)
     record = {
@@ -55,7 +55,8 @@ def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
         "arguments": settings_in(model.hparams),
     }
     with atomic(folder / WEIGHTS) as temporary:
-        save_file(tensors, temporary, metadata={"format": "pt"})
+        # its own writer makes files that their owner alone can read
+        temporary.write_bytes(save(tensors, metadata={"format": "pt"}))
     with atomic(folder / SETTINGS) as temporary:
         text = yaml.safe_dump(record, sort_keys=False, allow_unicode=True)
         temporary.write_text(text, encoding="utf-8")
