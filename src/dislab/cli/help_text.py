@@ -46,6 +46,7 @@ COMMON: Final = {
         "then_test BOOL": "after training, score the model",
         "evaluate.points NUMBER": "how many images are scored",
         "pictures BOOL": "draw pictures",
+        "logger NAME": "tensorboard, wandb, mlflow, csv or none",
         "report BOOL": "write the page of the run",
     },
 }

@@ -30,6 +30,7 @@ from dislab.cli.configuration import (
 from dislab.cli.help_text import help_text
 from dislab.cli.links import link
 from dislab.cli.messages import explain
+from dislab.runs import LoggerName
 
 DEFAULTS: Final[dict[str, Any]] = {
     "checkpoint.save_last": True,
@@ -105,6 +106,13 @@ def add_arguments(parser: LightningArgumentParser) -> None:
         type=bool | None,
         default=None,
         help="keep the channels of a pixel side by side in memory (unless set: on a CPU)",
+    )
+    parser.add_argument(
+        "--logger",
+        type=LoggerName,
+        default="tensorboard",
+        help="a second log of losses, scores and pictures, beside the run's own files; csv and "
+        "none: nothing but these; trainer.logger takes other loggers",
     )
     parser.add_argument(
         "--report",

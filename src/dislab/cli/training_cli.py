@@ -17,7 +17,7 @@ from lightning.pytorch.cli import (
     LightningArgumentParser,
     LightningCLI,
 )
-from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from dislab.base import Objective
@@ -51,9 +51,11 @@ from dislab.runs import (
     LAST,
     CheckpointFiles,
     Curves,
+    check_logger,
     check_model_names,
     check_resumable,
     last_checkpoint,
+    named_logger,
     new_run,
     read_checkpoint,
     record_divergence,
@@ -123,6 +125,7 @@ class TrainingCLI(LightningCLI):
         if TrainingCLI.first_seed is None:
             TrainingCLI.first_seed = config["seed_everything"]
         check_settings(config)
+        check_logger(config["logger"], config["trainer"]["logger"])
         self._check_against_checkpoint(flat(config["model"]))
         if config["weights_only"] is None:
             config["weights_only"] = True
@@ -215,12 +218,17 @@ class TrainingCLI(LightningCLI):
         trainer.loggers = [*self._loggers(config, folder, first_step), *curves]
 
     def _loggers(self, config: Any, folder: Path, first_step: int) -> list[Logger]:
-        """The loggers of the configuration; TensorBoard's unless it sets others."""
+        """The loggers of `trainer.logger`; unless it sets any, the one that `logger` names."""
         asked = config["trainer"].get("logger")
-        if asked is None or asked is True:
-            purge = first_step if config["resume"] else None
-            return [TensorBoardLogger(folder, name="", version="", purge_step=purge)]
-        return _several(asked)
+        if asked is not None and asked is not True:
+            return _several(asked)
+        settings = self._plain(self.config)
+        purge = first_step if config["resume"] else None
+        loggers, close = named_logger(
+            config["logger"], folder, Path(config["runs"]), settings, purge
+        )
+        self.held.callback(close)
+        return loggers
 
     def _remove_unused(self, kind: object, error: object, trace: object) -> None:
         """Remove the folder of a new run that failed before its first step, or could not be packed.

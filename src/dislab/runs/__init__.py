@@ -16,6 +16,7 @@ from dislab.runs.folders import (
     remove_unused,
     trained_alone,
 )
+from dislab.runs.loggers import LoggerName, check_logger, named_logger
 from dislab.runs.models import check_model_names, from_settings, load_run, rebuild, settings_of
 from dislab.runs.opened import Encoded, OpenRun, open_run
 from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, versions, write_scores
@@ -27,9 +28,11 @@ __all__ = [
     "CheckpointFiles",
     "Curves",
     "Encoded",
+    "LoggerName",
     "OpenRun",
     "Record",
     "ScoreStage",
+    "check_logger",
     "check_model_names",
     "check_resumable",
     "checkpoint_of",
@@ -38,6 +41,7 @@ __all__ = [
     "has_diverged",
     "last_checkpoint",
     "load_run",
+    "named_logger",
     "new_run",
     "open_run",
     "read_checkpoint",

@@ -115,7 +115,7 @@ def remove_unused(run: Path) -> None:
 
 def _is_of_the_start(file: Path) -> bool:
     """Whether a file is written before the first step."""
-    named = file.name in (CONFIG, _LOCK, "hparams.yaml")
+    named = file.name in (CONFIG, _LOCK, IDENTITY, "hparams.yaml")
     return named or file.name.startswith("events.out.tfevents.")
 
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import lightning.pytorch as pl
-from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.loggers import MLFlowLogger, TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_info
 from matplotlib.figure import Figure
 
@@ -19,7 +19,7 @@ class Picture(pl.Callback, ABC):
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
     (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
-    number of optimiser steps. A method that lacks a part is skipped, with one line in
+    number of optimiser steps; MLflow gets the files. A method that lacks a part is skipped, with one line in
     the log.
     """
 
@@ -65,10 +65,13 @@ class Picture(pl.Callback, ABC):
         steps = int(module.steps)
         figure = self.draw(trainer, data, module)
         file = f"{self.name}_{steps:07d}.png" if in_training else f"{self.name}.png"
-        plots.save(figure, folder / "images" / file)
+        path = folder / "images" / file
+        plots.save(figure, path)
         key = f"images/{self.name}"
         for logger in trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
                 logger.experiment.add_image(key, plots.pixels(figure), steps, dataformats="HWC")
+            elif isinstance(logger, MLFlowLogger):
+                logger.experiment.log_artifact(str(logger.run_id), str(path), "images")
             elif callable(show := getattr(logger, "log_image", None)):  # as of Weights & Biases
                 show(key=key, images=[plots.pixels(figure)], step=steps)
