@@ -52,7 +52,9 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
     if found := _UNKNOWN_KEY.search(message) or _UNRECOGNIZED.search(message):
         return _unknown_key(found[1], top_level)
     if found := _WRONG_TYPE.search(message):
-        return f"{prefix}expected {_type(found[1])}, got {found[2].strip()!r}"
+        given = found[2].strip()
+        nearest = suggestion(given.strip("'"), _choices(found[1]))
+        return f"{prefix}expected {_type(found[1])}, got {given!r}{nearest}"
     if found := _REQUIRED.search(message):
         return _required(found[1], prefix)
     if leaves := _LEAF.findall(message):
@@ -214,9 +216,17 @@ def _required(names: str, prefix: str) -> str:
 
 def _type(text: str) -> str:
     text = re.sub(r"<class '(?:[\w.]*\.)?(\w+)'>", r"\1", text).replace("typing.", "")
-    if text.startswith("Literal["):
-        return "one of " + text[len("Literal[") : -1].replace("'", "")
+    if choices := _choices(text):
+        return f"one of {', '.join(choices)}"
     return _TYPE_NAMES.get(text, text)
+
+
+def _choices(text: str) -> list[str]:
+    """The values of a `Literal` in a message of jsonargparse; none of another type."""
+    text = text.removeprefix("typing.")
+    if not text.startswith("Literal["):
+        return []
+    return text[len("Literal[") : -1].replace("'", "").split(", ")
 
 
 def _group_of(place: str) -> str | None:

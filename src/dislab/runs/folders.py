@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 from lightning.pytorch import Trainer
 
 from dislab.errors import BusyError, InputError
+from dislab.runs.loggers import IDENTITY
 from dislab.storage import acquire
 
 CONFIG: Final = "config.yaml"

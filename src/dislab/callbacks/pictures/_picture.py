@@ -19,8 +19,8 @@ class Picture(pl.Callback, ABC):
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
     (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
-    number of optimiser steps; MLflow gets the files. A method that lacks a part is skipped, with one line in
-    the log.
+    number of optimiser steps; MLflow gets the files. A method that lacks a part is skipped, with
+    one line in the log.
     """
 
     name: ClassVar[str]
