@@ -31,6 +31,7 @@ CHANGEABLE: Final = (
     "samples",
     "interpolations",
     "pictures",
+    "logger",
     "representations",
     "stop_on_signal",
     "inner_steps",
