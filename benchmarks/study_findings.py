@@ -2,6 +2,7 @@
 
 python benchmarks/study_findings.py montero studies/montero_laptop
 python benchmarks/study_findings.py correlated studies/correlated_laptop
+python benchmarks/study_findings.py dittadi studies/dittadi_laptop
 
 Writes benchmarks/results/NAME_laptop.json, whose tables the pages show, and for `montero` also
 docs/images/results/montero_images.png. The studies are those of configs/studies.
@@ -23,11 +24,22 @@ from dislab.base.state_draws import draw_states
 from dislab.runs import SCORES, open_run
 from dislab.storage import atomic
 from dislab.study import Study
+from dislab.study.statistics import rank_correlations
 
 ROOT = Path(__file__).parents[1]
 IMAGES = 8
 FACTORS = ("scale", "posX", "posY")
 PAIRS = (("posX", "scale"), ("posX", "posY"), ("posY", "scale"))
+SCENARIOS = {
+    "finger_ood1_a": "OOD1-A",
+    "finger_ood1_b": "OOD1-B",
+    "finger_ood1_c": "OOD1-C",
+    "finger_ood2_a": "OOD2-A",
+    "finger_ood2_b": "OOD2-B",
+}
+PREDICTORS = {"GradientBoosting": "trees", "MLP": "network"}
+GROUPS = {"all": "ρ, all", "supervision=weak": "weak", "supervision=unsupervised": "unsupervised"}
+DISENTANGLEMENT = "score.dci_hgbt_disentanglement"
 METHODS = {
     "vae": "VAE",
     "betavae8": "β-VAE",
@@ -79,6 +91,31 @@ def correlated(study: Study) -> dict[str, Any]:
     }
 
 
+def dittadi(study: Study) -> dict[str, Any]:
+    """Errors of trees and of a network under each shift, and their correlations with DCI."""
+    table = study.table()
+    errors: dict[str, list[list[str]]] = {name: [] for name in PREDICTORS}
+    axes = ["supervision", "beta", "noise"]
+    for (supervision, beta, noise), runs in table.groupby(axes, sort=False):
+        model = f"{supervision}, β {beta}, {noise} noise"
+        disentanglement = _mean(runs[DISENTANGLEMENT], 2)
+        for name, rows in errors.items():
+            shown = [_mean(runs[f"transfer.{one}/{name}"], 2) for one in SCENARIOS]
+            rows.append([model, disentanglement, *shown])
+    header = ["models", "DCI D", *SCENARIOS.values()]
+    found = {PREDICTORS[name]: {"header": header, "rows": rows} for name, rows in errors.items()}
+    columns = [f"transfer.{one}/{name}" for one in SCENARIOS for name in PREDICTORS]
+    known = rank_correlations(table, [DISENTANGLEMENT], columns, by=["supervision"])
+    rows = []
+    for one, label in SCENARIOS.items():
+        for name, title in PREDICTORS.items():
+            mine = known[known["right"] == f"transfer.{one}/{name}"].set_index("group")
+            cells = [f"{mine['rho'][group]:.2f}" for group in GROUPS]
+            rows.append([label, title, *cells, f"{mine['p_holm']['all']:.3f}"])
+    header = ["shift", "predictor", *GROUPS.values(), "p (Holm), all"]
+    return found | {"correlations": {"header": header, "rows": rows}}
+
+
 def _of_factors(scores: Path) -> list[float]:
     """Overlap of importances for each pair, from 0 to 1, and the error (NRMSE) of each factor."""
     test = json.loads(scores.read_text(encoding="utf-8"))["test"]
@@ -122,16 +159,19 @@ def _mean(values: Sequence[float], digits: int) -> str:
     return f"{known.mean():.{digits}f} ± {known.std(ddof=1):.{digits}f}"
 
 
+FINDINGS = {"montero": montero, "correlated": correlated, "dittadi": dittadi}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=("montero", "correlated"))
+    parser.add_argument("name", choices=tuple(FINDINGS))
     parser.add_argument("study", type=Path)
     arguments = parser.parse_args()
     study = Study(arguments.study)
     name = f"{arguments.name}_laptop"
     content = {
         "command": f"python benchmarks/study_findings.py {arguments.name} studies/{name}",
-        "tables": {"montero": montero, "correlated": correlated}[arguments.name](study),
+        "tables": FINDINGS[arguments.name](study),
     }
     with atomic(ROOT / "benchmarks" / "results" / f"{name}.json") as temporary:
         text = json.dumps(content, indent=1, ensure_ascii=False)
