@@ -11,6 +11,7 @@ from dislab.plugins import Plugin, available, load_all
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
 KINDS = ("added", "changed", "fixed")  # of fragments, in the order of pyproject.toml
 
 
@@ -19,10 +20,12 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
     `<!-- plugins: group -->` becomes the table of a group, `<!-- datasets -->` that of the data
     sets, `<!-- results: file table -->` a table that a benchmark wrote to
-    `benchmarks/results/file.json`, and `<!-- changelog -->` all changes, the next ones first.
+    `benchmarks/results/file.json`, `<!-- zoo -->` that of the trained models, and
+    `<!-- changelog -->` all changes, the next ones first.
     """
     page = re.sub(r"<!-- plugins: (\w+) -->", lambda found: _table(found[1]), markdown)
     page = re.sub("<!-- datasets -->", lambda _: _datasets(), page)
+    page = re.sub("<!-- zoo -->", lambda _: _zoo(), page)
     page = re.sub("<!-- changelog -->", lambda _: _changelog(), page)
     return re.sub(
         r"<!-- results: (\w+) (\w+) -->", lambda found: _results(found[1], found[2]), page
@@ -62,6 +65,35 @@ def _dataset(plugin: Plugin, cls: Any) -> str:
         files = "read from files that you have" if {"path", "folder"} & set(settings) else "drawn"
         cells.append(f"{plugin.constants['licence']} | {files}")
     return "| " + " | ".join(cells) + " |"
+
+
+def _zoo() -> str:
+    """The table of trained models, from their files."""
+    scores = {
+        "mig": "MIG",
+        "sap_r2": "SAP",
+        "factor_vae_score": "FactorVAE score",
+        "dci_hgbt_disentanglement": "DCI D",
+    }
+    heads = ["name", "data", "image", "steps", "MB", *scores.values(), "selected", "data licence"]
+    rows = [heads, ["---"] * len(heads)]
+    for path in sorted(ZOO.glob("*/zoo.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        size = sum(one.stat().st_size for one in path.parent.iterdir()) / 1e6
+        half = found["rescored"]["half"]
+        rows.append(
+            [
+                f"`{path.parent.name}`",
+                f"`{found['data']}`, {found['provenance']}",
+                "×".join(map(str, found["image_shape"])),
+                f"{found['steps']:,}",
+                f"{size:.1f}",
+                *(f"{half[score]:.2f}" for score in scores),
+                found["selected"],
+                found["data_licence"],
+            ]
+        )
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _changelog() -> str:

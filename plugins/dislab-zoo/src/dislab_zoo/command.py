@@ -1,0 +1,35 @@
+"""The command `dislab zoo`."""
+
+import shutil
+from pathlib import Path
+
+from dislab.cli.arguments import Parser
+from dislab.errors import InputError
+from dislab_zoo.models import names, path
+
+
+def run(args: list[str]) -> int:
+    """List trained models, or copy one into a folder of your own."""
+    parser = Parser("dislab zoo", description="List trained models, or copy one.")
+    parser.add_argument("name", nargs="?", help="of a model; all names are listed unless given")
+    parser.add_argument("--out", type=Path, help="folder to make; the model is copied there")
+    options = parser.parse_args(args)
+    if options.name is None:
+        print("\n".join(names()))
+        return 0
+    folder = path(options.name)
+    if options.out is None:
+        print(folder)
+        return 0
+    if options.out.exists():
+        raise InputError(f"--out is {options.out}, which exists; name a new folder")
+    try:
+        shutil.copytree(folder, options.out)
+    except OSError as error:
+        shutil.rmtree(options.out, ignore_errors=True)
+        raise InputError(
+            f"--out: {options.out} cannot be written: {error.strerror}; choose a folder that you "
+            "may write to"
+        ) from error
+    print(options.out)
+    return 0
