@@ -6,7 +6,7 @@ The runs lie in FOLDER/NAME/version_*, where `dislab fit --name NAME --runs FOLD
 Each of them must have been trained with the committed configuration that `MODELS` gives it, to the
 last setting. Its model is written in half precision with card, scores and configuration; single and
 half precision are scored on the same images, and both are kept in zoo.json. The newest run of a
-name counts. Repeating a training gives the same model up to the rounding of the processor.
+name counts.
 """
 
 import argparse
