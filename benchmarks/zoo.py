@@ -227,8 +227,6 @@ def pack(run: Path, name: str, resolve: Resolver) -> None:
         target = MODELS_FOLDER / name
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(made, target)
-        for path in target.iterdir():
-            path.chmod(0o644)
 
 
 def with_zoo(card: str, name: str, record: dict[str, Any]) -> str:
