@@ -30,7 +30,7 @@ def path(name: str) -> Path:
     short, known = name.removeprefix(_PREFIX), names()
     if short not in known:
         raise InputError(
-            f"the zoo has no model {name!r}{suggestion(short, known)}; it has {', '.join(known)}"
+            f"the zoo has no model {name!r}{suggestion(short, known)}; `dislab zoo` lists them"
         )
     return _FOLDER / short
 
