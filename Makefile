@@ -76,6 +76,7 @@ faults: .venv/.dev
 	$(BIN)/python benchmarks/faults/kills.py --json benchmarks/results/kills.json
 	$(BIN)/python benchmarks/faults/inputs.py --json benchmarks/results/inputs.json
 	$(BIN)/python benchmarks/faults/damage.py --json benchmarks/results/damage.json
+	$(BIN)/python benchmarks/faults/study_kills.py --json benchmarks/results/study_kills.json
 
 clean:
 	rm -rf .venv .venv-timm .venv-lowest site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
