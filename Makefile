@@ -37,7 +37,7 @@ timm: .venv-timm/.made
 # The distributions under plugins/, with the packages that they need, in an environment of their own
 # on top of dislab's: in that one they would show up in messages and tables that its tests compare.
 plugins: .venv/plugins/.made
-	for plugin in $(PLUGINS); do .venv/plugins/bin/python -m pytest $$plugin || exit 1; done
+	for plugin in $(PLUGINS); do .venv/plugins/bin/python -m pytest $(SPREAD) $$plugin || exit 1; done
 
 # The suite on the oldest releases that pyproject.toml allows; their own warnings are no errors.
 # SELECT="test_metrics or test_training" runs a part of it.
