@@ -135,6 +135,7 @@ def test_the_card_says_what_a_user_needs(tmp_path: Path) -> None:
     head = yaml.safe_load(text.split("---\n")[1])
     assert head["library_name"] == "dislab"
     for expected in (
+        "images (VAE + KL + TotalCorrelation), trained by",
         "| method | VAE |",
         "| data set | GaussianBlob",
         "| mig | 0.250 |",

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import jinja2
 
-from dislab.base import Objective
+from dislab.base import Objective, Regularizer
 from dislab.exports.networks import Network
 from dislab.report.run_record import Table, read_run
 from dislab.runs import CONFIG, versions
@@ -23,6 +23,7 @@ class About(NamedTuple):
     Attributes:
         name: Title of the card.
         method: Class of the method.
+        penalties: Classes of its regularisers.
         facts: Names and values: method, data, steps and the like.
         scores: The table of scores; None for a run that was not scored.
         notes: Sentences that a reader of the numbers should know.
@@ -32,6 +33,7 @@ class About(NamedTuple):
 
     name: str
     method: str
+    penalties: Sequence[str]
     facts: Mapping[str, str]
     scores: Table | None
     notes: Sequence[str]
@@ -50,14 +52,17 @@ def described(run: Path, model: Objective) -> About:
         InputError: A file of the run is damaged.
     """
     method = type(model).__name__
+    penalties = [type(part).__name__ for part in model.modules() if isinstance(part, Regularizer)]
     if not (run / CONFIG).is_file():
         facts = {"method": method, "steps": f"{int(model.steps):,}"}
-        return About(run.stem or method, method, facts, None, [], "", versions())
+        return About(run.stem or method, method, penalties, facts, None, [], "", versions())
     found = read_run(run, draw=False)
     facts = {"method": method, **found.facts}
     # the versions that the scores were taken with, else those of now
     used = found.versions or versions()
-    return About(found.name, method, facts, found.scores, found.notes, found.settings, used)
+    return About(
+        found.name, method, penalties, facts, found.scores, found.notes, found.settings, used
+    )
 
 
 def card(

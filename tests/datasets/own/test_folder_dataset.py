@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import ExifTags, Image
 
 from dislab.datasets import FolderDataset
 from dislab.errors import InputError
@@ -48,6 +48,22 @@ def test_states_are_sorted_and_show_their_images(folder: Path) -> None:
     assert dataset.factors.table is None
     assert dataset.image_shape == (1, 6, 8)
     assert brightness(dataset) == [30, 10, 0, 20]
+
+
+def test_photos_are_turned_as_their_camera_says(folder: Path) -> None:
+    stored = Image.new("L", (6, 8))  # of a camera on its side: the top of the scene is at the left
+    stored.paste(200, (0, 0, 1, 8))
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6  # to be turned by 90° clockwise
+    stored.save(folder / "a.png", exif=exif)
+    stored.save(folder / "b.png")
+    dataset = FolderDataset(str(folder), table=None, side=8, gaps="drop")
+    dataset.prepare()
+    turned, plain = dataset.images(torch.tensor([0, 1]))[:, 0].float()
+    assert turned[0].min() > 100
+    assert turned[2:].max() == 0
+    assert plain[:, 0].min() > 100
+    assert plain[:, 2:].max() == 0
 
 
 def test_a_partial_grid_and_chosen_columns(folder: Path) -> None:

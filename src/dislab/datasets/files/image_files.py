@@ -81,7 +81,7 @@ def fingerprint(folder: Path, names: Sequence[str]) -> str:
 def read_image(
     path: Path, side: int | None, colour: Colour, fit: Fit = "squash"
 ) -> npt.NDArray[np.uint8]:
-    """Pixels of one image, shape (channel, height, width).
+    """Pixels of one image, turned as its EXIF data says, shape (channel, height, width).
 
     Args:
         path: The file.
@@ -94,6 +94,7 @@ def read_image(
     """
     try:
         with Image.open(path) as image:
+            ImageOps.exif_transpose(image, in_place=True)  # cameras store the sensor's rows
             return pixels_of(image, str(path), side, colour, fit)
     except UnidentifiedImageError as error:
         raise InputError(f"{path} is no image that can be read; remove it from the set") from error
