@@ -1,0 +1,237 @@
+"""Tables and pictures of docs/results/darla.md, from agents that have been trained and tested.
+
+python benchmarks/darla.py --study studies/darla_laptop --agents agents/darla_laptop
+
+Where dislab-control is installed, after the commands of that page; in the folder in which they ran.
+Writes benchmarks/results/darla_laptop.json and docs/images/results/darla_*.png.
+"""
+
+import argparse
+import csv
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import torch
+from matplotlib.figure import Figure
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from dislab.runs import versions
+from dislab.storage.writing import atomic
+from dislab.study import Study
+from dislab_control.agent_config import read_config
+from dislab_control.agent_progress import PROGRESS
+from dislab_control.observations import observer
+from dislab_control.returns import pooled_returns
+from dislab_control.world import States
+from dislab_control.worlds import world_of
+from hardware import processor
+
+ROOT: Final = Path(__file__).parents[1]
+RESULT: Final = ROOT / "benchmarks/results/darla_laptop.json"
+PICTURES: Final = ROOT / "docs/images/results"
+DOMAINS: Final = ("source", "target", "new-wall-hue", "new-object-hue", "wall-equals-object")
+NAMES: Final = {
+    "factors": "true factors",
+    "darla": "DARLA: β-VAE_DAE",
+    "betavae": "β-VAE, β = 4",
+    "entangled": "β-VAE, β = 0.1",
+    "codes": "features of the autoencoder",
+    "pixels": "pixels",
+    "untrained": "untrained encoder",
+}
+"""Names of representations on the page, by name of the encoder or of the observations."""
+
+
+FRAMES: Final = 3000
+OBJECTS: Final = 8
+"""Columns of what is seen: presence, bearing and distance of the nearest ball and cube."""
+SCORES: Final = {
+    "score.mig": "MIG",
+    "score.dci_disentanglement": "DCI D",
+    "score.dci_informativeness": "DCI I",
+}
+EACH: Final = 10
+"""Steps of the random agent between two frames of a probe."""
+
+
+def agents_of(study: Study, folder: Path) -> dict[str, list[Path]]:
+    """Folders of the agents of each representation, in the order of the page."""
+    found: dict[str, list[Path]] = {}
+    for run, encoder in study.table()["encoder"].items():
+        found[encoder] = sorted((study.folder.run(str(run)) / "agents").glob("PPO-codes-*"))
+    for path in sorted(folder.glob("PPO-*")):
+        found.setdefault(read_config(path).observations, []).append(path)
+    return {name: found[name] for name in NAMES if found.get(name)}
+
+
+def returns_of(agents: dict[str, list[Path]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Pooled returns of each representation, by domain."""
+    pooled = {name: list(pooled_returns(folders).values()) for name, folders in agents.items()}
+    return {name: one for name, (one,) in pooled.items()}
+
+
+def states_of(domain: str, seed: int) -> States:
+    """States that an agent meets that acts at random."""
+    world = world_of("SeekAvoid", {"domain": domain})
+    draws = [np.random.default_rng((seed, copy)) for copy in range(100)]
+    states = np.concatenate([world.start(one) for one in draws])
+    actions, kept = np.random.default_rng(seed), []
+    while len(kept) * len(draws) < FRAMES:
+        for _ in range(EACH):
+            chosen = actions.integers(world.actions.n, size=len(draws))
+            states = world.step(states, chosen, draws).states
+        kept.append(states)
+    return np.concatenate(kept)
+
+
+def probes_of(encoders: dict[str, tuple[str, Path]]) -> dict[str, dict[str, float]]:
+    """R² of what is seen of the nearest ball and cube, by ridge regression on the representation.
+
+    Learnt on frames of the source, tested on others there and in each new domain.
+    """
+    kept = {domain: states_of(domain, 1) for domain in DOMAINS}
+    learnt = states_of("source", 0)
+    found: dict[str, dict[str, float]] = {}
+    for name, encoder in encoders.items():
+        worlds = {domain: world_of("SeekAvoid", {"domain": domain}) for domain in DOMAINS}
+
+        eyes = {domain: observer(world, *encoder) for domain, world in worlds.items()}
+        ridge = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
+        ridge.fit(eyes["source"].observe(learnt), worlds["source"].seen(learnt)[:, :OBJECTS])
+        found[name] = {
+            domain: float(
+                r2_score(
+                    worlds[domain].seen(states)[:, :OBJECTS],
+                    ridge.predict(eyes[domain].observe(states)),
+                )
+            )
+            for domain, states in kept.items()
+        }
+    return found
+
+
+def curves(agents: dict[str, list[Path]]) -> Figure:
+    """Returns of the training: the mean of the agents, and each of them thin."""
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for name, folders in agents.items():
+        tables = [list(csv.DictReader((one / PROGRESS).open(encoding="utf-8"))) for one in folders]
+        length = min(map(len, tables))
+        steps = [float(row["steps"]) / 1000 for row in tables[0][:length]]
+        values = np.array([[float(row["return"]) for row in one[:length]] for one in tables])
+        (line,) = axes.plot(steps, values.mean(0), label=NAMES[name], linewidth=2)
+        axes.plot(steps, values.T, color=line.get_color(), linewidth=0.5, alpha=0.5)
+    axes.set(xlabel="thousand steps", ylabel="mean return of 100 episodes")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    return figure
+
+
+def bars(returns: dict[str, dict[str, dict[str, Any]]]) -> Figure:
+    """Return of each representation in each domain, with the standard error over agents."""
+    figure = Figure(figsize=(7, 3.4), layout="constrained")
+    axes = figure.subplots()
+    width = 0.8 / len(DOMAINS)
+    for place, domain in enumerate(DOMAINS):
+        at = np.arange(len(returns)) + (place - (len(DOMAINS) - 1) / 2) * width
+        means = [one[domain]["mean"] for one in returns.values()]
+        errors = [one[domain]["error"] for one in returns.values()]
+        axes.bar(at, means, width, yerr=errors, label=domain, error_kw={"linewidth": 0.8})
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_xticks(range(len(returns)), [NAMES[name].replace(" of ", " of\n") for name in returns])
+    axes.tick_params(axis="x", labelsize=8)
+    axes.set_ylabel("mean return")
+    axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def cell(one: dict[str, Any]) -> str:
+    """A return with its standard error, and the ratio to the source where it has one."""
+    return f"{one['mean']:.2f} ± {one['error']:.2f}"
+
+
+def ratio(one: dict[str, Any]) -> str:
+    """A ratio with its interval."""
+    if one["ratio"] is None:
+        return "–"
+    low, high = one["interval"]
+    return f"{one['ratio']:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def cells(probe: dict[str, float], scores: pd.DataFrame, encoder: str) -> list[str]:
+    """R² in each domain, and the scores of an encoder that the study has trained."""
+    found = [f"{probe[domain]:.2f}" for domain in DOMAINS]
+    if encoder not in scores.index:
+        return found + ["–"] * len(SCORES)
+    return found + [f"{scores.loc[encoder, column]:.2f}" for column in SCORES]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--study", type=Path, required=True)
+    parser.add_argument("--agents", type=Path, required=True)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    study = Study(options.study)
+    agents = agents_of(study, options.agents)
+    returns = returns_of(agents)
+    scores = study.table().set_index("encoder")
+    encoders = {
+        name: (read_config(folders[0]).observations, read_config(folders[0]).encoder)
+        for name, folders in agents.items()
+        if name not in ("factors", "pixels")
+    }
+    probes = probes_of(encoders)
+    chance = next(iter(returns.values()))
+    tables: dict[str, Any] = {}
+    tables["returns"] = {
+        "header": ["representation", *DOMAINS],
+        "rows": [
+            *([NAMES[name], *(cell(one[key]) for key in DOMAINS)] for name, one in returns.items()),
+            ["random actions", *(f"{chance[key]['random']:.2f}" for key in DOMAINS)],
+        ],
+    }
+    tables["ratios"] = {
+        "header": ["representation", *DOMAINS[1:]],
+        "rows": [
+            [NAMES[name], *(ratio(one[key]) for key in DOMAINS[1:])]
+            for name, one in returns.items()
+        ],
+    }
+    tables["probes"] = {
+        "header": ["representation", *DOMAINS, *SCORES.values()],
+        "rows": [[NAMES[name], *cells(one, scores, name)] for name, one in probes.items()],
+    }
+    record = {
+        "command": "python benchmarks/darla.py --study studies/darla_laptop --agents "
+        "agents/darla_laptop",
+        "hardware": {"processor": processor(), "threads": 1},
+        "versions": {
+            **versions(),
+            **{name: version(name) for name in ("gymnasium", "stable-baselines3")},
+        },
+        "tables": tables,
+        "returns": returns,
+        "probes": probes,
+    }
+    with atomic(RESULT) as temporary:
+        text = json.dumps(record, indent=2, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    curves(agents).savefig(PICTURES / "darla_curves.png", dpi=110)
+    bars(returns).savefig(PICTURES / "darla_returns.png", dpi=110)
+    for one in tables.values():
+        for row in [one["header"], *one["rows"]]:
+            print(" | ".join(row))
+        print()
+
+
+if __name__ == "__main__":
+    main()
