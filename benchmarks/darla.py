@@ -101,7 +101,6 @@ def probes_of(encoders: dict[str, tuple[str, Path]]) -> dict[str, dict[str, floa
     found: dict[str, dict[str, float]] = {}
     for name, encoder in encoders.items():
         worlds = {domain: world_of("SeekAvoid", {"domain": domain}) for domain in DOMAINS}
-
         eyes = {domain: observer(world, *encoder) for domain, world in worlds.items()}
         ridge = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
         ridge.fit(eyes["source"].observe(learnt), worlds["source"].seen(learnt)[:, :OBJECTS])

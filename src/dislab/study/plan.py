@@ -182,7 +182,7 @@ def _read_plan(path: Path) -> Plan:
         if record["format"] != _FORMAT:
             raise InputError(
                 f"{path} is of another dislab ({record['versions'].get('dislab')}); use that one, "
-                "or make the plan again: dislab study plan FILE"
+                "or make the plan again: dislab study run FILE"
             )
         groups = [
             PlannedGroup(
@@ -204,7 +204,7 @@ def _read_plan(path: Path) -> Plan:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{path} is damaged ({error!r}); make it again: dislab study plan FILE"
+            f"{path} is damaged ({error!r}); make it again: dislab study run FILE"
         ) from error
 
 
