@@ -29,6 +29,7 @@ from dislab_control.agent_config import read_config
 from dislab_control.agent_progress import PROGRESS
 from dislab_control.observations import observer
 from dislab_control.returns import pooled_returns
+from dislab_control.stages import FOLDER
 from dislab_control.world import States
 from dislab_control.worlds import world_of
 from hardware import processor
@@ -54,8 +55,8 @@ OBJECTS: Final = 8
 """Columns of what is seen: presence, bearing and distance of the nearest ball and cube."""
 SCORES: Final = {
     "score.mig": "MIG",
-    "score.dci_disentanglement": "DCI D",
-    "score.dci_informativeness": "DCI I",
+    "score.dci_hgbt_disentanglement": "DCI D",
+    "score.dci_hgbt_informativeness": "DCI I",
 }
 EACH: Final = 10
 """Steps of the random agent between two frames of a probe."""
@@ -65,7 +66,7 @@ def agents_of(study: Study, folder: Path) -> dict[str, list[Path]]:
     """Folders of the agents of each representation, in the order of the page."""
     found: dict[str, list[Path]] = {}
     for run, encoder in study.table()["encoder"].items():
-        found[encoder] = sorted((study.folder.run(str(run)) / "agents").glob("PPO-codes-*"))
+        found[encoder] = sorted((study.folder.run(str(run)) / FOLDER).glob("PPO-codes-*"))
     for path in sorted(folder.glob("PPO-*")):
         found.setdefault(read_config(path).observations, []).append(path)
     return {name: found[name] for name in NAMES if found.get(name)}
