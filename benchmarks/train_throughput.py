@@ -1,11 +1,12 @@
 """Times a training step: dislab's path against a bare PyTorch loop, and its methods.
 
-python benchmarks/train_throughput.py [--rounds 7] [--only PART]
+python benchmarks/train_throughput.py [--rounds 7] [--only PART] [--disent PYTHON]
 
 Every variant runs in a fresh process on one thread; the variants of a part alternate. Times are CPU
 time of the process, which other work on the machine lengthens less than the time on the clock.
-`pip install pythae` puts that toolkit's trainer beside them. Writes
-benchmarks/results/train_throughput.json.
+`pip install pythae` puts that toolkit's trainer beside them, and `--disent` that of disent, which
+needs Python 3.12 or newer and torchvision: PYTHON is the interpreter of an environment that has it.
+Writes benchmarks/results/train_throughput.json.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import lightning.pytorch as pl
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -60,7 +62,7 @@ class Variant(NamedTuple):
 
     Attributes:
         kind: A loop of this file (`naive` and `bare` over a β-VAE of its own, `lone` and
-            `lightning` over dislab's model and data), `pythae`, or a file of `configs`.
+            `lightning` over dislab's model and data), `pythae`, `disent`, or a file of `configs`.
         steps: Steps that are timed, and as many again before.
         tiny: Whether the network is the one without work.
         bf16: Whether networks compute in bfloat16.
@@ -85,6 +87,7 @@ PARTS: Final[dict[str, dict[str, Variant]]] = {
         "bare loop, dislab's settings, bf16": Variant("bare", 30, bf16=True),
         "dislab, bf16-mixed": Variant("betavae", 30, bf16=True),
         "pythae": Variant("pythae", 30),
+        "disent": Variant("disent", 30),
     },
     "settings": {
         "none": Variant(
@@ -105,6 +108,7 @@ PARTS: Final[dict[str, dict[str, Variant]]] = {
             "betavae", 1000, tiny=True, batch_size=4, options=RARE_ROWS
         ),
         "pythae": Variant("pythae", 1000, tiny=True, batch_size=4),
+        "disent": Variant("disent", 1000, tiny=True, batch_size=4),
     },
     "tiny": {
         "bare loop over dislab's model": Variant("lone", 300, tiny=True),
@@ -113,6 +117,7 @@ PARTS: Final[dict[str, dict[str, Variant]]] = {
             "betavae", 300, tiny=True, options=("--inner_steps.steps=50",)
         ),
         "pythae": Variant("pythae", 300, tiny=True),
+        "disent": Variant("disent", 300, tiny=True),
     },
     "methods": {
         "β-VAE": Variant("betavae", 20),
@@ -219,31 +224,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument(
+        "--disent", metavar="PYTHON", help="interpreter of an environment with disent"
+    )
     parser.add_argument("--measure", nargs=2)
     options = parser.parse_args()
     if options.measure:
         part, name = options.measure
-        measure(PARTS[part][name])
+        measure(PARTS[part][name], options.disent)
         return
     parts = [options.only] if options.only else list(PARTS)
     results = json.loads(RESULT.read_text()) if RESULT.exists() else {}
     for part in parts:
-        times = measured(part, options.rounds)
-        results[part] = record(part, times, options.rounds)
+        times, others = measured(part, options.rounds, options.disent)
+        results[part] = record(part, times, options.rounds, others)
         results["tables"] = {name: table(results[name]) for name in PARTS if name in results}
         RESULT.write_text(json.dumps(results, indent=2) + "\n")
         print(json.dumps(results[part], indent=2))
 
 
-def measured(part: str, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds a step of every variant of a part, one number a round."""
+def measured(
+    part: str, rounds: int, disent: str | None
+) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Milliseconds a step of every variant of a part, one number a round; versions of disent's."""
     settings = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+    there = {"pythae": HAS_PYTHAE, "disent": disent is not None}
     times: dict[str, list[float]] = {
-        name: [] for name, variant in PARTS[part].items() if HAS_PYTHAE or variant.kind != "pythae"
+        name: [] for name, variant in PARTS[part].items() if there.get(variant.kind, True)
     }
+    others: dict[str, str] = {}
     for _ in range(rounds):
         for name, seen in times.items():
             command = [sys.executable, __file__, "--measure", part, name]
+            if PARTS[part][name].kind == "disent":
+                command += ["--disent", str(disent)]
             environment = {**os.environ, **settings}
             with tempfile.TemporaryDirectory() as folder:
                 done = subprocess.run(
@@ -251,14 +265,22 @@ def measured(part: str, rounds: int) -> dict[str, list[float]]:
                 )
             if done.returncode:
                 raise SystemExit(done.stderr)
-            seen.append(float(done.stdout.split()[-1]))
-    return times
+            words = done.stdout.split()
+            seen.append(float(words[-1]))
+            if PARTS[part][name].kind == "disent":
+                others = dict(
+                    zip(("python", "torch", "lightning", "disent"), words[-5:], strict=False)
+                )
+    return times, others
 
 
-def record(part: str, times: dict[str, list[float]], rounds: int) -> dict[str, Any]:
+def record(
+    part: str, times: dict[str, list[float]], rounds: int, others: dict[str, str]
+) -> dict[str, Any]:
     """The results of a part, as the file keeps them."""
+    command = f"python benchmarks/train_throughput.py --rounds {rounds} --only {part}"
     return {
-        "command": f"python benchmarks/train_throughput.py --rounds {rounds} --only {part}",
+        "command": f"{command} --disent PYTHON" if others else command,
         "cpu_milliseconds_per_step": {
             name: {
                 "median": statistics.median(seen),
@@ -279,6 +301,7 @@ def record(part: str, times: dict[str, list[float]], rounds: int) -> dict[str, A
             "bf16": "avx512_bf16" in Path("/proc/cpuinfo").read_text(),
         },
         "versions": versions() | ({"pythae": version("pythae")} if HAS_PYTHAE else {}),
+        "versions with disent": others,
     }
 
 
@@ -297,7 +320,7 @@ def digits(milliseconds: float) -> str:
     return f"{milliseconds:.2f}" if milliseconds < 10 else f"{milliseconds:.0f}"
 
 
-def measure(variant: Variant) -> None:
+def measure(variant: Variant, disent: str | None) -> None:
     """Trains as a variant says and prints the milliseconds of a step."""
     if variant.kind in ("naive", "bare"):
         own_model(variant)
@@ -305,6 +328,8 @@ def measure(variant: Variant) -> None:
         dislab_model(variant)
     elif variant.kind == "pythae":
         under_pythae(variant)
+    elif variant.kind == "disent":
+        under_disent(variant, disent)
     else:
         arguments = ["fit", f"--config={CONFIGS / variant.kind}.yaml", *variant.options]
         arguments += ["--trainer.callbacks+=train_throughput.Clock"]
@@ -323,6 +348,20 @@ def under_pythae(variant: Variant) -> None:
 
     plain = Plain(variant.tiny)
     train(some_images(), plain.encoder, plain.decoder, variant.batch_size, variant.steps)
+
+
+def under_disent(variant: Variant, python: str | None) -> None:
+    """The same networks and images under disent's framework, in an environment of its own."""
+    if python is None:
+        raise SystemExit("disent is timed with --disent PYTHON")
+    plain = Plain(variant.tiny)
+    np.save("images.npy", some_images().permute(0, 2, 3, 1).numpy())
+    torch.save((plain.encoder.network, plain.decoder.network), "networks.pt")
+    script = Path(__file__).with_name("disent_trainer.py")
+    arguments = ["images.npy", "networks.pt", str(variant.batch_size), str(variant.steps)]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([python, str(script), *arguments], env=environment)
+    sys.exit(done.returncode)
 
 
 def some_images() -> Tensor:

@@ -1,0 +1,287 @@
+"""Times a study for a laptop: its runs an hour against one bare PyTorch loop per core.
+
+python benchmarks/study_throughput.py [--rounds 3] [--only runs|score|start]
+
+Trains the β-VAE's runs of configs/studies/locatello_laptop.yaml, cut short: once by
+`dislab study run --workers 2`, once by two processes that import torch and train the same networks
+on the same images one run after another, without dislab, Lightning and files. Both take turns on
+two cores, each process on one thread, with a short and a long training, so that the time of a step
+and that of everything else are known apart. Times are those on the clock: nothing else may run.
+`--only start` times `dislab --help`. Writes benchmarks/results/study_throughput.json.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import mean, median
+from typing import Any, Final
+
+RESULT: Final = Path(__file__).parent / "results" / "study_throughput.json"
+STUDIES: Final = Path(__file__).parent.parent / "configs" / "studies"
+STUDY: Final = "locatello_laptop"
+WORKERS: Final = 2
+RUNS: Final = 6
+"""Two strengths and three seeds, three runs a worker."""
+SHORT: Final = 300
+LONG: Final = 1500
+FULL: Final = 6000
+"""Steps of a run of the study itself."""
+FULL_RUNS: Final = 60
+"""Runs of the study itself."""
+SIDE: Final = 32
+LATENTS: Final = 10
+STARTS: Final = 11
+ENVIRONMENT: Final = {
+    **os.environ,
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
+
+
+def main() -> None:
+    """Times the parts in turn and writes the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--bare", nargs=3, metavar=("IMAGES", "RUNS", "STEPS"))
+    options = parser.parse_args()
+    if options.bare:
+        images, runs, steps = options.bare
+        bare(Path(images), int(runs), int(steps))
+        return
+    results = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+    for part in [options.only] if options.only else list(PARTS):
+        results[part] = PARTS[part](options.rounds) | surroundings(part, options.rounds)
+        results["tables"] = tables(results)
+        RESULT.write_text(json.dumps(results, indent=2) + "\n")
+        print(json.dumps(results[part], indent=2))
+
+
+def surroundings(part: str, rounds: int) -> dict[str, Any]:
+    """Command, hardware and versions, as the file keeps them."""
+    from dislab.runs import versions
+    from hardware import processor
+
+    command = f"python benchmarks/study_throughput.py --rounds {rounds} --only {part}"
+    return {"command": command, "hardware": processor(), "versions": versions()}
+
+
+def time_runs(rounds: int) -> dict[str, Any]:
+    """Studies and bare loops, short and long, in turn."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        images = folder / "images.npy"
+        save_images(images)
+        timed_study(folder / "warm_up", 20, score=False)
+        seen = []
+        for number in range(rounds):
+            one: dict[str, Any] = {}
+            for length, steps in (("short", SHORT), ("long", LONG)):
+                place = folder / f"{length}_{number}"
+                one[length] = {
+                    "study": timed_study(place, steps, score=False),
+                    "bare": timed_bare(images, steps),
+                }
+            seen.append(one | computed(one))
+    return {"runs": RUNS, "workers": WORKERS, "steps": [SHORT, LONG], "rounds": seen}
+
+
+def computed(one: dict[str, Any]) -> dict[str, float]:
+    """What follows from the times of a round.
+
+    A study of k runs a worker and n steps a run takes start + k (run + n step).
+    """
+    each = RUNS // WORKERS
+    short, long = one["short"]["study"], one["long"]["study"]
+    step = (long["run_seconds"] - short["run_seconds"]) / (LONG - SHORT)
+    run = long["run_seconds"] - LONG * step
+    start = mean(both["seconds"] - each * both["run_seconds"] for both in (short, long))
+    bare_short, bare_long = one["short"]["bare"], one["long"]["bare"]
+    bare_step = (bare_long["seconds"] - bare_short["seconds"]) / (each * (LONG - SHORT))
+    bare_start = bare_long["seconds"] - each * LONG * bare_step
+    turns = FULL_RUNS // WORKERS
+    whole = start + turns * (run + FULL * step)
+    bare_whole = bare_start + turns * FULL * bare_step
+    return {
+        "study_start": start,
+        "study_run": run,
+        "study_step": step,
+        "bare_start": bare_start,
+        "bare_step": bare_step,
+        "ratio_short": bare_short["seconds"] / short["seconds"],
+        "ratio_long": bare_long["seconds"] / long["seconds"],
+        "ratio_step": bare_step / step,
+        "computed_runs_an_hour": 3600 * FULL_RUNS / whole,
+        "computed_bare_runs_an_hour": 3600 * FULL_RUNS / bare_whole,
+        "computed_ratio": bare_whole / whole,
+        "computed_share_of_start": (start + turns * run) / whole,
+    }
+
+
+def time_score(_: int) -> dict[str, Any]:
+    """One short study with its scores, once: seconds of the stage of each run."""
+    with tempfile.TemporaryDirectory() as name:
+        return timed_study(Path(name) / "score", SHORT, score=True, seeds=1)
+
+
+def time_start(_: int) -> dict[str, Any]:
+    """Fresh processes that print the help and end."""
+    seconds = []
+    for _ in range(STARTS):
+        began = time.perf_counter()
+        command = [sys.executable, "-m", "dislab", "--help"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+        seconds.append(time.perf_counter() - began)
+    return {"seconds": sorted(seconds)}
+
+
+PARTS: Final = {"runs": time_runs, "score": time_score, "start": time_start}
+
+
+def timed_study(folder: Path, steps: int, score: bool, seeds: int = RUNS // 2) -> dict[str, Any]:
+    """Makes a study's runs; seconds of it all, and those of a run's stages, means over runs."""
+    import yaml
+
+    study = yaml.safe_load((STUDIES / f"{STUDY}.yaml").read_text())
+    method = study["axes"]["method"]["betavae"]
+    folder.mkdir()
+    cut = folder / "steps.yaml"
+    cut.write_text(yaml.safe_dump({"trainer": {"max_steps": steps}}))
+    method["config"] = [*(str((STUDIES / one).resolve()) for one in method["config"]), str(cut)]
+    study["axes"] = {"method": {"betavae": method}}
+    study["seeds"] = seeds
+    study["stages"] = {
+        word: settings
+        for word, settings in study["stages"].items()
+        if word == "train" or (score and word == "score")
+    }
+    file = folder / "study.yaml"
+    file.write_text(yaml.safe_dump(study, sort_keys=False))
+    place = folder / "made"
+    command = [sys.executable, "-m", "dislab", "study", "run", str(file), "--folder", str(place)]
+    began = time.perf_counter()
+    done = subprocess.run(
+        [*command, "--workers", str(WORKERS)], capture_output=True, text=True, env=ENVIRONMENT
+    )
+    seconds = time.perf_counter() - began
+    taken = {
+        word: [
+            json.loads(one.read_text())["seconds"]
+            for one in place.glob(f"runs/*/stages/{word}/done.json")
+        ]
+        for word in study["stages"]
+    }
+    if done.returncode or any(len(one) != 2 * seeds for one in taken.values()):
+        raise SystemExit(done.stdout + done.stderr)
+    record = {"steps": steps, "seconds": seconds, "run_seconds": mean(taken["train"])}
+    return record | ({"score_seconds": mean(taken["score"])} if score else {})
+
+
+def timed_bare(images: Path, steps: int) -> dict[str, float]:
+    """Two processes at once, each with its share of the runs: seconds until both have ended."""
+    command = [sys.executable, __file__, "--bare", str(images), str(RUNS // WORKERS), str(steps)]
+    began = time.perf_counter()
+    both = [subprocess.Popen(command, env=ENVIRONMENT) for _ in range(WORKERS)]
+    statuses = [one.wait() for one in both]
+    if any(statuses):
+        raise SystemExit("a bare loop has failed")
+    return {"steps": steps, "seconds": time.perf_counter() - began}
+
+
+def save_images(path: Path) -> None:
+    """Writes the study's images: dSprites without turns, at half the size."""
+    import numpy as np
+    import torch
+
+    from dislab.datamodules import SingleData
+    from dislab.datasets import DSprites
+
+    data = SingleData(DSprites(), include={"orientation": 0.0}, resize=SIDE)
+    loader = data.train_dataloader()
+    seen = [data.on_after_batch_transfer(batch, 0).image for batch in loader]
+    np.save(path, (255 * torch.cat(seen)).round().to(torch.uint8).numpy())
+
+
+def bare(path: Path, runs: int, steps: int) -> None:
+    """Trains β-VAEs one after another, with nothing around the steps but a loop."""
+    import numpy as np
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    images = torch.from_numpy(np.load(path))
+    for run in range(runs):
+        torch.manual_seed(run)
+        encoder = nn.Sequential(nn.Flatten(), *layers([SIDE**2, 256, 256, 2 * LATENTS], nn.ReLU))
+        decoder = nn.Sequential(*layers([LATENTS, 256, 256, 256, SIDE**2], nn.Tanh))
+        weights = [*encoder.parameters(), *decoder.parameters()]
+        optimizer = torch.optim.Adam(weights, lr=1e-3, fused=True)
+        for _ in range(steps):
+            image = images[torch.randint(len(images), (64,))].float() / 255
+            mu, log_var = encoder(image).chunk(2, dim=1)
+            z = mu + (0.5 * log_var).exp() * torch.randn_like(mu)
+            logits, target = decoder(z), image.flatten(1)
+            loss = F.binary_cross_entropy_with_logits(logits, target, reduction="sum")
+            loss = loss + 0.25 * 0.5 * (mu.square() + log_var.exp() - log_var - 1).sum()
+            optimizer.zero_grad()
+            (loss / len(image)).backward()
+            optimizer.step()
+
+
+def layers(sizes: Sequence[int], activation: Any) -> list[Any]:
+    """Fully connected layers with activations between them."""
+    from torch import nn
+
+    made: list[Any] = []
+    for into, out in pairwise(sizes):
+        made += [nn.Linear(into, out), activation()]
+    return made[:-1]
+
+
+def tables(results: dict[str, Any]) -> dict[str, Any]:
+    """The results as the pages show them."""
+    made = {}
+    if "runs" in results:
+        seen = results["runs"]["rounds"]
+        rows = [
+            ["start, once a study, s", cell(seen, "study_start"), cell(seen, "bare_start")],
+            ["around the steps of a run, s", cell(seen, "study_run"), "none"],
+            ["a step, ms", cell(seen, "study_step", 1e3), cell(seen, "bare_step", 1e3)],
+        ]
+        header = ["", "`dislab study run --workers 2`", "two bare loops"]
+        made["parts"] = {"header": header, "rows": rows}
+        score = results.get("score")
+        if score:
+            rows.append(["scores of a run, s", f"{score['score_seconds']:.0f}", "none"])
+        rows = [
+            [f"{RUNS} runs of {SHORT} steps, measured", cell(seen, "ratio_short")],
+            [f"{RUNS} runs of {LONG} steps, measured", cell(seen, "ratio_long")],
+            [f"{FULL_RUNS} runs of {FULL} steps, computed", cell(seen, "computed_ratio")],
+        ]
+        made["ratios"] = {"header": ["", "runs an hour, bare loops = 1"], "rows": rows}
+    if "start" in results:
+        seconds = results["start"]["seconds"]
+        times = f"{median(seconds):.2f} ({min(seconds):.2f} – {max(seconds):.2f})"
+        made["start"] = {"header": ["", "s"], "rows": [["`dislab --help`", times]]}
+    return made
+
+
+def cell(rounds: list[dict[str, Any]], name: str, scale: float = 1.0) -> str:
+    """Median of a value over the rounds, with lowest and highest."""
+    values = [scale * one[name] for one in rounds]
+    middle, low, high = median(values), min(values), max(values)
+    places = max(0, 2 - math.floor(math.log10(max(abs(middle), 0.1))) - 1) if middle else 2
+    return f"{middle:.{places}f} ({low:.{places}f} – {high:.{places}f})"
+
+
+if __name__ == "__main__":
+    main()
