@@ -7,12 +7,11 @@ Trains the β-VAE's runs of configs/studies/locatello_laptop.yaml, cut short: on
 on the same images one run after another, without dislab, Lightning and files. Both take turns on
 two cores, each process on one thread, with a short and a long training, so that the time of a step
 and that of everything else are known apart. Times are those on the clock: nothing else may run.
-`--only start` times `dislab --help`. Writes benchmarks/results/study_throughput.json.
+`--only start` times `dislab --help` and imports. Writes benchmarks/results/study_throughput.json.
 """
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
@@ -31,7 +30,8 @@ WORKERS: Final = 2
 RUNS: Final = 6
 """Two strengths and three seeds, three runs a worker."""
 SHORT: Final = 300
-LONG: Final = 1500
+LONG: Final = 1380
+"""Four epochs of 270 steps more, so that the time of a step has its share of validation."""
 FULL: Final = 6000
 """Steps of a run of the study itself."""
 FULL_RUNS: Final = 60
@@ -39,6 +39,11 @@ FULL_RUNS: Final = 60
 SIDE: Final = 32
 LATENTS: Final = 10
 STARTS: Final = 11
+COMMANDS: Final = {
+    "`dislab --help`": ("-m", "dislab", "--help"),
+    "`import torch`": ("-c", "import torch"),
+    "what a worker of a study imports, once": ("-c", "from dislab.cli import training"),
+}
 ENVIRONMENT: Final = {
     **os.environ,
     "OMP_NUM_THREADS": "1",
@@ -98,7 +103,8 @@ def time_runs(rounds: int) -> dict[str, Any]:
 def computed(one: dict[str, Any]) -> dict[str, float]:
     """What follows from the times of a round.
 
-    A study of k runs a worker and n steps a run takes start + k (run + n step).
+    A study of k runs a worker, each of n steps, takes start + k (run + n step). The seconds of a
+    run are those of its record; the little time between runs is part of `start`.
     """
     each = RUNS // WORKERS
     short, long = one["short"]["study"], one["long"]["study"]
@@ -134,14 +140,16 @@ def time_score(_: int) -> dict[str, Any]:
 
 
 def time_start(_: int) -> dict[str, Any]:
-    """Fresh processes that print the help and end."""
-    seconds = []
-    for _ in range(STARTS):
-        began = time.perf_counter()
-        command = [sys.executable, "-m", "dislab", "--help"]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
-        seconds.append(time.perf_counter() - began)
-    return {"seconds": sorted(seconds)}
+    """Seconds of fresh processes, from the lowest to the highest."""
+    return {name: sorted(fresh(*how) for _ in range(STARTS)) for name, how in COMMANDS.items()}
+
+
+def fresh(*arguments: str) -> float:
+    """Seconds of a Python process."""
+    began = time.perf_counter()
+    command = [sys.executable, *arguments]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+    return time.perf_counter() - began
 
 
 PARTS: Final = {"runs": time_runs, "score": time_score, "start": time_start}
@@ -252,35 +260,46 @@ def tables(results: dict[str, Any]) -> dict[str, Any]:
     made = {}
     if "runs" in results:
         seen = results["runs"]["rounds"]
-        rows = [
-            ["start, once a study, s", cell(seen, "study_start"), cell(seen, "bare_start")],
-            ["around the steps of a run, s", cell(seen, "study_run"), "none"],
-            ["a step, ms", cell(seen, "study_step", 1e3), cell(seen, "bare_step", 1e3)],
+        parts = [
+            ["start and end of everything, once, s", "study_start", "bare_start", 1.0],
+            ["around the steps of a run, s", "study_run", None, 1.0],
+            ["a step, ms", "study_step", "bare_step", 1e3],
         ]
-        header = ["", "`dislab study run --workers 2`", "two bare loops"]
-        made["parts"] = {"header": header, "rows": rows}
-        score = results.get("score")
-        if score:
-            rows.append(["scores of a run, s", f"{score['score_seconds']:.0f}", "none"])
+        rows = [
+            [title, cell(seen, study, scale), cell(seen, loop, scale) if loop else "none"]
+            for title, study, loop, scale in parts
+        ]
+        share = cell(seen, "computed_share_of_start", 100)
+        rows.append([f"of {FULL_RUNS} runs of {FULL} steps all but steps, computed, %", share, ""])
+        made["parts"] = {"header": ["", "study", "bare loops"], "rows": rows}
+        whole = f"{FULL_RUNS} runs of {FULL} steps"
         rows = [
             [f"{RUNS} runs of {SHORT} steps, measured", cell(seen, "ratio_short")],
             [f"{RUNS} runs of {LONG} steps, measured", cell(seen, "ratio_long")],
-            [f"{FULL_RUNS} runs of {FULL} steps, computed", cell(seen, "computed_ratio")],
+            [f"{whole}, computed", cell(seen, "computed_ratio")],
         ]
+        if "score" in results:
+            score = FULL_RUNS // WORKERS * results["score"]["score_seconds"]
+            for one in seen:
+                bare_whole = 3600 * FULL_RUNS / one["computed_bare_runs_an_hour"]
+                whole_study = 3600 * FULL_RUNS / one["computed_runs_an_hour"]
+                one["computed_ratio_with_scores"] = bare_whole / (whole_study + score)
+            row = f"{whole}, the study's with scores, the loops' without, computed"
+            rows.append([row, cell(seen, "computed_ratio_with_scores")])
         made["ratios"] = {"header": ["", "runs an hour, bare loops = 1"], "rows": rows}
     if "start" in results:
-        seconds = results["start"]["seconds"]
-        times = f"{median(seconds):.2f} ({min(seconds):.2f} – {max(seconds):.2f})"
-        made["start"] = {"header": ["", "s"], "rows": [["`dislab --help`", times]]}
+        rows = [
+            [name, cell([{"s": one} for one in results["start"][name]], "s")] for name in COMMANDS
+        ]
+        made["start"] = {"header": ["", "s"], "rows": rows}
     return made
 
 
 def cell(rounds: list[dict[str, Any]], name: str, scale: float = 1.0) -> str:
     """Median of a value over the rounds, with lowest and highest."""
     values = [scale * one[name] for one in rounds]
-    middle, low, high = median(values), min(values), max(values)
-    places = max(0, 2 - math.floor(math.log10(max(abs(middle), 0.1))) - 1) if middle else 2
-    return f"{middle:.{places}f} ({low:.{places}f} – {high:.{places}f})"
+    places = 2 if median(values) < 2 else 1
+    return f"{median(values):.{places}f} ({min(values):.{places}f} – {max(values):.{places}f})"
 
 
 if __name__ == "__main__":
