@@ -140,8 +140,12 @@ def time_score(_: int) -> dict[str, Any]:
 
 
 def time_start(_: int) -> dict[str, Any]:
-    """Seconds of fresh processes, from the lowest to the highest."""
-    return {name: sorted(fresh(*how) for _ in range(STARTS)) for name, how in COMMANDS.items()}
+    """Seconds of fresh processes, from the lowest to the highest; the commands take turns."""
+    seen: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    for _ in range(STARTS):
+        for name, arguments in COMMANDS.items():
+            seen[name].append(fresh(*arguments))
+    return {name: sorted(seconds) for name, seconds in seen.items()}
 
 
 def fresh(*arguments: str) -> float:
@@ -272,20 +276,18 @@ def tables(results: dict[str, Any]) -> dict[str, Any]:
         share = cell(seen, "computed_share_of_start", 100)
         rows.append([f"of {FULL_RUNS} runs of {FULL} steps all but steps, computed, %", share, ""])
         made["parts"] = {"header": ["", "study", "bare loops"], "rows": rows}
+        short, long = results["runs"]["steps"]
         whole = f"{FULL_RUNS} runs of {FULL} steps"
         rows = [
-            [f"{RUNS} runs of {SHORT} steps, measured", cell(seen, "ratio_short")],
-            [f"{RUNS} runs of {LONG} steps, measured", cell(seen, "ratio_long")],
+            [f"{RUNS} runs of {short} steps, measured", cell(seen, "ratio_short")],
+            [f"{RUNS} runs of {long} steps, measured", cell(seen, "ratio_long")],
             [f"{whole}, computed", cell(seen, "computed_ratio")],
         ]
         if "score" in results:
             score = FULL_RUNS // WORKERS * results["score"]["score_seconds"]
-            for one in seen:
-                bare_whole = 3600 * FULL_RUNS / one["computed_bare_runs_an_hour"]
-                whole_study = 3600 * FULL_RUNS / one["computed_runs_an_hour"]
-                one["computed_ratio_with_scores"] = bare_whole / (whole_study + score)
+            scored = [with_scores(one, score) for one in seen]
             row = f"{whole}, the study's with scores, the loops' without, computed"
-            rows.append([row, cell(seen, "computed_ratio_with_scores")])
+            rows.append([row, cell(scored, "ratio")])
         made["ratios"] = {"header": ["", "runs an hour, bare loops = 1"], "rows": rows}
     if "start" in results:
         rows = [
@@ -293,6 +295,13 @@ def tables(results: dict[str, Any]) -> dict[str, Any]:
         ]
         made["start"] = {"header": ["", "s"], "rows": rows}
     return made
+
+
+def with_scores(one: dict[str, float], score: float) -> dict[str, float]:
+    """The computed ratio of a round, with some seconds of scores beside the study's own."""
+    study, loops = one["computed_runs_an_hour"], one["computed_bare_runs_an_hour"]
+    hours = FULL_RUNS / study + score / 3600
+    return {"ratio": FULL_RUNS / loops / hours}
 
 
 def cell(rounds: list[dict[str, Any]], name: str, scale: float = 1.0) -> str:
