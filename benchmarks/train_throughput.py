@@ -308,10 +308,12 @@ def record(
 def table(part: dict[str, Any]) -> dict[str, Any]:
     """The rows of a part as the pages show them."""
     rows = []
+    others = part["versions"] | part.get("versions with disent", {})
     for name, seen in part["cpu_milliseconds_per_step"].items():
+        title = f"{name} {others[name]}" if name in ("pythae", "disent") else name
         spread = f"({digits(seen['lowest'])} – {digits(seen['highest'])})"
         ratio = f"{seen['median ratio to the first']:.2f}"
-        rows.append([name, f"{digits(seen['median'])} {spread}", ratio])
+        rows.append([title, f"{digits(seen['median'])} {spread}", ratio])
     return {"header": ["", "ms a step", "ratio to the first row"], "rows": rows}
 
 
