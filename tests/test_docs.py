@@ -103,6 +103,22 @@ def test_a_heading_or_an_opening_has_the_words(words: str) -> None:
     assert any(words.lower() in one.lower() for one in places)
 
 
+def test_a_short_script_has_at_most_15_lines() -> None:
+    page = (ROOT / "docs/recipes.md").read_text()
+    scripts = page.partition("\n## ")[2]  # the imports that all share come before
+    blocks = re.findall(r"^```python\n(.*?)^```", scripts, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 9
+    lines = [re.findall(r"^(?:>>>|\.\.\.) .*$", block, re.MULTILINE) for block in blocks]
+    assert [block for block in lines if len(block) > 15] == []
+
+
+def test_every_extra_is_in_the_table_of_the_installation() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/install.md").read_text(), re.MULTILINE)
+    extras = set(project["optional-dependencies"]) - {"test", "docs", "dev"}
+    assert sorted(extras) == [name for name in listed if not name.isupper()]
+
+
 def test_every_group_has_a_generated_table() -> None:
     text = (ROOT / "docs/plugins.md").read_text()
     for group in GROUPS:
