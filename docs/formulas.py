@@ -62,13 +62,15 @@ def typeset(latex: str) -> str:
             raise ValueError(f"unknown command {part.text}")
         if len(part) != PARTS.get(part.tag, len(part)):
             raise ValueError("a fraction, root, or sub- or superscript lacks a part")
+        if part.tag == "mi" and part.text == "~":  # what latex2mathml makes of \sim
+            part.tag, part.text = "mo", "∼"
         if part.tag in ("mrow", "mtd"):
             _space(part)
     return ElementTree.tostring(root, encoding="unicode")
 
 
 def _space(row: ElementTree.Element) -> None:
-    """Sets the spaces that LaTeX sets: after log and its like, and none after a sign."""
+    """Sets a space after log and its like, and none after a sign, as LaTeX does."""
     for left, right in list(pairwise(row)):
         if left.tag == "mi" and len(left.text or "") > 1 and right.tag != "mo":
             thin = ElementTree.Element("mspace", width="0.167em")

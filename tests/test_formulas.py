@@ -3,10 +3,12 @@
 import logging
 import re
 import runpy
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browsing import opened, started
 
 pytest.importorskip("latex2mathml", reason="the oldest versions are tested without those of docs")
 
@@ -42,6 +44,7 @@ def test_every_method_has_its_objective_as_a_formula() -> None:
         (r"\log p", '<mi>log</mi><mspace width="0.167em" /><mi>p</mi>'),
         (r"\log(p)", '<mi>log</mi><mo stretchy="false">(</mo>'),
         (r"\log_2 p", "<msub><mi>log</mi><mn>2</mn></msub><mi>p</mi>"),
+        (r"z \sim q", "<mi>z</mi><mo>∼</mo><mi>q</mi>"),
         (r"= -a", '<mo>=</mo><mo form="prefix">−</mo><mi>a</mi>'),
         (r"(a) - b", '<mo stretchy="false">)</mo><mo>−</mo><mi>b</mi>'),
         (r"\text{loss of } x < 1", "<mtext>loss\xa0of\xa0</mtext><mi>x</mi><mo>&lt;</mo>"),
@@ -86,6 +89,7 @@ def built(folder: Path, page: str) -> str:
 
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(page)
+    shutil.copy(ROOT / "docs" / "extra.css", folder / "docs" / "extra.css")
     config = load_config(
         str(ROOT / "mkdocs.yml"),
         docs_dir=str(folder / "docs"),
@@ -93,7 +97,6 @@ def built(folder: Path, page: str) -> str:
         nav=[{"Home": "index.md"}],
         plugins=[],
         hooks=[str(ROOT / "docs" / "formulas.py")],
-        extra_css=[],
         strict=True,
     )
     build(config)
@@ -117,3 +120,33 @@ def test_a_strict_build_stops_at_a_formula_that_cannot_be_typeset(
     with pytest.raises(Abort, match="1 warnings in strict mode"):
         built(tmp_path, "# Page\n\n```math\n\\losss = 1\n```\n")
     assert "unknown command \\losss; the formula is:\n\\losss = 1" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_phone_scrolls_a_wide_formula_from_its_beginning(tmp_path: Path) -> None:
+    line = r"\begin{split} a_{\text{first}} &= " + " + ".join(["b"] * 40)
+    built(tmp_path, f"# Page\n\n```math\n{line} \\\\ c &= d \\end{{split}}\n```\n")
+    browser = started()
+    try:
+        opened(browser, tmp_path / "site" / "index.html", width=360)
+        page, shown, whole, start = browser.execute_script(
+            "const box = document.querySelector('.formula');"
+            "const first = box.querySelector('msub').getBoundingClientRect();"
+            "return [document.documentElement.scrollWidth, box.clientWidth, box.scrollWidth,"
+            "  first.left - box.getBoundingClientRect().left]"
+        )
+        signs = browser.execute_script(
+            "return [...document.querySelectorAll('.formula mtd:nth-child(2) mo:nth-of-type(1)')]"
+            ".map(equals => equals.getBoundingClientRect().left)"
+        )
+        names = browser.execute_script(
+            "return [...document.querySelectorAll('.formula mtd:first-child > :last-child')]"
+            ".map(name => name.getBoundingClientRect().right)"
+        )
+    finally:
+        browser.quit()
+    assert page <= 360
+    assert whole > shown
+    assert start >= 0
+    for upper, lower in (signs, names):
+        assert upper == pytest.approx(lower, abs=1)  # equals signs stand below each other
