@@ -9,6 +9,7 @@ Writes benchmarks/results/darla_laptop.json and docs/images/results/darla_*.png.
 import argparse
 import csv
 import json
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -145,16 +146,26 @@ def bars(returns: dict[str, dict[str, dict[str, Any]]]) -> Figure:
         errors = [one[domain]["error"] for one in returns.values()]
         axes.bar(at, means, width, yerr=errors, label=domain, error_kw={"linewidth": 0.8})
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set_xticks(range(len(returns)), [NAMES[name].replace(" of ", " of\n") for name in returns])
+    axes.set_xticks(range(len(returns)), [label(name) for name in returns])
     axes.tick_params(axis="x", labelsize=8)
     axes.set_ylabel("mean return")
     axes.legend(fontsize=8, frameon=False)
     return figure
 
 
+def label(name: str) -> str:
+    """A name on two lines."""
+    return re.sub(r"(:|,| of) ", r"\1\n", NAMES[name])
+
+
+def rounded(value: float) -> str:
+    """Two digits, and no minus before zero."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
 def cell(one: dict[str, Any]) -> str:
     """A return with its standard error, and the ratio to the source where it has one."""
-    return f"{one['mean']:.2f} ± {one['error']:.2f}"
+    return f"{rounded(one['mean'])} ± {one['error']:.2f}"
 
 
 def ratio(one: dict[str, Any]) -> str:
@@ -162,7 +173,7 @@ def ratio(one: dict[str, Any]) -> str:
     if one["ratio"] is None:
         return "–"
     low, high = one["interval"]
-    return f"{one['ratio']:.2f} [{low:.2f}, {high:.2f}]"
+    return f"{rounded(one['ratio'])} [{rounded(low)}, {rounded(high)}]"
 
 
 def cells(probe: dict[str, float], scores: pd.DataFrame, encoder: str) -> list[str]:
