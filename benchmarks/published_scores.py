@@ -222,8 +222,8 @@ def mcc_linear(ranks: bool, codes: np.ndarray, factors: np.ndarray) -> float:
     (train, test), (labels, tested) = cut(codes), cut(factors)
     pairs = min(codes.shape[1], factors.shape[1])
     left, right = CCA(pairs, max_iter=5000).fit(train, labels).transform(test, tested)
-    if ranks:
-        left, right = rankdata(left, axis=0), rankdata(right, axis=0)
+    if ranks:  # variates that are equal but for rounding have the same rank
+        left, right = (rankdata(side.round(6), axis=0) for side in (left, right))
     table = np.abs(np.corrcoef(left.T, right.T))[:pairs, pairs:]
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].mean())

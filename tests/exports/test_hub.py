@@ -131,6 +131,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     pytest.importorskip("safetensors")
     server = Hub()
     monkeypatch.setattr(constants, "ENDPOINT", server.address)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)  # as the environment may have it
     files = server.address + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", files)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "none"))

@@ -25,9 +25,12 @@ needs_datasets = pytest.mark.skipif(
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Six images with a size, a named kind and a name; all caches in the test's folder."""
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     import datasets
+    from huggingface_hub import constants
 
+    # not the environment variable, which the library would read once for all later tests
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf")
     datasets.disable_progress_bars()
     content = {
