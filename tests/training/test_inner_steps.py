@@ -1,6 +1,8 @@
 """Inner steps change nothing but the time: weights, log, checkpoints, validation, resuming."""
 
 import csv
+import os
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 
 from dislab.base import Objective
-from dislab.callbacks import InnerSteps
+from dislab.callbacks import InnerSteps, StopOnSignal
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
@@ -44,6 +46,14 @@ class Gradients(pl.Callback):
 
     def on_before_optimizer_step(self, trainer: pl.Trainer, *_: Any) -> None:
         self.steps.append(trainer.global_step)
+
+
+class Interrupt(pl.Callback):
+    """Sends this process a signal in the middle of the 17th step."""
+
+    def on_before_backward(self, trainer: pl.Trainer, *_: Any) -> None:
+        if trainer.global_step == 16:
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def made_model() -> VAE:
@@ -314,3 +324,18 @@ def test_a_graph_needs_steps_to_record() -> None:
 def test_no_steps_are_refused() -> None:
     with pytest.raises(InputError, match=r"inner_steps\.steps is 0"):
         InnerSteps(0)
+
+
+@pytest.mark.filterwarnings("ignore:The dirpath has changed from")
+def test_after_a_signal_the_next_step_is_lightnings(tmp_path: Path) -> None:
+    whole, _, _ = fitted(tmp_path / "whole", None)
+    settings: Any = {"log_every_n_steps": 23, "val_check_interval": 1000}
+    stop = StopOnSignal()
+    with pytest.raises(SystemExit):
+        fitted(tmp_path / "part", 1000, callbacks=(stop, Interrupt()), **settings)
+    assert stop.received == signal.SIGINT
+    saved = tmp_path / "part/kept/last.ckpt"
+    assert torch.load(saved, weights_only=True)["global_step"] == 18
+    resumed, _, _ = fitted(tmp_path / "rest", 1000, saved)
+    for part in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch"):
+        assert_equal(whole[part], resumed[part], part)

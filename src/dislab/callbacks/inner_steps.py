@@ -24,9 +24,9 @@ class InnerSteps(pl.Callback):
     log, checkpoints, validation and resuming follow the optimiser steps, and a step after which
     something is due is always Lightning's. In the steps between, callbacks hear of gradients alone
     (`on_before_backward`, `on_after_backward`, `on_before_optimizer_step`), and progress bar and
-    profiler of nothing; Ctrl-C, SIGTERM and SIGHUP wait for the next step of Lightning's. With
-    gradient accumulation, manual optimisation or a loader of unknown length every step is
-    Lightning's.
+    profiler of nothing. After Ctrl-C, SIGTERM or SIGHUP the next step is Lightning's; of several
+    processes, and in a pack, the next that would be so anyway. With gradient accumulation, manual
+    optimisation or a loader of unknown length every step is Lightning's.
 
     With `graph` the steps between are one CUDA graph each: gathering the images, converting them,
     drawing, forward and backward pass, clipping and update are recorded once and replayed, so that
@@ -82,6 +82,6 @@ class InnerSteps(pl.Callback):
             install(trainer, steps, seat=seat)
         elif loop is not None:
             # a trainer that fits again continues to count; outside of a pack it waits for no one
-            loop.steps, loop.graph, loop.seat = self.steps, self.graph, seat
+            loop.steps, loop.graph, loop.seat, loop.is_wanted = self.steps, self.graph, seat, False
         elif stage == "fit" and self.steps > 1:
             install(trainer, self.steps, self.graph)

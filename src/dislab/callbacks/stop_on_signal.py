@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any, Final, final
 
@@ -10,6 +11,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.runs import last_checkpoint
 from dislab.signals import Handlers, give_back, handle, interrupt, leave_closed_terminal
+from dislab.training.inner_loop import installed
 from dislab.training.seat import current_seat
 from dislab.training.step_end import log_step, validation_follows
 
@@ -57,7 +59,7 @@ class StopOnSignal(pl.Callback):
         self._leaves = False
         self._step = trainer.global_step
         self._talk = self._step // _STEPS_BETWEEN_TALKS
-        self._take(self._receive)
+        self._take(partial(self._receive, trainer))
 
     def on_train_batch_end(
         self,
@@ -112,11 +114,14 @@ class StopOnSignal(pl.Callback):
             raise SystemExit(1)  # Lightning handles KeyboardInterrupt in the main thread only
         raise KeyboardInterrupt
 
-    def _receive(self, number: int, frame: FrameType | None) -> None:
+    def _receive(self, trainer: pl.Trainer, number: int, frame: FrameType | None) -> None:
         if self.received is not None:
             self._give_back()
             raise KeyboardInterrupt
         self.received = number
+        # several processes have to stop at the same step, which only Lightning's steps settle
+        if (loop := installed(trainer)) is not None and trainer.world_size == 1:
+            loop.is_wanted = True
         leave_closed_terminal()
         rank_zero_info(
             f"\n{signal.Signals(number).name}: stopping after this step; once more to stop at once"

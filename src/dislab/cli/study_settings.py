@@ -42,6 +42,8 @@ class _Parser(Parser):
 class _Settings(TrainingCLI):
     """The parser of `dislab fit`, without running the command."""
 
+    command = _COMMAND
+
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Leaves the parser to `resolve`."""
         self.config = {"subcommand": None}

@@ -178,6 +178,7 @@ def _run_one(args: list[str]) -> None:
     """A whole command."""
     with ExitStack() as held:
         TrainingCLI.held = held
+        TrainingCLI.command = command = args[0]
         TrainingCLI(
             Objective,
             DataModule,
@@ -187,10 +188,7 @@ def _run_one(args: list[str]) -> None:
             auto_configure_optimizers=False,
             save_config_callback=None,
             args=args,
-            parser_kwargs={
-                name: {"description": f"{COMMANDS[name].capitalize()}."}
-                for name in TrainingCLI.subcommands()
-            },
+            parser_kwargs={command: {"description": f"{COMMANDS[command].capitalize()}."}},
         )
 
 

@@ -1,5 +1,7 @@
 """One stage of one run, as a process of its own that a worker starts and watches."""
 
+import gc
+import importlib
 import json
 import multiprocessing
 import os
@@ -8,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -75,8 +78,15 @@ class Process:
 
 def preload() -> None:
     """Imports the modules that stages need, once for all processes that are forked later."""
-    if _CONTEXT.get_start_method() == "fork":
-        from dislab.cli import training  # noqa: F401
+    if _CONTEXT.get_start_method() != "fork":
+        return
+    from dislab import plugins
+    from dislab.cli import training  # noqa: F401
+
+    with warnings.catch_warnings(action="ignore"):  # they go into the log of each run
+        plugins.load_all()
+    importlib.import_module("torch.utils.tensorboard")  # the usual logger imports it late
+    gc.freeze()  # a search for garbage would write to pages that processes could share
 
 
 def _main(tasks: Sequence[Task], worker: int) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, UInt8
 from matplotlib.figure import Figure
-from matplotlib.textpath import TextPath
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from dislab.errors import InputError
 
@@ -153,6 +154,6 @@ def _extent(text: str, size: float) -> int:
     """Width of a line of text in screen pixels, rounded up."""
     if not text.strip():
         return 0
-    escaped = text.replace("$", r"\$")
-    points: float = TextPath((0, 0), escaped, size=size, usetex=False).get_extents().width
+    font = FontProperties(size=size)
+    points, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return int(np.ceil(points * DPI / 72)) + 4

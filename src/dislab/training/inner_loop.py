@@ -33,6 +33,8 @@ class InnerLoop(_TrainingEpochLoop):
     end. It makes the same forward and backward pass and the same update; the counters that
     Lightning logs, saves and resumes by go on with every step.
 
+    Where `is_wanted` is set, as by a signal, the next step is Lightning's.
+
     Args:
         loop: The loop whose place it takes, with all that it holds by then.
         steps: Every how many optimiser steps Lightning takes part at least.
@@ -53,6 +55,7 @@ class InnerLoop(_TrainingEpochLoop):
         self.graph = graph
         self.captured: CapturedStep | None = None
         self.seat = seat
+        self.is_wanted = False
         self._may_stack = False
         self._noted: set[str] = set()
         self._everyone: list[Callback] | None = None
@@ -175,11 +178,13 @@ class InnerLoop(_TrainingEpochLoop):
 
         Args:
             data_fetcher: The batches.
-            count: Number of steps.
+            count: Number of steps; fewer are made where Lightning is wanted meanwhile.
         """
         short = self.captured or self._plain
         update: Callable[[Any, int], None] = short.update if short else self._update
         for _ in range(count):
+            if self.is_wanted:
+                return
             batch = self.begin(data_fetcher)
             update(batch, self.batch_idx)
             self.end()

@@ -25,8 +25,9 @@ needs_datasets = pytest.mark.skipif(
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Six images with a size, a named kind and a name; all caches in the test's folder."""
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
-    import datasets
     from huggingface_hub import constants
+
+    import datasets
 
     # not the environment variable, which the library would read once for all later tests
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)

@@ -8,7 +8,9 @@ from torch import Tensor
 
 from dislab.base.dataset import Dataset
 from dislab.base.parts import ImageShape
+from dislab.base.planned.kept_images import KeptImages
 from dislab.base.planned.transforms import Colour, fractions, transform, transformed_shape
+from dislab.factors import Indices
 from dislab.functional.checks import check_choice
 
 Residency = Literal["auto", "host", "device"]
@@ -49,6 +51,7 @@ class Gathering:
         self._resize = resize
         self._colour: Colour = colour
         self._tables: dict[torch.device, dict[str, Tensor]] = {}
+        self._kept: KeptImages | None = None
         transformed_shape(dataset.image_shape, resize, colour)
 
     @property
@@ -67,11 +70,22 @@ class Gathering:
             free, _ = torch.cuda.mem_get_info(device)
             self.late = size <= _MEMORY_SHARE * free
 
+    def keep(self, states: Indices) -> None:
+        """Make the images of some states once for a training on the CPU, if that saves time.
+
+        It does where they are resized, which takes longer than gathering them, and where memory
+        holds them all.
+        """
+        resized = self.shape[1:] != self._dataset.image_shape[1:]
+        useful = self.late and resized and KeptImages.fit(states, self.shape)
+        self._kept = KeptImages(states, self.shape) if useful else None
+
     def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
         """Images of states, on the device of `index`."""
+        if self._kept is not None and index.device.type == "cpu":
+            return self._kept.get(index, self._made)
         if self.late or index.device.type == "cpu":
-            scaled = self._dataset.scaled(self._tables_on(index.device), index)
-            return transform(scaled, self._resize, self._colour)
+            return self._made(index)
         return self.received(self._dataset.images(index).to(index.device))
 
     def received(
@@ -79,6 +93,11 @@ class Gathering:
     ) -> Float[Tensor, "batch channels rows columns"]:
         """Images out of a loader's pixels of 0 to 255."""
         return transform(fractions(image), self._resize, self._colour)
+
+    def _made(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
+        """Images of states out of tables on their device."""
+        scaled = self._dataset.scaled(self._tables_on(index.device), index)
+        return transform(scaled, self._resize, self._colour)
 
     def _tables_on(self, device: torch.device) -> dict[str, Tensor]:
         if device.type == "cpu":

@@ -186,6 +186,8 @@ class PlannedData(DataModule):
             self._progress = Progress(seed & (2**63 - 1))
         if self.trainer is not None:
             self._gathering.settle(self.trainer.strategy.root_device)
+            if stage == "fit" and self.trainer.strategy.root_device.type == "cpu":
+                self._gathering.keep(self.indices("all"))
 
     def train_dataloader(self) -> TrainLoader:
         """Random batches of the training split."""

@@ -4,9 +4,12 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import lightning.pytorch as pl
+import numpy as np
+from jaxtyping import UInt8
 from lightning.pytorch.loggers import MLFlowLogger, TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_info
 from matplotlib.figure import Figure
+from PIL import Image
 
 from dislab import plots
 from dislab.base import DataModule, Objective
@@ -68,10 +71,15 @@ class Picture(pl.Callback, ABC):
         path = folder / "images" / file
         plots.save(figure, path)
         key = f"images/{self.name}"
+
+        def pixels() -> UInt8[np.ndarray, "height width 3"]:
+            with Image.open(path) as drawn:  # takes less time than drawing once more
+                return np.asarray(drawn.convert("RGB"))
+
         for logger in trainer.loggers:
             if isinstance(logger, TensorBoardLogger):
-                logger.experiment.add_image(key, plots.pixels(figure), steps, dataformats="HWC")
+                logger.experiment.add_image(key, pixels(), steps, dataformats="HWC")
             elif isinstance(logger, MLFlowLogger):
                 logger.experiment.log_artifact(str(logger.run_id), str(path), "images")
             elif callable(show := getattr(logger, "log_image", None)):  # as of Weights & Biases
-                show(key=key, images=[plots.pixels(figure)], step=steps)
+                show(key=key, images=[pixels()], step=steps)

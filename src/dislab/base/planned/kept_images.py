@@ -1,0 +1,56 @@
+"""Images that are kept once they have been brought to their size."""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from dislab.base.parts import ImageShape
+from dislab.factors import Indices
+
+_MOST_BYTES: Final = 2**28
+"""More memory than this in a process is not taken."""
+
+
+class KeptImages:
+    """The images of some states, as a network receives them: each is made when first asked for.
+
+    Args:
+        states: State numbers, ascending.
+        shape: Channels, height and width.
+    """
+
+    def __init__(self, states: Indices, shape: ImageShape) -> None:
+        self._states = states
+        # a system gives memory to the rows that are written, not to the others
+        self._images = torch.empty(len(states), *shape, dtype=torch.float32)
+        self._is_kept: npt.NDArray[np.bool_] = np.zeros(len(states), dtype=np.bool_)
+
+    @staticmethod
+    def fit(states: Indices, shape: ImageShape) -> bool:
+        """Whether there are any, and all of them together take a quarter of a gigabyte at most."""
+        return 0 < len(states) * 4 * int(np.prod(shape, dtype=np.int64)) <= _MOST_BYTES
+
+    def get(
+        self, index: Int[Tensor, " batch"], make: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of states, in memory of their own.
+
+        Args:
+            index: State numbers; if one is not among those to keep, all are made anew.
+            make: Makes images of state numbers.
+        """
+        numbers = index.numpy()
+        places = np.searchsorted(self._states, numbers)
+        if not np.array_equal(self._states.take(places, mode="clip"), numbers):
+            return make(index)
+        wanted = ~self._is_kept[places]
+        if wanted.any():
+            missing = places[wanted]
+            self._images[torch.from_numpy(missing)] = make(index[torch.from_numpy(wanted)])
+            self._is_kept[missing] = True
+        return self._images[torch.from_numpy(places)]

@@ -1,0 +1,16 @@
+"""Memory of a training process."""
+
+import gc
+
+from dislab.cli.allocator import old_objects_left_alone
+
+
+def test_old_objects_are_left_alone_and_later_searched_again() -> None:
+    loop: list[object] = []
+    loop.append(loop)
+    assert gc.get_freeze_count() == 0
+    with old_objects_left_alone():
+        assert gc.get_freeze_count() > 1000
+        assert not any(one is loop for one in gc.get_objects())
+    assert gc.get_freeze_count() == 0
+    assert any(one is loop for one in gc.get_objects())
