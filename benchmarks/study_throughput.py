@@ -30,10 +30,8 @@ WORKERS: Final = 2
 RUNS: Final = 6
 """Two strengths and three seeds, three runs a worker."""
 SHORT: Final = 300
-LONG: Final = 1380
-"""Four epochs of 270 steps more, so that the time of a step has its share of validation."""
-FULL: Final = 6000
-"""Steps of a run of the study itself."""
+LONG: Final = 6000
+"""Steps of a run of the study itself, with its validations and checkpoints."""
 FULL_RUNS: Final = 60
 """Runs of the study itself."""
 SIDE: Final = 32
@@ -115,8 +113,8 @@ def computed(one: dict[str, Any]) -> dict[str, float]:
     bare_step = (bare_long["seconds"] - bare_short["seconds"]) / (each * (LONG - SHORT))
     bare_start = bare_long["seconds"] - each * LONG * bare_step
     turns = FULL_RUNS // WORKERS
-    whole = start + turns * (run + FULL * step)
-    bare_whole = bare_start + turns * FULL * bare_step
+    whole = start + turns * (run + LONG * step)
+    bare_whole = bare_start + turns * LONG * bare_step
     return {
         "study_start": start,
         "study_run": run,
@@ -274,10 +272,10 @@ def tables(results: dict[str, Any]) -> dict[str, Any]:
             for title, study, loop, scale in parts
         ]
         share = cell(seen, "computed_share_of_start", 100)
-        rows.append([f"of {FULL_RUNS} runs of {FULL} steps all but steps, computed, %", share, ""])
+        rows.append([f"of {FULL_RUNS} runs of {LONG} steps all but steps, computed, %", share, ""])
         made["parts"] = {"header": ["", "study", "bare loops"], "rows": rows}
         short, long = results["runs"]["steps"]
-        whole = f"{FULL_RUNS} runs of {FULL} steps"
+        whole = f"{FULL_RUNS} runs of {LONG} steps"
         rows = [
             [f"{RUNS} runs of {short} steps, measured", cell(seen, "ratio_short")],
             [f"{RUNS} runs of {long} steps, measured", cell(seen, "ratio_long")],

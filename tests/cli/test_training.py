@@ -472,6 +472,15 @@ def test_pictures_can_be_left_out(dislab: Dislab, tmp_path: Path) -> None:
     }
 
 
+def test_pictures_of_the_end_alone(dislab: Dislab, tmp_path: Path) -> None:
+    args = ["--config=small.yaml", "--then_test=false", "--trainer.val_check_interval=1"]
+    assert dislab("fit", *args, "--trainer.check_val_every_n_epoch=null", "--pictures=end") == 0
+    drawn = {path.name for path in (tmp_path / "runs/small/version_0/images").iterdir()}
+    assert drawn == {
+        f"{name}.png" for name in ("reconstructions", "traversals", "samples", "interpolations")
+    }
+
+
 def test_training_alone_scores_nothing(dislab: Dislab, tmp_path: Path) -> None:
     assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
     run = tmp_path / "runs/small/version_0"

@@ -138,6 +138,33 @@ def test_seeds_and_steps_on_the_device_give_the_same_numbers(
     assert torch.equal(vmap(at)(seeds, torch.full((3,), 2**40)), expected)
 
 
+@pytest.mark.parametrize("count", [1, 7, 640, 2048, 2049])
+@pytest.mark.parametrize("step", [0, 5, 16, 31, 10**6 + 7, 2**62, 2**63, -1])
+def test_draws_ahead_are_those_of_their_step(count: int, step: int) -> None:
+    """A CPU draws small numbers for sixteen steps at a time, unless a tensor has the step."""
+    ahead = Stream(3, step).of("train")
+    known = signed(step)
+    alone = Stream(3, torch.tensor(known)).of("train")
+    assert torch.equal(ahead.normal("noise", count), alone.normal("noise", count))
+    assert torch.equal(ahead.uniform("place", count, 2), alone.uniform("place", count, 2))
+    assert torch.equal(ahead.integers("which", 9, count), alone.integers("which", 9, count))
+    assert torch.equal(ahead.permutations("rows", count, 1), alone.permutations("rows", count, 1))
+    for drawn in (ahead.normal("noise", count), ahead.permutations("rows", count, 1)):
+        drawn.zero_()
+    assert torch.equal(ahead.normal("noise", count), alone.normal("noise", count))
+    assert torch.equal(ahead.permutations("rows", count, 1), alone.permutations("rows", count, 1))
+
+
+def test_draws_ahead_in_inference_serve_training() -> None:
+    stream = Stream(11, 4)
+    with torch.inference_mode():
+        stream.normal("noise", 8)
+        stream.uniform("place", 8)
+    weight = torch.ones(8, requires_grad=True)
+    (weight * stream.normal("noise", 8) * stream.uniform("place", 8)).sum().backward()
+    assert weight.grad is not None
+
+
 def test_a_draw_depends_on_seed_names_and_step_alone() -> None:
     streams = [Stream(seed, step) for seed in range(3) for step in range(3)]
     streams += [

@@ -2,7 +2,7 @@
 
 import sys
 from argparse import HelpFormatter
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 from jsonargparse import SUPPRESS
 from lightning.pytorch.cli import (
@@ -122,9 +122,10 @@ def add_arguments(parser: LightningArgumentParser) -> None:
     )
     parser.add_argument(
         "--pictures",
-        type=bool,
+        type=bool | Literal["end"],
         default=True,
-        help="draw reconstructions, traversals, samples and interpolations",
+        help="draw reconstructions, traversals, samples and interpolations; with end only "
+        "those of the trained model, none at each validation",
     )
     parser.add_argument(
         "--then_test", type=bool, default=True, help="after training, do what test does"

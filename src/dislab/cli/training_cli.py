@@ -190,9 +190,12 @@ class TrainingCLI(LightningCLI):
             return trainer
         trainer = super().instantiate_trainer(**kwargs | {"logger": False})
         _show(trainer, asked, own_bar)
-        if not self.config[self.subcommand]["pictures"]:
-            callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
-            callbacks[:] = [one for one in callbacks if not isinstance(one, Picture)]
+        wanted = self.config[self.subcommand]["pictures"]
+        callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
+        for picture in [one for one in callbacks if isinstance(one, Picture)]:
+            picture.in_training = wanted is True
+            if not wanted:
+                callbacks.remove(picture)
         if monitor := self.config[self.subcommand]["checkpoint"]["monitor"]:
             trainer.callbacks.insert(0, KnownMonitor(monitor))  # type: ignore[attr-defined]
         self._keep_run(trainer, config)
@@ -230,7 +233,8 @@ class TrainingCLI(LightningCLI):
         asked = config["trainer"].get("logger")
         if asked is not None and asked is not True:
             return _several(asked)
-        settings = self._plain(self.config)
+        # a look at all settings takes longer than the usual loggers do
+        settings = self._plain(self.config) if config["logger"] in ("wandb", "mlflow") else {}
         purge = first_step if config["resume"] else None
         loggers, close = named_logger(
             config["logger"], folder, Path(config["runs"]), settings, purge

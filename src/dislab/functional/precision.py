@@ -13,6 +13,7 @@ from dislab.errors import InputError
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_HALF: Final = (torch.bfloat16, torch.float16)
 _OF_WEIGHTS: Final = ("bf16-true", "16-true")
 
 
@@ -43,9 +44,13 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def widened(*args: P.args, **kwargs: P.kwargs) -> R:
-        device = next(value.device.type for value in args if isinstance(value, Tensor))
-        wide: tuple[Any, ...] = tuple(_widen(value) for value in args)
-        named: dict[str, Any] = {name: _widen(value) for name, value in kwargs.items()}
+        wide: list[Any] = list(args)
+        device = ""
+        for place, value in enumerate(args):
+            if isinstance(value, Tensor):
+                device = device or value.device.type
+                wide[place] = widen(value)
+        named: Any = {name: _widen(value) for name, value in kwargs.items()} if kwargs else kwargs
         if not torch.is_autocast_enabled(device):  # to switch it off costs more than a small loss
             return function(*wide, **named)
         with torch.autocast(device, enabled=False):
@@ -60,7 +65,7 @@ def widen(tensor: Shaped[Tensor, "*shape"]) -> Shaped[Tensor, "*shape"]:
     Args:
         tensor: Any tensor.
     """
-    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+    return tensor.float() if tensor.dtype in _HALF else tensor
 
 
 def _widen(value: Any) -> Any:

@@ -22,5 +22,7 @@ def linear_ramp(
         steps: Length of the ramp in optimiser steps.
     """
     if steps == 0:
-        return torch.zeros((), device=step.device) + end
+        if isinstance(end, Tensor):
+            return torch.zeros((), device=step.device) + end
+        return torch.full((), end, dtype=torch.get_default_dtype(), device=step.device)
     return start + (end - start) * (step / steps).clamp(max=1.0)

@@ -16,6 +16,7 @@ in row r and column c is number n = r·C + c of a draw.
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, cast
 
 import numpy as np
@@ -28,6 +29,18 @@ from dislab.functional.random import GOLDEN, MASK, absorb, finalise, shifted, si
 
 _CPU: Final = torch.device("cpu")
 _LOW: Final = 2**32 - 1
+
+_AHEAD: Final = 16
+"""Steps whose small draws a CPU makes at a time: one costs as much as its thirty operations."""
+
+_SMALL: Final = 2048
+"""More numbers than this are not drawn ahead."""
+
+_LATE: Final = 2**62
+"""From this step on a tensor might not hold the steps to come."""
+
+_KEPT: Final = 128
+"""Draws that are kept for the steps to come; they take 32 MB at most."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +101,12 @@ class Stream:
             name: Name of the draw.
             shape: Shape of the result.
         """
-        wide = torch.float32 if self.device.type == "mps" else torch.float64
-        count = math.prod(shape)
-        words = self._words(name, (count + 1) // 2)
-        radius = shifted(words, 32).to(wide).add_(0.5).mul_(2.0**-32).log_().mul_(-2).sqrt_()
-        angle = (words & _LOW).to(wide).mul_(2 * math.pi * 2.0**-32)
-        pair = angle.cos().mul_(radius), angle.sin_().mul_(radius)
-        numbers = torch.stack([one.to(torch.get_default_dtype()) for one in pair], dim=-1)
-        return numbers.flatten()[:count].view(shape)
+        own, count = self.of(name), math.prod(shape)
+        if not own._looks_ahead(count):
+            return _normals(own, count).view(shape)
+        block, place = divmod(cast("int", own.step), _AHEAD)
+        ahead = _normals_ahead(own.seed, own.path, block, count, torch.get_default_dtype())
+        return ahead[place].clone().view(shape)
 
     def integers(self, name: str, bound: int, *shape: int) -> Int[Tensor, "..."]:
         """Integers from 0 to below a bound: the top 63 bits of a word each, modulo the bound.
@@ -137,9 +148,22 @@ class Stream:
         return HostGenerator(self)
 
     def _words(self, name: str, count: int) -> Int[Tensor, " count"]:
-        state = self.of(name)._state()
-        places = torch.arange(1, count + 1, device=self.device)
-        return finalise(places * GOLDEN + (signed(state) if isinstance(state, int) else state))
+        own = self.of(name)
+        if not own._looks_ahead(count):
+            return _words(own, count)
+        block, place = divmod(cast("int", own.step), _AHEAD)
+        return _words_ahead(own.seed, own.path, block, count)[place]
+
+    def _looks_ahead(self, count: int) -> bool:
+        """Whether so many numbers are drawn for some steps at a time."""
+        return (
+            count <= _SMALL
+            and isinstance(self.seed, int)
+            and isinstance(self.step, int)
+            and abs(self.step) < _LATE
+            and self.device.type == "cpu"
+            and not torch.compiler.is_compiling()
+        )
 
     def _state(self) -> int | Tensor:
         seeded = _absorbed(0, self.seed)
@@ -200,6 +224,45 @@ class HostGenerator(np.random.Generator):
         assert isinstance(state, int)
         places = np.arange(1, math.prod(shape) + 1)
         return finalise(places * GOLDEN + signed(state)).view(np.uint64).reshape(shape)
+
+
+def _words(stream: Stream, count: int) -> Int[Tensor, "*steps count"]:
+    """The first words of a draw; with several steps in one tensor, a row for each."""
+    state = stream._state()
+    places = torch.arange(1, count + 1, device=stream.device)
+    return finalise(
+        places * GOLDEN + (signed(state) if isinstance(state, int) else state[..., None])
+    )
+
+
+def _normals(stream: Stream, count: int) -> Float[Tensor, "*steps count"]:
+    """The first normal numbers of a draw; with several steps in one tensor, a row for each."""
+    wide = torch.float32 if stream.device.type == "mps" else torch.float64
+    words = _words(stream, (count + 1) // 2)
+    radius = shifted(words, 32).to(wide).add_(0.5).mul_(2.0**-32).log_().mul_(-2).sqrt_()
+    angle = (words & _LOW).to(wide).mul_(2 * math.pi * 2.0**-32)
+    pair = angle.cos().mul_(radius), angle.sin_().mul_(radius)
+    numbers = torch.stack([one.to(torch.get_default_dtype()) for one in pair], dim=-1)
+    return numbers.flatten(-2)[..., :count]
+
+
+@lru_cache(_KEPT)
+def _words_ahead(seed: int, path: int, block: int, count: int) -> Int[Tensor, "step count"]:
+    return _words(_some_steps(seed, path, block), count)
+
+
+@lru_cache(_KEPT)
+def _normals_ahead(
+    seed: int, path: int, block: int, count: int, dtype: torch.dtype
+) -> Float[Tensor, "step count"]:
+    assert dtype == torch.get_default_dtype()  # of which the numbers are
+    return _normals(_some_steps(seed, path, block), count)
+
+
+def _some_steps(seed: int, path: int, block: int) -> Stream:
+    """A stream of all steps of a block at once."""
+    steps = torch.arange(block * _AHEAD, (block + 1) * _AHEAD)
+    return Stream(seed, steps, path=path)
 
 
 def _absorbed(state: int | Tensor, part: int | Tensor) -> int | Tensor:

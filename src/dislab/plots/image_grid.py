@@ -1,14 +1,16 @@
 """A table of images with labelled rows and columns."""
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, UInt8
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.image import FigureImage
 from matplotlib.textpath import text_to_path
+from matplotlib.transforms import IdentityTransform
 
 from dislab.errors import InputError
 
@@ -65,7 +67,7 @@ def image_grid(
     right = max(left + width, MARGIN + _extent(title, TITLE_SIZE))
     size = right + MARGIN, top + height + MARGIN
     figure = Figure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI, facecolor="white")
-    figure.figimage(canvas, xo=left, yo=MARGIN, origin="upper")
+    figure.images.append(_Exact(figure, canvas, left))
     for y, label, grey in zip(tops, row_labels, greyed, strict=False):
         place = left - 8, top + y + middle_y
         colour = GREY if grey else "black"
@@ -75,6 +77,26 @@ def image_grid(
         _write(figure, size, place, label, LABEL_SIZE, "center", "bottom")
     _write(figure, size, (MARGIN, MARGIN), title, TITLE_SIZE, "left", "top")
     return figure
+
+
+class _Exact(FigureImage):
+    """Pixels that a picture at the figure's resolution takes over as they are.
+
+    To resample them, as matplotlib does with every image, takes half the time of the picture.
+    """
+
+    def __init__(self, figure: Figure, canvas: UInt8[np.ndarray, "y x 3"], left: int) -> None:
+        super().__init__(figure, offsetx=left, offsety=MARGIN, origin="upper")
+        self.set_data(canvas)
+
+    def make_image(self, renderer: Any, magnification: float = 1.0, unsampled: bool = False) -> Any:
+        """Pixels with opacity, the lowest row first, and their place."""
+        if renderer.dpi != DPI or magnification != 1.0:
+            return super().make_image(renderer, magnification, unsampled)
+        pixels = np.asarray(self.get_array())
+        opaque = np.full((*pixels.shape[:2], 4), 255, dtype=np.uint8)
+        opaque[..., :3] = pixels[::-1]
+        return opaque, float(self.ox), float(self.oy), IdentityTransform()
 
 
 def _check(

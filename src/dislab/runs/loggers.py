@@ -71,7 +71,7 @@ def named_logger(
         name: Value of `logger`.
         folder: The run folder.
         root: Folder of all runs, for the local files of W&B and MLflow.
-        settings: The complete configuration of the run.
+        settings: The complete configuration of the run, which W&B and MLflow keep.
         purge_step: TensorBoard hides rows of this step and later ones; None for none.
 
     Raises:

@@ -33,7 +33,7 @@ _INNER_STEPS: Final = 100
 """Every how many steps Lightning takes part in a run at least."""
 _POLL: Final = 0.5
 """Seconds between two looks at a process at work."""
-_PATIENCE: Final = 2.0
+_PATIENCE: Final = 0.5
 """Seconds between two looks at runs that other workers work on."""
 _SETTLING: Final = 2.0
 """Seconds in which the process of a worker that has died notices that, and ends."""

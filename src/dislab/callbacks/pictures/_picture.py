@@ -27,6 +27,8 @@ class Picture(pl.Callback, ABC):
     """
 
     name: ClassVar[str]
+    in_training: bool = True
+    """Whether validations during training draw it, too."""
 
     @abstractmethod
     def missing(self, module: Objective) -> str | None:
@@ -46,7 +48,9 @@ class Picture(pl.Callback, ABC):
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draws the state of training, or of a checkpoint."""
-        self._publish(trainer, pl_module, in_training=trainer.state.fn == "fit")
+        training = trainer.state.fn == "fit"
+        if self.in_training or not training:
+            self._publish(trainer, pl_module, training)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draws the result of training."""
