@@ -16,7 +16,17 @@ torch.set_num_threads(1)
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for `from tests import cases`
 
 
-_LONGEST = ("test_simulated_device.py", "test_kills.py", "test_distributed.py")
+_LONGEST = (
+    "test_simulated_device.py",
+    "test_kills.py",
+    "test_study_kills.py",
+    "test_distributed.py",
+    "test_resuming.py",
+    "test_commands.py",
+    "test_damage.py",
+    "test_parametric_chairs.py",
+    "test_compiling.py",
+)
 """Files with tests of minutes, which begin first, so that none runs last while others idle."""
 
 

@@ -161,7 +161,7 @@ def test_draws_ahead_in_inference_serve_training() -> None:
         stream.normal("noise", 8)
         stream.uniform("place", 8)
     weight = torch.ones(8, requires_grad=True)
-    (weight * stream.normal("noise", 8) * stream.uniform("place", 8)).sum().backward()
+    torch.autograd.backward((weight * stream.normal("noise", 8) * stream.uniform("place", 8)).sum())
     assert weight.grad is not None
 
 

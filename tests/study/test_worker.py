@@ -267,8 +267,8 @@ def test_a_run_without_checkpoint_starts_afresh(
 @pytest.mark.parametrize(
     ("own", "pack", "steps"),
     [
-        ({}, 1, 100),
-        ({"inner_steps": {"steps": 1, "graph": False}}, 1, 100),
+        ({}, 1, 1000),
+        ({"inner_steps": {"steps": 1, "graph": False}}, 1, 1000),
         ({"inner_steps": {"steps": 7}}, 1, 7),
         ({"trainer": {"callbacks": [{"class_path": "Mine"}]}, "inner_steps": {"steps": 1}}, 1, 1),
         ({"trainer": {"max_time": "00:01:00:00"}, "inner_steps": {"steps": 1}}, 1, 1),

@@ -135,7 +135,7 @@ class Objective(pl.LightningModule, Representation):
             number: Its number; a scalar tensor where the host must not know it.
         """
         stream = Stream(self._seed, number, self.device).of(stage)
-        drawn = self.draw(len(batch[0]) * world()[1], stream)
+        drawn = self.draw(batch[0].shape[0] * world()[1], stream)
         draws = {name: own_rows(rows) for name, rows in drawn.items()}
         return self.losses(batch, draws, self.steps)
 

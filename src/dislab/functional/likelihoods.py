@@ -53,7 +53,7 @@ def negative_log_likelihood(
         total = -discretized_log_probability(output, image, log_scale).sum()
     else:
         assert_never(likelihood)
-    return total / len(image)
+    return total / image.shape[0]
 
 
 @full_precision

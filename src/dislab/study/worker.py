@@ -29,7 +29,7 @@ from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS
 from dislab.study.units import Report, Start, Task, Unit
 
-_INNER_STEPS: Final = 100
+_INNER_STEPS: Final = 1000
 """Every how many steps Lightning takes part in a run at least."""
 _POLL: Final = 0.5
 """Seconds between two looks at a process at work."""

@@ -17,7 +17,10 @@ _MOST_BYTES: Final = 2**28
 
 
 class KeptImages:
-    """The images of some states, as a network receives them: each is made when first asked for.
+    """The images of some states, as a network receives them, each of which is made once.
+
+    With those that are first asked for as many others are made, so that all are soon there: steps
+    that make a few of their images would take almost as long as those that make all.
 
     Args:
         states: State numbers, ascending.
@@ -29,6 +32,7 @@ class KeptImages:
         # a system gives memory to the rows that are written, not to the others
         self._images = torch.empty(len(states), *shape, dtype=torch.float32)
         self._is_kept: npt.NDArray[np.bool_] = np.zeros(len(states), dtype=np.bool_)
+        self._whole = 0  # all up to here are kept
 
     @staticmethod
     def fit(states: Indices, shape: ImageShape) -> bool:
@@ -48,9 +52,18 @@ class KeptImages:
         places = np.searchsorted(self._states, numbers)
         if not np.array_equal(self._states.take(places, mode="clip"), numbers):
             return make(index)
-        wanted = ~self._is_kept[places]
-        if wanted.any():
-            missing = places[wanted]
-            self._images[torch.from_numpy(missing)] = make(index[torch.from_numpy(wanted)])
-            self._is_kept[missing] = True
+        if self._whole < len(self._states):
+            missing = places[~self._is_kept[places]]
+            if len(missing):
+                self._make(missing, make)
         return self._images[torch.from_numpy(places)]
+
+    def _make(self, missing: npt.NDArray[np.int64], make: Callable[[Tensor], Tensor]) -> None:
+        """Makes the images of missing places, and of as many others."""
+        end = self._whole + len(missing)
+        self._is_kept[missing] = True
+        others = self._whole + np.flatnonzero(~self._is_kept[self._whole : end])
+        self._is_kept[others] = True
+        self._whole = min(end, len(self._states))
+        places = np.concatenate([np.unique(missing), others])
+        self._images[torch.from_numpy(places)] = make(torch.from_numpy(self._states[places]))
