@@ -5,9 +5,10 @@ BIN := .venv/bin
 # Without an NVIDIA card the CPU build of PyTorch is enough; with one, pip takes its usual wheel.
 CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constraints/cpu.txt)
 
-# Processes that tests are spread over; each computes with one thread.
+# Processes that tests are spread over; each computes with one thread, and so do those it starts.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SPREAD := -n $(JOBS) --dist worksteal
+test part slow timm plugins lowest: export OMP_NUM_THREADS = 1
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
