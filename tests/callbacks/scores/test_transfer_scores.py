@@ -364,7 +364,7 @@ def test_the_shipped_scenarios_suit_the_finger() -> None:
     shipped = [load_scenario(f"finger_{kind}") for kind in ("ood1_a", "ood2_a", "ood2_b")]
     # fewer images than theirs, which take minutes to draw
     scenarios = [
-        replace(one, settings={**one.settings, "states": 300}) if one.dataset else one
+        replace(one, settings={**one.settings, "states": 300}) if "states" in one.settings else one
         for one in shipped
     ]
     shifts = shifts_of(data, scenarios, Sizes(500, 100, 0))
