@@ -40,7 +40,7 @@ _LATE: Final = 2**62
 """From this step on a tensor might not hold the steps to come."""
 
 _KEPT: Final = 128
-"""Draws that are kept for the steps to come; they take 32 MB at most."""
+"""Draws of words, and of normal numbers, that are kept for later steps: 34 MB of each at most."""
 
 
 @dataclass(frozen=True)
