@@ -8,6 +8,25 @@ from dislab.plugins import available
 
 REGULARIZERS = ", ".join(plugin.name for plugin in available("regularizers"))
 
+UNION = """Parser key "pictures":
+  Does not validate against any of the Union subtypes
+  Subtypes: [<class 'bool'>, typing.Literal['end']]
+  Errors:
+    - Expected a <class 'bool'>
+    - Expected a typing.Literal['end']
+  Given value type: <class 'str'>
+  Given value: never"""
+
+LITERALS = """Parser key "trainer.precision":
+  Does not validate against any of the Union subtypes
+  Subtypes: [typing.Literal[64, 32], typing.Literal['64', '32', 'bf16-mixed'], <class 'NoneType'>]
+  Errors:
+    - Expected a typing.Literal[64, 32]
+    - Expected a typing.Literal['64', '32', 'bf16-mixed']
+    - Expected a <class 'NoneType'>
+  Given value type: <class 'str'>
+  Given value: bf16-mix"""
+
 NESTED = """Parser key "model":
   Does not validate against any of the Union subtypes
   Subtypes: [<class 'dislab.base.objective.Objective'>, <class 'NoneType'>]
@@ -61,6 +80,12 @@ NESTED = """Parser key "model":
         (
             "Subcommand 'fit' does not accept option 'nam'",
             "no setting at the top level is named 'nam'",
+        ),
+        (UNION, "pictures: expected true or false, or end; got 'never'"),
+        (
+            LITERALS,
+            "trainer.precision: expected one of 64, 32, bf16-mixed; got 'bf16-mix' "
+            "(did you mean bf16-mixed?)",
         ),
         ("something new\nwith two lines", "something new with two lines"),
     ],

@@ -22,6 +22,8 @@ _UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
 _UNKNOWN_KEY: Final = re.compile(r"Subcommand '\w+' does not accept option '([^']+)'")
 _UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
 _WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\. Got value: |\n|$)")
+_EXPECTED: Final = re.compile(r"Expected an? (.+)")
+_GIVEN_VALUE: Final = re.compile(r"^ *Given value: (.*)$", re.MULTILINE)
 _REQUIRED: Final = re.compile(r'(?:arguments are required: |Key ")([^"\n]+)(?:" is required)?')
 _LEAF: Final = re.compile(r"^ *- (?!Expected a <class 'NoneType'>)(\S.*)$", re.MULTILINE)
 _NOISE: Final = re.compile(
@@ -58,7 +60,7 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
     if found := _REQUIRED.search(message):
         return _required(found[1], prefix)
     if leaves := _LEAF.findall(message):
-        return prefix + "; ".join(dict.fromkeys(leaves))
+        return prefix + (_none_of(leaves, message) or "; ".join(dict.fromkeys(leaves)))
     rest = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
     return prefix + re.sub(r"\s*\n\s*", " ", rest)
 
@@ -219,6 +221,20 @@ def _type(text: str) -> str:
     if choices := _choices(text):
         return f"one of {', '.join(choices)}"
     return _TYPE_NAMES.get(text, text)
+
+
+def _none_of(leaves: Sequence[str], message: str) -> str | None:
+    """Message for a value that fits no type of a union; None if it has another fault."""
+    expected = [found[1] for leaf in leaves if (found := _EXPECTED.fullmatch(leaf))]
+    given = _GIVEN_VALUE.search(message)
+    if len(expected) < len(leaves) or given is None:
+        return None
+    choices = list(dict.fromkeys(choice for text in expected for choice in _choices(text)))
+    kinds = [_type(text) for text in expected if not _choices(text)]
+    if choices:
+        kinds.append(choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}")
+    nearest = suggestion(given[1].strip("'"), choices)
+    return f"expected {', or '.join(dict.fromkeys(kinds))}; got {given[1]!r}{nearest}"
 
 
 def _choices(text: str) -> list[str]:
