@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, distributions, entry_points
+from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributions, entry_points
 from pathlib import Path
 from typing import Any, Final
 
@@ -118,12 +118,7 @@ def available(group: str) -> list[Plugin]:
     Raises:
         InputError: The group does not exist, or two distributions declare the same name.
     """
-    if group not in GROUPS:
-        hint = suggestion(group, GROUPS)
-        raise InputError(
-            f"no plugin group is named {group!r}{hint}; the groups are {', '.join(GROUPS)}"
-        )
-    return _declared(group)
+    return _declared(_known(group))
 
 
 def commands() -> dict[str, Plugin]:
@@ -178,10 +173,9 @@ def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
     return function
 
 
-def _declared(group: str) -> list[Plugin]:
+def _declared(group: str, installed: "_Installed | None" = None) -> list[Plugin]:
     found: dict[str, Plugin] = {}
-    for entry in _entries(f"dislab.{group}"):
-        plugin = _plugin(group, entry)
+    for plugin in (installed or _Installed()).plugins(group):
         other = found.setdefault(plugin.name, plugin)
         if other.distribution != plugin.distribution:
             raise InputError(
@@ -194,11 +188,12 @@ def _declared(group: str) -> list[Plugin]:
 
 def packages() -> list[str]:
     """Top-level packages of the distributions that declare parts, sorted by name."""
+    installed = _Installed()
     return sorted(
         {
-            entry.value.partition(":")[0].partition(".")[0].strip()
+            plugin.value.partition(":")[0].partition(".")[0].strip()
             for group in GROUPS
-            for entry in entry_points(group=f"dislab.{group}")
+            for plugin in installed.plugins(group)
         }
     )
 
@@ -216,7 +211,8 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     Raises:
         InputError: Two distributions declare the same name in a group.
     """
-    by_group = {group: available(group) for group in groups}
+    installed = _Installed()
+    by_group = {group: _declared(_known(group), installed) for group in groups}
     errors = faults(plugin for plugins in by_group.values() for plugin in plugins)
     failures: dict[tuple[str, str], list[Plugin]] = {}
     for plugin, error in errors.items():
@@ -274,15 +270,42 @@ def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
     return found
 
 
-def _entries(group: str) -> list[EntryPoint]:
-    """The entry points of a group; a distribution with malformed declarations is skipped."""
-    try:
-        return list(entry_points(group=group))
-    except (TypeError, ValueError, AttributeError):  # of any distribution, in any of its groups
-        return list(_readable(group))
+def _known(group: str) -> str:
+    if group not in GROUPS:
+        hint = suggestion(group, GROUPS)
+        raise InputError(
+            f"no plugin group is named {group!r}{hint}; the groups are {', '.join(GROUPS)}"
+        )
+    return group
 
 
-def _readable(group: str) -> Iterator[EntryPoint]:
+class _Installed:
+    """All entry points of the distributions, found in one look at them."""
+
+    def __init__(self) -> None:
+        try:
+            self._select: Callable[..., Iterable[EntryPoint]] = entry_points().select
+        except (TypeError, ValueError, AttributeError):  # of any distribution, in any of its groups
+            self._select = EntryPoints(_readable()).select
+        self._origins: dict[int, tuple[str, str]] = {}
+
+    def plugins(self, group: str) -> Iterator[Plugin]:
+        """The declarations of a group, in the order of the distributions on the path."""
+        for entry in self._select(group=f"dislab.{group}"):
+            yield Plugin(group, entry.name, entry.value, *self._origin(entry.dist))
+
+    def _origin(self, distribution: Distribution | None) -> tuple[str, str]:
+        """Name and version, which a distribution reads from its files each time."""
+        if distribution is None:
+            return "unknown", "unknown"
+        key = id(distribution)  # alive as long as its entry points
+        if key not in self._origins:
+            self._origins[key] = distribution.name, distribution.version
+        return self._origins[key]
+
+
+def _readable() -> Iterator[EntryPoint]:
+    """All entry points; a distribution with malformed declarations is left out with a warning."""
     seen: set[str] = set()
     for distribution in distributions():
         name = distribution.name
@@ -290,7 +313,7 @@ def _readable(group: str) -> Iterator[EntryPoint]:
             continue
         seen.add(name)
         try:
-            yield from distribution.entry_points.select(group=group)
+            yield from distribution.entry_points
         except (TypeError, ValueError, AttributeError):
             text = distribution.read_text("entry_points.txt") or ""
             line = next(filter(_WITHOUT_VALUE.fullmatch, text.splitlines()), "")
@@ -298,7 +321,7 @@ def _readable(group: str) -> Iterator[EntryPoint]:
                 f"{name} {distribution.version} was left out: {line.strip()!r} in its "
                 "entry_points.txt has no '='; an entry point is Name = module:Class",
                 PluginWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
@@ -322,12 +345,6 @@ def _where(plugin: Plugin) -> str:
 def _said(error: BaseException) -> str:
     said = one_line(error)
     return said if isinstance(error, InputError) else f"{type(error).__name__}: {said}"
-
-
-def _plugin(group: str, entry: EntryPoint) -> Plugin:
-    distribution = entry.dist.name if entry.dist else "unknown"
-    version = entry.dist.version if entry.dist else "unknown"
-    return Plugin(group, entry.name, entry.value, distribution, version)
 
 
 def _defined(statements: list[ast.stmt], name: str) -> _Definition | None:

@@ -253,8 +253,20 @@ class TrainingCLI(LightningCLI):
 
     def _text(self) -> str:
         config = self.config[self.subcommand]
-        text: str = self._parser(self.subcommand).dump(config, skip_none=False)
+        # the settings have been checked, and another time takes as long as all the rest
+        text: str = self._parser(self.subcommand).dump(
+            config, skip_none=False, skip_validation=True
+        )
         return text
+
+    def _dump_config(self) -> None:
+        """Keep settings for checkpoints as Lightning does, without checking them once more."""
+        if not hasattr(self, "config_dump"):
+            text = self.parser.dump(
+                self.config, skip_link_targets=False, skip_none=False, skip_validation=True
+            )
+            settings = parse_yaml(text, "the configuration")
+            self.config_dump = settings[self.config.subcommand]
 
     def _plain(self, config: Any) -> dict[str, Any]:
         """A configuration as written to file, without the run to resume or score."""

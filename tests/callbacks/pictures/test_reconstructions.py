@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch.loggers import TensorBoardLogger
+from matplotlib.figure import Figure
 from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
     EventAccumulator,
 )
@@ -76,8 +77,45 @@ def test_training_draws_each_validation_and_its_end(
     files = [(folder / "images" / name).read_bytes() for name in names]
     assert files[0] == files[2] != files[1]
     events = EventAccumulator(str(folder), size_guidance={"images": 0}).Reload()
-    assert [one.step for one in events.Images("images/reconstructions")] == [2, 4, 4]
+    assert [one.step for one in events.Images("images/reconstructions")] == [2, 4]
     assert objective.training
+
+
+def test_weights_are_drawn_once_until_they_change(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At the last validation, the end of training and in the test that follows them."""
+    drawn: list[int] = []
+
+    draw = Reconstructions.draw
+
+    def counted(
+        self: Reconstructions, trainer: pl.Trainer, data: DataModule, module: Objective
+    ) -> Figure:
+        drawn.append(int(module.steps))
+        return draw(self, trainer, data, module)
+
+    monkeypatch.setattr(Reconstructions, "draw", counted)
+    runner = trainer(callbacks=[Reconstructions(count=2)], max_steps=4, val_check_interval=2)
+    runner.fit(objective, datamodule=data)
+    path = tmp_path / "run" / "images" / "reconstructions.png"
+    kept = path.read_bytes()
+    runner.test(objective, datamodule=data, verbose=False)
+    assert drawn == [2, 4]
+    assert path.read_bytes() == kept
+    with torch.no_grad():
+        for weight in objective.parameters():
+            weight.mul_(2)
+    runner.test(objective, datamodule=data, verbose=False)
+    assert drawn == [2, 4, 4]
+    assert path.read_bytes() != kept
+    path.unlink()
+    runner.test(objective, datamodule=data, verbose=False)
+    assert path.is_file()
 
 
 def test_a_method_without_decoder_is_left_alone_with_one_line(

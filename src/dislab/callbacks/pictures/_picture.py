@@ -1,6 +1,8 @@
 """When a callback draws, and where its pictures go."""
 
+import shutil
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import ClassVar
 
 import lightning.pytorch as pl
@@ -14,6 +16,7 @@ from PIL import Image
 from dislab import plots
 from dislab.base import DataModule, Objective
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.storage import atomic
 
 
 class Picture(pl.Callback, ABC):
@@ -22,13 +25,17 @@ class Picture(pl.Callback, ABC):
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
     (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
-    number of optimiser steps; MLflow gets the files. A method that lacks a part is skipped, with
+    number of optimiser steps; MLflow gets the files. Weights that have not changed since the last
+    picture are not drawn again: its file is copied. A method that lacks a part is skipped, with
     one line in the log.
     """
 
     name: ClassVar[str]
     in_training: bool = True
     """Whether validations during training draw it, too."""
+
+    _last: tuple[Path, list[tuple[int, int]]] | None = None
+    """The last file, and where the weights that it shows lay and how often they had changed."""
 
     @abstractmethod
     def missing(self, module: Objective) -> str | None:
@@ -70,10 +77,24 @@ class Picture(pl.Callback, ABC):
         if not trainer.is_global_zero:
             return
         steps = int(module.steps)
-        figure = self.draw(trainer, data, module)
         file = f"{self.name}_{steps:07d}.png" if in_training else f"{self.name}.png"
         path = folder / "images" / file
-        plots.save(figure, path)
+        tensors = (*module.parameters(), *module.buffers())
+        weights = [(one.data_ptr(), one._version) for one in tensors]
+        before, shown = self._last or (path, None)
+        is_known = shown == weights and before.parent == path.parent and before.is_file()
+        if is_known and before == path:  # the end of training drew it, and the test comes after
+            return
+        if is_known:
+            with atomic(path) as temporary:
+                shutil.copyfile(before, temporary)
+        else:
+            plots.save(self.draw(trainer, data, module), path)
+        self._last = path, weights
+        self._send(trainer, path, steps, files_alone=is_known)
+
+    def _send(self, trainer: pl.Trainer, path: Path, steps: int, files_alone: bool) -> None:
+        """Gives a picture to the loggers, or to those alone that keep files."""
         key = f"images/{self.name}"
 
         def pixels() -> UInt8[np.ndarray, "height width 3"]:
@@ -81,9 +102,11 @@ class Picture(pl.Callback, ABC):
                 return np.asarray(drawn.convert("RGB"))
 
         for logger in trainer.loggers:
-            if isinstance(logger, TensorBoardLogger):
-                logger.experiment.add_image(key, pixels(), steps, dataformats="HWC")
-            elif isinstance(logger, MLFlowLogger):
+            if isinstance(logger, MLFlowLogger):
                 logger.experiment.log_artifact(str(logger.run_id), str(path), "images")
+            elif files_alone:  # the others have the picture of these steps
+                continue
+            elif isinstance(logger, TensorBoardLogger):
+                logger.experiment.add_image(key, pixels(), steps, dataformats="HWC")
             elif callable(show := getattr(logger, "log_image", None)):  # as of Weights & Biases
                 show(key=key, images=[pixels()], step=steps)
