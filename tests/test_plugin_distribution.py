@@ -1,16 +1,21 @@
 """A distribution of somebody else's, with one part of each group, used from YAML alone."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from dislab.cli import main
+from dislab.datasets import GaussianBlob
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.testing import check_datamodule, check_declared, check_objective
+from dislab.testing.processes import Started
 
 ROOT = Path(__file__).parents[1]
 
@@ -197,24 +202,6 @@ def count(args):
     return 1 if "bad" in args else 0
 '''
 
-CHECK = """
-from functools import partial
-
-from dislab.datasets import GaussianBlob
-from dislab.decoders import MLPDecoder
-from dislab.encoders import MLPEncoder
-from dislab.testing import check_datamodule, check_declared, check_objective
-from mykit.slow import RowData, SlowAutoencoder
-
-build = partial(RowData, GaussianBlob(), batch_size=8, steps_per_epoch=8)
-check_datamodule(build)
-data = build()
-data.setup("fit")
-batch = data.on_after_batch_transfer(next(iter(data.train_dataloader())), 0)
-check_objective(partial(SlowAutoencoder, (1, 64, 64), 3, MLPEncoder, MLPDecoder), batch)
-check_declared("objectives", ["SlowAutoencoder"])
-"""
-
 GROUPS = {
     "encoders": "TinyEncoder",
     "decoders": "TinyDecoder",
@@ -274,16 +261,15 @@ def installed(tmp_path: Path) -> Path:
 
 
 def dislab(site: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "dislab", *args],
-        cwd=site.parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """The command in a process that finds the distribution."""
+    process = Started(site.parent, with_site, str(site), list(args), apart=True)
+    said = process.communicate()
+    return subprocess.CompletedProcess(args, process.wait(), *said)
+
+
+def with_site(site: str, args: list[str]) -> int:
+    sys.path.insert(0, site)
+    return main(args)
 
 
 def test_its_parts_are_listed(installed: Path) -> None:
@@ -480,6 +466,20 @@ def test_a_part_that_fails_is_named_in_one_line(
     assert message in errors[0]
 
 
+def check(site: str) -> int:
+    sys.path.insert(0, site)
+    from mykit.slow import RowData, SlowAutoencoder  # type: ignore[import-not-found]
+
+    build = partial(RowData, GaussianBlob(), batch_size=8, steps_per_epoch=8)
+    check_datamodule(build)
+    data = build()
+    data.setup("fit")
+    batch = data.on_after_batch_transfer(next(iter(data.train_dataloader())), 0)
+    check_objective(partial(SlowAutoencoder, (1, 64, 64), 3, MLPEncoder, MLPDecoder), batch)
+    check_declared("objectives", ["SlowAutoencoder"])
+    return 0
+
+
 @pytest.mark.slow
 def test_the_whole_method_of_the_page_conforms_and_trains(tmp_path: Path) -> None:
     page = (ROOT / "docs/plugins.md").read_text().partition("## A complete method")[2]
@@ -501,17 +501,9 @@ def test_the_whole_method_of_the_page_conforms_and_trains(tmp_path: Path) -> Non
     (site / "mykit").mkdir()
     (site / "mykit/slow.py").write_text(texts["src/mykit/slow.py"])
     (tmp_path / "slow.yaml").write_text(texts["slow.yaml"])
-    (tmp_path / "check.py").write_text(CHECK)
-    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
-    checked = subprocess.run(
-        [sys.executable, "check.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert checked.returncode == 0, checked.stderr
+    process = Started(tmp_path, check, str(site))
+    said, _ = process.communicate()
+    assert process.returncode == 0, said
     quick = ["--trainer.max_steps=3", "--trainer.accelerator=cpu", "--evaluate.metrics=null"]
     done = dislab(site, "fit", "--config=slow.yaml", *quick)
     assert done.returncode == 0, done.stdout + done.stderr

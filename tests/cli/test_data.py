@@ -2,8 +2,6 @@ import errno
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from dislab.datasets import (
 )
 from dislab.datasets.heads import _render as renderer
 from dislab.plugins import available
+from dislab.testing.processes import Started
 
 UNTRIED = [
     "Cars3D",
@@ -305,17 +304,9 @@ def test_no_network(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     assert error.count("\n") == 1
 
 
-def prepare(cache: Path, *settings: str) -> subprocess.Popen[str]:
-    code = (
-        "import sys, torch; torch.set_num_threads(1); from dislab.cli import main; sys.exit(main())"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "data", "prepare", "ParametricHeads", *settings],
-        env={**os.environ, "DISLAB_CACHE": str(cache)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def prepare(cache: Path, *settings: str) -> Started:
+    given = ["data", "prepare", "ParametricHeads", *settings]
+    return Started(cache.parent, main, given, environment={"DISLAB_CACHE": str(cache)}, apart=True)
 
 
 MANY = ("--identities=12", "--azimuths=8", "--elevations=4", "--lights=2")

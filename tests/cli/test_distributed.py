@@ -5,16 +5,18 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+
+from dislab.callbacks.pictures._picture import Picture
+from dislab.cli import main
+from dislab.testing.processes import Started, free_ports
 
 CONFIG = """
 name: {name}
@@ -123,40 +125,27 @@ def started(folder: Path, *command: str, **environment: str) -> subprocess.Popen
     )
 
 
-IN_TURN = """
-import json, os, sys
-from dislab.callbacks.pictures import _picture
-from dislab.cli import main
-
-_picture.Picture._publish = lambda *given, **settings: None
-for port, command in zip(json.loads(sys.argv[1]), json.loads(sys.argv[2])):
-    os.environ["MASTER_PORT"] = str(port)
-    if status := main(command):
-        sys.exit(status)
-"""
-"""Commands one after another in one process, which starts once, and without pictures."""
+def obey(ports: list[int], commands: list[list[str]]) -> int:
+    """Runs commands one after another, without pictures; the status of the first that fails."""
+    Picture._publish = lambda *given, **settings: None  # type: ignore[method-assign]
+    for port, command in zip(ports, commands, strict=True):
+        os.environ["MASTER_PORT"] = str(port)
+        if status := main(command):
+            return status
+    return 0
 
 
 def in_turn(folder: Path, processes: int, commands: list[list[str]]) -> None:
     """Runs commands in so many processes, each started as a cluster starts them."""
-    ports = json.dumps(free_ports(len(commands)))
+    ports = free_ports(len(commands))
     places = [{"LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1"} for rank in range(processes)]
     group = [
-        started(
-            folder, "-c", IN_TURN, ports, json.dumps(commands), **(place if processes > 1 else {})
-        )
+        Started(folder, obey, ports, commands, environment=place if processes > 1 else {})
         for place in places
     ]
     for process in group:
-        output, _ = process.communicate(timeout=300)
+        output, _ = process.communicate()
         assert process.returncode == 0, output
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]
 
 
 def weights(run: Path) -> dict[str, Any]:

@@ -2,10 +2,7 @@
 
 import csv
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 import torch
 
 from dislab.cli import main
+from dislab.testing.processes import Started, start
 
 CONFIG = """
 name: long
@@ -43,21 +41,8 @@ traversals: {images: 1, steps: 3, points: 50}
 """
 
 
-def start(folder: Path, *args: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    environment.pop("DISLAB_RUN_FOLDER", None)
-    return subprocess.Popen(
-        [sys.executable, "-m", "dislab", "fit", *args],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def finish(process: subprocess.Popen[str], status: int = 0) -> str:
-    output, _ = process.communicate(timeout=120)
+def finish(process: Started, status: int = 0) -> str:
+    output, _ = process.communicate()
     assert process.returncode == status, output
     return output
 
@@ -100,7 +85,7 @@ def assert_equal(one: Any, other: Any, place: str = "") -> None:
 def test_interrupted_runs_equal_an_uninterrupted_one_to_the_bit(tmp_path: Path) -> None:
     """With inner steps and without; the campaign of kills has those without them."""
     (tmp_path / "long.yaml").write_text(CONFIG)
-    finish(start(tmp_path, "--config=long.yaml", "--name=whole"))
+    finish(start(tmp_path, "fit", "--config=long.yaml", "--name=whole"))
     whole = outcome(tmp_path / "runs/whole/version_0")
     assert whole["step"] == 500
     assert sum(bool(row["train/loss"]) for row in whole["curves"]) == 50
@@ -113,7 +98,7 @@ def test_interrupted_runs_equal_an_uninterrupted_one_to_the_bit(tmp_path: Path) 
     ):
         name = order.name
         run = tmp_path / "runs" / name / "version_0"
-        process = start(tmp_path, "--config=long.yaml", f"--name={name}", *settings)
+        process = start(tmp_path, "fit", "--config=long.yaml", f"--name={name}", *settings)
         wait_for(run / "checkpoints/last.ckpt")
         time.sleep(delay)
         process.send_signal(order)
@@ -123,7 +108,7 @@ def test_interrupted_runs_equal_an_uninterrupted_one_to_the_bit(tmp_path: Path) 
         assert not (run / "scores.json").exists()
         reached = torch.load(run / "checkpoints/last.ckpt", weights_only=True)["global_step"]
         assert 0 < reached < 500
-        finish(start(tmp_path, f"--resume={run}"))
+        finish(start(tmp_path, "fit", f"--resume={run}"))
         assert_equal(whole, outcome(run), name)
         assert [path.name for path in (run / "checkpoints").iterdir()] == ["last.ckpt"]
         assert [path.name for path in run.parent.iterdir()] == ["version_0"]
@@ -150,15 +135,15 @@ def test_an_interrupted_game_equals_an_uninterrupted_one_to_the_bit(tmp_path: Pa
         "every_n_train_steps: 30", "every_n_train_steps: 31"
     )
     (tmp_path / "game.yaml").write_text(config)
-    finish(start(tmp_path, "--config=game.yaml", "--name=whole"))
+    finish(start(tmp_path, "fit", "--config=game.yaml", "--name=whole"))
     run = tmp_path / "runs/halved/version_0"
-    process = start(tmp_path, "--config=game.yaml", "--name=halved")
+    process = start(tmp_path, "fit", "--config=game.yaml", "--name=halved")
     wait_for(run / "checkpoints/last.ckpt")
     process.send_signal(signal.SIGKILL)
     finish(process, -signal.SIGKILL)
     reached = torch.load(run / "checkpoints/last.ckpt", weights_only=True)["global_step"]
     assert 0 < reached < 500
-    finish(start(tmp_path, f"--resume={run}"))
+    finish(start(tmp_path, "fit", f"--resume={run}"))
     assert_equal(outcome(tmp_path / "runs/whole/version_0"), outcome(run))
 
 

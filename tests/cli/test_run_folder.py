@@ -2,9 +2,6 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ import yaml
 
 from dislab.cli import main
 from dislab.runs import trained_alone
+from dislab.testing.processes import start, start_several
 
 SMALL = """
 name: small
@@ -155,13 +153,10 @@ def test_only_one_process_trains_a_run(dislab: Dislab, capsys: pytest.CaptureFix
 @pytest.mark.slow
 def test_of_two_processes_that_resume_a_run_one_is_refused(dislab: Dislab, tmp_path: Path) -> None:
     assert dislab("fit", "--config=small.yaml") == 0
-    command = [sys.executable, "-m", "dislab", "fit", f"--resume={RUN}", "--trainer.max_steps=60"]
-    started = [
-        subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        for _ in range(2)
-    ]
-    said = [process.communicate(timeout=300)[1] for process in started]
-    assert sorted(process.returncode for process in started) == [0, 2]
+    command = ["fit", f"--resume={RUN}", "--trainer.max_steps=60"]
+    started = [start(Path.cwd(), *command) for _ in range(2)]
+    said = [process.communicate()[0] for process in started]
+    assert sorted(process.wait() for process in started) == [0, 2]
     assert sum("is being trained by another process" in text for text in said) == 1
     steps = [int(row["step"]) for row in rows(RUN) if "train/loss" in row]
     assert steps == list(range(1, 60, 2))
@@ -269,18 +264,10 @@ def test_a_run_goes_on_with_as_many_processes_as_one_likes(dislab: Dislab, tmp_p
     """From two processes to one and back; the campaign of kills goes on with as many as before."""
 
     def fit_in_two(*args: str) -> None:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        environment.pop("DISLAB_RUN_FOLDER", None)
         settings = ["--trainer.devices=2", "--trainer.strategy=ddp"]
-        done = subprocess.run(
-            [sys.executable, "-m", "dislab", "fit", *args, *settings],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        for process in start_several(tmp_path, 2, "fit", *args, *settings):
+            said, _ = process.communicate()
+            assert process.returncode == 0, said
 
     one = ["--trainer.devices=1", "--trainer.strategy=auto"]
     longer = "--trainer.max_steps=8"

@@ -66,7 +66,7 @@ def test_new_packages_pass_their_own_tests(tmp_path: Path) -> None:
         install(write_package("my-part", group, None, tmp_path / group), tmp_path / group / "site")
     done = subprocess.run(
         [sys.executable, "-c", TESTED, *(str(tmp_path / group) for group in WRITTEN)],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,

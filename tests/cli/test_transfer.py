@@ -13,6 +13,7 @@ from dislab.cli import main
 from dislab.factors import Factor, FactorSpace
 from dislab.runs import load_run
 from dislab.study.stages import TransferStage
+from dislab.testing.processes import start
 from dislab.transfer import Domain, Scenario, transfer_scores
 
 ROOT = Path(__file__).parents[2]
@@ -213,11 +214,11 @@ def test_two_processes_write_the_scores_of_one(
     for processes in (1, 2):
         text = SMALL.replace("small", f"by_{processes}").replace("vices: 1", f"vices: {processes}")
         Path("config.yaml").write_text(text)
-        command = [sys.executable, "-m", "dislab", "fit", "--config=config.yaml", *settings]
         strategy = [] if processes == 1 else ["--trainer.strategy=ddp"]
-        done = subprocess.run([*command, *strategy], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.count("scenario/predictor") == 1
+        process = start(Path.cwd(), "fit", "--config=config.yaml", *settings, *strategy)
+        said, _ = process.communicate()
+        assert process.returncode == 0, said
+        assert said.count("scenario/predictor") == 1
         record = json.loads(Path(f"runs/by_{processes}/version_0/scores.json").read_text())
         found.append(record["test_transfer"]["scores"])
     assert found[0] == pytest.approx(found[1], abs=1e-4)

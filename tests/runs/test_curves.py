@@ -1,14 +1,13 @@
 import csv
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
 from dislab.runs.curves import Curves, read_curves
+from dislab.testing.processes import Started
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
@@ -53,15 +52,12 @@ def test_a_run_that_goes_on_drops_later_rows_with_its_first_row(tmp_path: Path) 
     assert (tmp_path / "metrics.csv").read_bytes() == before
 
 
-KEEPS_LOGGING = """
-import sys
-from pathlib import Path
-from dislab.runs.curves import Curves
-curves = Curves(Path(sys.argv[1]))
-for step in range(100_000):
-    curves.log_metrics({f"column_{step // 10}": step, "loss": step}, step)
-    print(step, flush=True)
-"""
+def keep_logging(folder: Path) -> int:
+    curves = Curves(folder)
+    for step in range(100_000):
+        curves.log_metrics({f"column_{step // 10}": step, "loss": step}, step)
+        print(step)
+    return 0
 
 
 @pytest.mark.slow
@@ -69,12 +65,11 @@ def test_a_kill_at_new_columns_loses_no_row(tmp_path: Path) -> None:
     for number in range(4):
         folder = tmp_path / str(number)
         folder.mkdir()
-        command = [sys.executable, "-c", KEEPS_LOGGING, str(folder)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            said = [process.stdout.readline() for _ in range(60 + 7 * number)]
-            process.send_signal(signal.SIGKILL)
-            said += process.stdout.readlines()
+        process = Started(tmp_path, keep_logging, folder)
+        while process.said()[0].count("\n") < 60 + 7 * number:
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        said = process.communicate()[0].splitlines()
         written = [int(row["loss"]) for row in rows(folder)]
         assert written[: len(said)] == list(range(len(said)))
         Curves(folder, first_step=50).log_metrics({"loss": 0}, 50)

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
+from dislab.testing.processes import start
 
 SMALL = """
 name: small
@@ -59,10 +60,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def dislab(*args: str) -> None:
     """Runs a command in a process of its own."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "dislab", *args], capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr[-3000:]
+    process = start(Path.cwd(), *args)
+    said, _ = process.communicate()
+    assert process.returncode == 0, said[-3000:]
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *args: str) -> str:

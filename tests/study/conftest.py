@@ -1,9 +1,6 @@
 """Small studies: with made-up processes in milliseconds, and real ones in seconds."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ from dislab.study.plan import Plan, Resolved, make_plan
 from dislab.study.results import Done, StudyFolder
 from dislab.study.study_file import read_study_file
 from dislab.study.units import Outcome, Report, Task
+from dislab.testing.processes import Started, obey
 
 TINY = """
 trainer: {max_steps: 20, log_every_n_steps: 10, accelerator: cpu, enable_model_summary: false}
@@ -142,28 +140,21 @@ def folder(tmp_path: Path) -> StudyFolder:
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+def command(tmp_path: Path) -> Iterator[Callable[..., Started]]:
     """Starts `dislab` in a process of its own, which ends with the test."""
     (tmp_path / "base.yaml").write_text(TINY)
-    started: list[subprocess.Popen[str]] = []
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    environment.pop("DISLAB_RUN_FOLDER", None)
+    started: list[Started] = []
 
-    def start(*args: str, code: str = "") -> "subprocess.Popen[str]":
-        program = ["-c", code] if code else ["-m", "dislab"]
-        process = subprocess.Popen(
-            [sys.executable, *program, *args],
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
+    def start(*args: str, before: Callable[[], object] = int) -> Started:
+        started.append(Started(tmp_path, after, before, list(args), apart=True))
+        return started[-1]
 
     yield start
     for process in started:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        process.kill()
+
+
+def after(before: Callable[[], object], args: list[str]) -> int:
+    """The command in a process that something is done to before."""
+    before()
+    return obey(args)

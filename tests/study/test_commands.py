@@ -3,14 +3,15 @@
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import filelock
 import pytest
 import torch
 from tests.study.conftest import SCORE, TINY, planned
@@ -18,8 +19,9 @@ from tests.study.conftest import SCORE, TINY, planned
 from dislab.cli import main
 from dislab.study.plan import Plan
 from dislab.study.results import Done, Failed, StudyFolder
+from dislab.testing.processes import Started
 
-Command = Callable[..., "subprocess.Popen[str]"]
+Command = Callable[..., Started]
 STUDY = f"base: [base.yaml]\nstages: {{train: {{}}, score: {SCORE}}}\n"
 AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
 
@@ -320,6 +322,20 @@ def test_a_study_of_packs_trains_the_same_models(command: Command, tmp_path: Pat
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
+def take_locks_away() -> None:
+    """Acts like a file system without locks."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise NotImplementedError
+
+    filelock.FileLock.acquire = refuse  # type: ignore[assignment, method-assign]
+
+
+def fill_the_disk() -> None:
+    """Lets files grow to 64 KB, as on a disk that has no more room; a checkpoint has more."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+
+
 @pytest.mark.slow
 def test_a_worker_on_another_version_and_without_locks(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(STUDY)
@@ -329,14 +345,7 @@ def test_a_worker_on_another_version_and_without_locks(command: Command, tmp_pat
     record["versions"]["torch"] = "1.0"
     record["runs"].append(["another", 5, 0])
     plan.write_text(json.dumps(record))
-    code = (
-        "import sys, filelock\n"
-        "def refuse(self, *args, **more): raise NotImplementedError\n"
-        "filelock.FileLock.acquire = refuse\n"
-        "from dislab.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    worker = command("study", "work", "studies/mine", code=code)
+    worker = command("study", "work", "studies/mine", before=take_locks_away)
     _, errors = worker.communicate(timeout=300)
     assert worker.returncode == 0, errors
     assert "warning: this worker is of other versions than the study's plan: torch" in errors
@@ -354,13 +363,7 @@ def test_a_worker_on_another_version_and_without_locks(command: Command, tmp_pat
 @pytest.mark.slow
 def test_a_full_disk(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(STUDY + AXIS)
-    # files may grow to 64 KB, as on a disk that has no more room; a checkpoint has more
-    code = (
-        "import resource, sys; from dislab.cli import main;"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536));"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    full = command("study", "run", "mine.yaml", "--workers", "1", code=code)
+    full = command("study", "run", "mine.yaml", "--workers", "1", before=fill_the_disk)
     _, errors = full.communicate(timeout=300)
     assert full.returncode == 2, errors
     (message,) = [line for line in errors.splitlines() if line.startswith("dislab: error: ")]
@@ -388,7 +391,7 @@ def wait_for(folder: Path, pattern: str) -> None:
     raise AssertionError(f"no file appeared that fits {pattern}")
 
 
-def finished(process: "subprocess.Popen[str]") -> str:
+def finished(process: Started) -> str:
     out, errors = process.communicate(timeout=600)
     assert process.returncode == 0, out + errors
     return out

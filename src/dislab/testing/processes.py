@@ -1,0 +1,161 @@
+"""Processes of their own that begin with everything imported, for tests of commands.
+
+To import takes seconds, and some tests start a dozen of processes. These are forks of a process
+that has imported the command and every part, and has run nothing else. They are what
+`python -m dislab` starts but for that: a test of imports or of a terminal starts Python itself.
+"""
+
+import atexit
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+import dislab
+from dislab.cli import main
+from dislab.plugins import PARTS, available
+
+_CONTEXT: Final[Any] = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    [
+        "dislab.cli.training",
+        "dislab.testing",
+        "torch.utils.tensorboard",
+        *sorted({part.value.partition(":")[0] for group in PARTS for part in available(group)}),
+    ]
+)
+
+
+class Started:
+    """A function at work in a process of its own; like `subprocess.Popen` as far as tests use it.
+
+    Args:
+        folder: Its working directory.
+        call: Returns the status; a function of a module.
+        given: Its arguments.
+        environment: Variables beside those of this process.
+        apart: Whether its errors are returned apart from the rest of what it prints.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        call: Callable[..., int],
+        *given: object,
+        environment: Mapping[str, str] | None = None,
+        apart: bool = False,
+    ) -> None:
+        variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})}
+        variables.pop("DISLAB_RUN_FOLDER", None)
+        self._printed = Path(tempfile.mkdtemp(prefix="printed-"))
+        files = [str(self._printed / name) for name in ("out", "err" if apart else "out")]
+        task = (str(folder), variables, files, call, given)
+        self._process = _CONTEXT.Process(target=_run, args=task)
+        self._process.start()
+        self.pid: int = self._process.pid
+        atexit.register(self.kill)  # before multiprocessing waits for it
+
+    @property
+    def returncode(self) -> int | None:
+        """Exit status, or minus the number of the signal that ended it; None while it runs."""
+        code: int | None = self._process.exitcode
+        return code
+
+    def poll(self) -> int | None:
+        """The same."""
+        return self.returncode
+
+    def wait(self, timeout: int = 300) -> int:
+        """Waits for the end."""
+        self._process.join(timeout)
+        if self.returncode is None:
+            self.kill()
+            raise subprocess.TimeoutExpired("dislab", timeout, "".join(self.said()))
+        return self.returncode
+
+    def communicate(self, timeout: int = 300) -> tuple[str, str]:
+        """Waits for the end; returns all that it has printed, and its errors if they are apart."""
+        self.wait(timeout)
+        said = self.said()
+        shutil.rmtree(self._printed, ignore_errors=True)
+        return said
+
+    def send_signal(self, order: signal.Signals) -> None:
+        """Sends a signal."""
+        os.kill(self.pid, order)
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        if self.returncode is None:
+            self._process.kill()
+            self._process.join()
+
+    def said(self) -> tuple[str, str]:
+        """What it has printed so far, and its errors where they are apart."""
+        files = [self._printed / name for name in ("out", "err")]
+        out, errors = (one.read_text(errors="replace") if one.is_file() else "" for one in files)
+        return out, errors
+
+
+def start(folder: Path, *args: str, **environment: str) -> Started:
+    """`dislab` in a folder, with variables beside those of this process."""
+    return Started(folder, obey, list(args), environment=environment)
+
+
+def obey(args: list[str]) -> int:
+    """The command, in a process that can start others like itself."""
+    sys.argv = [str(Path(dislab.__file__).with_name("__main__.py")), *args]
+    return main()
+
+
+def start_several(folder: Path, processes: int, *args: str) -> list[Started]:
+    """The processes of one run on several devices, each started as a cluster starts it."""
+    port = free_ports(1)[0]
+    places = [
+        {"LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        for rank in range(processes)
+    ]
+    return [start(folder, *args, **place) for place in places]
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in sockets]
+
+
+def _run(
+    folder: str,
+    variables: Mapping[str, str],
+    files: list[str],
+    call: Callable[..., int],
+    given: tuple[object, ...],
+) -> None:
+    import torch
+
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    out, errors = (os.open(one, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for one in files)
+    for descriptor, source in ((0, nothing), (1, out), (2, errors)):
+        os.dup2(source, descriptor)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(variables)
+    torch.set_num_threads(int(variables["OMP_NUM_THREADS"]))
+    try:
+        status = call(*given)
+    except KeyboardInterrupt:  # ends Python by the signal itself
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.exit(status)
