@@ -6,7 +6,7 @@ BIN := .venv/bin
 CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constraints/cpu.txt)
 
 # Processes that tests are spread over; each computes with one thread, and so do those it starts.
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 SPREAD := -n $(JOBS) --dist worksteal
 test part slow timm plugins lowest: export OMP_NUM_THREADS = 1
 
