@@ -9,6 +9,8 @@ CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constrain
 JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 SPREAD := -n $(JOBS) --dist worksteal
 test part slow timm plugins lowest: export OMP_NUM_THREADS = 1
+# `make test` checks types and shapes of every call; tests that train for long go without that.
+UNTYPED := --jaxtyping-packages=
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
@@ -26,7 +28,7 @@ part: .venv/.dev
 	$(BIN)/python tests/part.py $(NAME)
 
 slow: .venv/.dev
-	$(BIN)/python -m pytest $(SPREAD) -m "slow and not gpu and not data"
+	$(BIN)/python -m pytest $(SPREAD) $(UNTYPED) -m "slow and not gpu and not data"
 
 gpu: .venv/.dev
 	$(BIN)/python -m pytest -m gpu
@@ -43,7 +45,7 @@ plugins: .venv/plugins/.made
 # The suite on the oldest releases that pyproject.toml allows; their own warnings are no errors.
 # SELECT="test_metrics or test_training" runs a part of it.
 lowest: .venv-lowest/.made
-	.venv-lowest/bin/python -m pytest $(SPREAD) -o filterwarnings=default -m "not slow and not gpu and not data" $(if $(SELECT),-k "$(SELECT)")
+	.venv-lowest/bin/python -m pytest $(SPREAD) $(UNTYPED) -o filterwarnings=default -m "not slow and not gpu and not data" $(if $(SELECT),-k "$(SELECT)")
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

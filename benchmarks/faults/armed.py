@@ -46,6 +46,13 @@ def arm(moment: str) -> None:
     sys.addaudithook(hook)
 
 
+def obey(moment: str, args: list[str]) -> int:
+    """The command, killed at a moment; at none if that is empty."""
+    if moment:
+        arm(moment)
+    return main(args)
+
+
 if __name__ == "__main__":
     if moment := os.environ.get(VARIABLE):
         arm(moment)

@@ -39,9 +39,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import armed
 import torch
 
-ARMED = Path(__file__).with_name("armed.py")
+from dislab.testing.processes import Started
 
 COMMON = """
 seed_everything: 5
@@ -151,9 +152,11 @@ class Campaign:
         cache = {"DISLAB_CACHE": str(place / "cache")}
         environment = os.environ | {"OMP_NUM_THREADS": "1", "DISLAB_FAULT": fault} | cache | more
         environment.pop("DISLAB_RUN_FOLDER", None)
-        strategy = ["--trainer.strategy=ddp"] if processes > 1 else []
+        given = ["fit", *args, f"--trainer.devices={processes}"]
+        if processes == 1:  # without the seconds of imports
+            return Started(place, armed.obey, fault, given, environment={**cache, **more})
         return subprocess.Popen(
-            [sys.executable, str(ARMED), "fit", *args, f"--trainer.devices={processes}", *strategy],
+            [sys.executable, armed.__file__, *given, "--trainer.strategy=ddp"],
             cwd=place,
             env=environment,
             stdout=subprocess.PIPE,

@@ -152,6 +152,7 @@ def _run(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
+    tempfile.tempdir = None  # is found anew
     torch.set_num_threads(int(variables["OMP_NUM_THREADS"]))
     try:
         status = call(*given)
