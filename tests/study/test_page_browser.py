@@ -159,7 +159,7 @@ def test_columns_can_be_chosen_and_a_failure_is_explained(browser: Browser, page
     opened(browser, page)
     browser.find_element(By.CSS_SELECTOR, ".columns summary").click()
     boxes = browser.find_elements(By.CSS_SELECTOR, ".columns input")
-    next(one for one in boxes if one.accessible_name == "mig").click()
+    next(one for one in boxes if one.accessible_name.strip() == "mig").click()
     heads = browser.find_elements(By.CSS_SELECTOR, ".runs thead th")
     assert "mig" not in [one.text for one in heads]
     Select(browser.find_elements(By.CSS_SELECTOR, ".filters select")[-1]).select_by_visible_text(
