@@ -54,6 +54,4 @@ def obey(moment: str, args: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if moment := os.environ.get(VARIABLE):
-        arm(moment)
-    sys.exit(main())
+    sys.exit(obey(os.environ.get(VARIABLE, ""), sys.argv[1:]))

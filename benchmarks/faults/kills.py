@@ -149,12 +149,12 @@ class Campaign:
 
     def start(self, place: Path, processes: int, fault: str, *args: str, **more: str) -> Any:
         """Starts the command."""
-        cache = {"DISLAB_CACHE": str(place / "cache")}
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "DISLAB_FAULT": fault} | cache | more
-        environment.pop("DISLAB_RUN_FOLDER", None)
+        more |= {"DISLAB_CACHE": str(place / "cache")}
         given = ["fit", *args, f"--trainer.devices={processes}"]
         if processes == 1:  # without the seconds of imports
-            return Started(place, armed.obey, fault, given, environment={**cache, **more})
+            return Started(place, armed.obey, fault, given, environment=more)
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "DISLAB_FAULT": fault} | more
+        environment.pop("DISLAB_RUN_FOLDER", None)
         return subprocess.Popen(
             [sys.executable, armed.__file__, *given, "--trainer.strategy=ddp"],
             cwd=place,

@@ -16,7 +16,7 @@ import torch
 
 from dislab.callbacks.pictures._picture import Picture
 from dislab.cli import main
-from dislab.testing.processes import Started, free_ports
+from dislab.testing.processes import free_ports, start_several
 
 CONFIG = """
 name: {name}
@@ -125,7 +125,7 @@ def started(folder: Path, *command: str, **environment: str) -> subprocess.Popen
     )
 
 
-def obey(ports: list[int], commands: list[list[str]]) -> int:
+def obey_all(ports: list[int], commands: list[list[str]]) -> int:
     """Runs commands one after another, without pictures; the status of the first that fails."""
     Picture._publish = lambda *given, **settings: None  # type: ignore[method-assign]
     for port, command in zip(ports, commands, strict=True):
@@ -138,12 +138,7 @@ def obey(ports: list[int], commands: list[list[str]]) -> int:
 def in_turn(folder: Path, processes: int, commands: list[list[str]]) -> None:
     """Runs commands in so many processes, each started as a cluster starts them."""
     ports = free_ports(len(commands))
-    places = [{"LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1"} for rank in range(processes)]
-    group = [
-        Started(folder, obey, ports, commands, environment=place if processes > 1 else {})
-        for place in places
-    ]
-    for process in group:
+    for process in start_several(folder, processes, obey_all, ports, commands):
         output, _ = process.communicate()
         assert process.returncode == 0, output
 

@@ -12,7 +12,7 @@ import yaml
 
 from dislab.cli import main
 from dislab.runs import trained_alone
-from dislab.testing.processes import start, start_several
+from dislab.testing.processes import obey, start, start_several
 
 SMALL = """
 name: small
@@ -265,7 +265,7 @@ def test_a_run_goes_on_with_as_many_processes_as_one_likes(dislab: Dislab, tmp_p
 
     def fit_in_two(*args: str) -> None:
         settings = ["--trainer.devices=2", "--trainer.strategy=ddp"]
-        for process in start_several(tmp_path, 2, "fit", *args, *settings):
+        for process in start_several(tmp_path, 2, obey, ["fit", *args, *settings]):
             said, _ = process.communicate()
             assert process.returncode == 0, said
 

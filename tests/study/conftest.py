@@ -145,7 +145,7 @@ def command(tmp_path: Path) -> Iterator[Callable[..., Started]]:
     (tmp_path / "base.yaml").write_text(TINY)
     started: list[Started] = []
 
-    def start(*args: str, before: Callable[[], object] = int) -> Started:
+    def start(*args: str, before: Callable[[], object] | None = None) -> Started:
         started.append(Started(tmp_path, after, before, list(args), apart=True))
         return started[-1]
 
@@ -154,7 +154,8 @@ def command(tmp_path: Path) -> Iterator[Callable[..., Started]]:
         process.kill()
 
 
-def after(before: Callable[[], object], args: list[str]) -> int:
-    """The command in a process that something is done to before."""
-    before()
+def after(before: Callable[[], object] | None, args: list[str]) -> int:
+    """The command, in a process that something may be done to before."""
+    if before is not None:
+        before()
     return obey(args)

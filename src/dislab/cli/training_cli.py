@@ -252,11 +252,18 @@ class TrainingCLI(LightningCLI):
             remove_unused(self._run_folder.path)
 
     def _text(self) -> str:
-        config = self.config[self.subcommand]
-        # the settings have been checked, and another time takes as long as all the rest
-        text: str = self._parser(self.subcommand).dump(
-            config, skip_none=False, skip_validation=True
-        )
+        command = str(self.subcommand)
+        return self._dumped(command, self.config[command])
+
+    def _plain(self, config: Any) -> dict[str, Any]:
+        """A configuration as written to file, without the run to resume or score."""
+        text = self._dumped(config.subcommand, config[config.subcommand])
+        settings = parse_yaml(text, "the configuration")
+        return {**settings, "resume": None, "run": None, "ckpt_path": None}
+
+    def _dumped(self, command: str, config: Any) -> str:
+        """Settings as YAML, without checking them once more."""
+        text: str = self._parser(command).dump(config, skip_none=False, skip_validation=True)
         return text
 
     def _dump_config(self) -> None:
@@ -267,13 +274,6 @@ class TrainingCLI(LightningCLI):
             )
             settings = parse_yaml(text, "the configuration")
             self.config_dump = settings[self.config.subcommand]
-
-    def _plain(self, config: Any) -> dict[str, Any]:
-        """A configuration as written to file, without the run to resume or score."""
-        parser = self._parser(config.subcommand)
-        text = parser.dump(config[config.subcommand], skip_none=False)
-        settings = parse_yaml(text, "the configuration")
-        return {**settings, "resume": None, "run": None, "ckpt_path": None}
 
     def fit(self, **arguments: Any) -> None:
         """Train; after an interruption, print the command that resumes the run."""

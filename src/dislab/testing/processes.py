@@ -1,8 +1,7 @@
-"""Processes of their own that begin with everything imported, for tests of commands.
+"""Commands in processes of their own, for tests, without the seconds of imports.
 
-To import takes seconds, and some tests start a dozen of processes. These are forks of a process
-that has imported the command and every part, and has run nothing else. They are what
-`python -m dislab` starts but for that: a test of imports or of a terminal starts Python itself.
+Each is a fork of a process that has imported the command and every part, and has run nothing else.
+A test of imports or of a terminal starts `python -m dislab` instead.
 """
 
 import atexit
@@ -70,11 +69,15 @@ class Started:
         return code
 
     def poll(self) -> int | None:
-        """The same."""
+        """Exit status; None while it runs."""
         return self.returncode
 
     def wait(self, timeout: int = 300) -> int:
-        """Waits for the end."""
+        """Waits for the end; returns the exit status.
+
+        Raises:
+            subprocess.TimeoutExpired: It was killed, as it had not ended after so many seconds.
+        """
         self._process.join(timeout)
         if self.returncode is None:
             self.kill()
@@ -116,14 +119,23 @@ def obey(args: list[str]) -> int:
     return main()
 
 
-def start_several(folder: Path, processes: int, *args: str) -> list[Started]:
-    """The processes of one run on several devices, each started as a cluster starts it."""
-    port = free_ports(1)[0]
-    places = [
-        {"LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-        for rank in range(processes)
+def start_several(
+    folder: Path, processes: int, call: Callable[..., int], *given: object
+) -> list[Started]:
+    """A function in all processes of one run, each started as a cluster starts it.
+
+    Args:
+        folder: Their working directory.
+        processes: How many; one alone is no group.
+        call: Returns the status; a function of a module.
+        given: Its arguments.
+    """
+    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1)[0])}
+    places = [{**group, "LOCAL_RANK": str(rank)} for rank in range(processes)]
+    return [
+        Started(folder, call, *given, environment=place if processes > 1 else None)
+        for place in places
     ]
-    return [start(folder, *args, **place) for place in places]
 
 
 def free_ports(count: int) -> list[int]:

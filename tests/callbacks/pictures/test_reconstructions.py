@@ -1,5 +1,6 @@
 import logging
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 
 import lightning.pytorch as pl
@@ -90,7 +91,6 @@ def test_weights_are_drawn_once_until_they_change(
 ) -> None:
     """At the last validation, the end of training and in the test that follows them."""
     drawn: list[int] = []
-
     draw = Reconstructions.draw
 
     def counted(
@@ -116,6 +116,10 @@ def test_weights_are_drawn_once_until_they_change(
     path.unlink()
     runner.test(objective, datamodule=data, verbose=False)
     assert path.is_file()
+    # another model and other data are drawn, whatever their place in memory
+    runner.test(deepcopy(objective), datamodule=data, verbose=False)
+    runner.test(objective, datamodule=deepcopy(data), verbose=False)
+    assert drawn == [2, 4, 4, 4, 4, 4]
 
 
 def test_a_method_without_decoder_is_left_alone_with_one_line(

@@ -25,17 +25,17 @@ class Picture(pl.Callback, ABC):
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
     (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
-    number of optimiser steps; MLflow gets the files. Weights that have not changed since the last
-    picture are not drawn again: its file is copied. A method that lacks a part is skipped, with
-    one line in the log.
+    number of optimiser steps; MLflow gets the files. A model that has not changed since the last
+    picture of the same data is not drawn again: the file is copied. A method that lacks a part is
+    skipped, with one line in the log.
     """
 
     name: ClassVar[str]
     in_training: bool = True
     """Whether validations during training draw it, too."""
 
-    _last: tuple[Path, list[tuple[int, int]]] | None = None
-    """The last file, and where the weights that it shows lay and how often they had changed."""
+    _last: tuple[Path, tuple[object, ...]] | None = None
+    """The last file, and the model with its weights and the data that it shows."""
 
     @abstractmethod
     def missing(self, module: Objective) -> str | None:
@@ -80,9 +80,11 @@ class Picture(pl.Callback, ABC):
         file = f"{self.name}_{steps:07d}.png" if in_training else f"{self.name}.png"
         path = folder / "images" / file
         tensors = (*module.parameters(), *module.buffers())
+        # place in memory and number of changes of each; a graph that is replayed counts steps alone
         weights = [(one.data_ptr(), one._version) for one in tensors]
+        state = module, data, steps, weights
         before, shown = self._last or (path, None)
-        is_known = shown == weights and before.parent == path.parent and before.is_file()
+        is_known = shown == state and before.parent == path.parent and before.is_file()
         if is_known and before == path:  # the end of training drew it, and the test comes after
             return
         if is_known:
@@ -90,7 +92,7 @@ class Picture(pl.Callback, ABC):
                 shutil.copyfile(before, temporary)
         else:
             plots.save(self.draw(trainer, data, module), path)
-        self._last = path, weights
+        self._last = path, state
         self._send(trainer, path, steps, files_alone=is_known)
 
     def _send(self, trainer: pl.Trainer, path: Path, steps: int, files_alone: bool) -> None:
