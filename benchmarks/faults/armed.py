@@ -1,11 +1,9 @@
 """The `dislab` command, killed by itself at a chosen moment.
 
-`DISLAB_FAULT="event pattern count rank"` names the moment: the `count`-th time that the process of
-this rank causes the audit event (`open` for writing, or `os.rename`) on a path that matches the
-pattern. SIGKILL arrives before the file is opened or renamed. `DISLAB_FAULT="time seconds 1 rank"`
-kills after a time.
-
-    DISLAB_FAULT="os.rename */last.ckpt 2 0" python benchmarks/faults/armed.py fit --config …
+`event pattern count rank` names the moment: the `count`-th time that the process of this rank
+causes the audit event (`open` for writing, or `os.rename`) on a path that matches the pattern, as
+in `os.rename */last.ckpt 2 0`. SIGKILL arrives before the file is opened or renamed.
+`time seconds 1 rank` kills after a time.
 """
 
 import os
@@ -17,7 +15,6 @@ from typing import Any
 
 from dislab.cli import main
 
-VARIABLE = "DISLAB_FAULT"
 
 
 def arm(moment: str) -> None:
@@ -51,7 +48,3 @@ def obey(moment: str, args: list[str]) -> int:
     if moment:
         arm(moment)
     return main(args)
-
-
-if __name__ == "__main__":
-    sys.exit(obey(os.environ.get(VARIABLE, ""), sys.argv[1:]))

@@ -42,7 +42,7 @@ from typing import Any
 import armed
 import torch
 
-from dislab.testing.processes import Started
+from dislab.testing.processes import Started, start_several
 
 COMMON = """
 seed_everything: 5
@@ -133,6 +133,22 @@ def config(method: str, dataset: str) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Group:
+    """The processes of one run."""
+
+    processes: list[Started]
+
+    def is_running(self) -> bool:
+        """Whether the first one has not ended."""
+        return self.processes[0].poll() is None
+
+    def end(self) -> tuple[int, str]:
+        """Waits for all; the first exit status that is not 0, and what they printed."""
+        said = [one.communicate(timeout=600)[0] for one in self.processes]
+        return next((one.returncode for one in self.processes if one.returncode), 0), "".join(said)
+
+
 class Campaign:
     """Runs of one folder.
 
@@ -147,22 +163,14 @@ class Campaign:
         self.whole: dict[tuple[str, int, str], dict[str, Any]] = {}
         self.seconds: dict[str, float] = {}
 
-    def start(self, place: Path, processes: int, fault: str, *args: str, **more: str) -> Any:
-        """Starts the command."""
-        more |= {"DISLAB_CACHE": str(place / "cache")}
+    def start(self, place: Path, processes: int, fault: str, *args: str, **more: str) -> Group:
+        """Starts the command in so many processes."""
         given = ["fit", *args, f"--trainer.devices={processes}"]
-        if processes == 1:  # without the seconds of imports
-            return Started(place, armed.obey, fault, given, environment=more)
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "DISLAB_FAULT": fault} | more
-        environment.pop("DISLAB_RUN_FOLDER", None)
-        return subprocess.Popen(
-            [sys.executable, armed.__file__, *given, "--trainer.strategy=ddp"],
-            cwd=place,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        if processes > 1:
+            given.append("--trainer.strategy=ddp")
+        more |= {"DISLAB_CACHE": str(place / "cache")}
+        started = start_several(place, processes, armed.obey, fault, given, environment=more)
+        return Group(started)
 
     def undisturbed(self, method: str, processes: int, dataset: str) -> dict[str, Any]:
         """The outcome of a run without interruption."""
@@ -170,9 +178,8 @@ class Campaign:
         if key not in self.whole:
             place = self.place(method, f"whole_{len(self.whole)}", dataset)
             began = time.monotonic()
-            process = self.start(place, processes, "", "--config=run.yaml")
-            said, _ = process.communicate(timeout=600)
-            assert process.returncode == 0, said
+            status, said = self.start(place, processes, "", "--config=run.yaml").end()
+            assert status == 0, said
             self.seconds[method] = time.monotonic() - began
             self.whole[key] = outcome(place / "runs/run/version_0")
         return self.whole[key]
@@ -202,13 +209,11 @@ class Campaign:
                 [f"--resume={run.relative_to(place)}"] if run and saved else ["--config=run.yaml"]
             )
             last = kill == kills
-            process = self.start(
-                place, processes, "" if last else self.fault(method, moment, kill), *args, **more
-            )
-            said, _ = process.communicate(timeout=600)
-            if process.returncode == -signal.SIGKILL or (processes > 1 and process.returncode):
+            fault = "" if last else self.fault(method, moment, kill)
+            status, said = self.start(place, processes, fault, *args, **more).end()
+            if status == -signal.SIGKILL or (processes > 1 and status):
                 tally.kills += 1
-            elif process.returncode:
+            elif status:
                 tally.differences.append(f"{method} {moment} {number}: {said[-600:]}")
                 break
             else:  # the run has ended before the moment came
@@ -231,23 +236,22 @@ class Campaign:
             if not room:
                 return
             tally.runs += 1
-            process = self.start(place, 1, "", "--config=run.yaml")
+            group = self.start(place, 1, "", "--config=run.yaml")
             fill = place / "runs/fill"
             run = place / "runs/run/version_0"
-            while process.poll() is None and not (run / "checkpoints/last.ckpt").exists():
+            while group.is_running() and not (run / "checkpoints/last.ckpt").exists():
                 time.sleep(0.02)
             with suppress(OSError), fill.open("wb", buffering=0) as file:
                 while True:
                     file.write(bytes(4096))
-            said, _ = process.communicate(timeout=600)
-            if process.returncode == 2 and "Traceback" not in said:
+            status, said = group.end()
+            if status == 2 and "Traceback" not in said:
                 tally.kills += 1
-            elif process.returncode:
+            elif status:
                 tally.differences.append(f"{method} full-disk {number}: {said[-600:]}")
             fill.unlink()
-            process = self.start(place, 1, "", "--resume=runs/run/version_0")
-            said, _ = process.communicate(timeout=600)
-            if process.returncode:
+            status, said = self.start(place, 1, "", "--resume=runs/run/version_0").end()
+            if status:
                 tally.differences.append(f"{method} full-disk {number}: {said[-600:]}")
                 return
             for name in differences(expected, outcome(run)):
@@ -257,8 +261,8 @@ class Campaign:
         """A moment of a kind, drawn; later ones come earlier, as less of the run is left."""
         rank = self.random.choice("01") if moment == "two" else "0"
         if moment == "random" or rank == "1":  # the second process opens no file of the run
-            share = self.random.uniform(0.2, 0.7) / (1 + int(rank))  # which starts later, too
-            return f"time {share * self.seconds[method]} 1 {rank}"
+            seconds = self.random.uniform(0.2, 0.7) * self.seconds[method]
+            return f"time {seconds} 1 {rank}"
         event, often = self.random.choice(MOMENTS[moment])
         return f"{event} {self.random.randint(1, max(1, often // (2 + kill)))} {rank}"
 

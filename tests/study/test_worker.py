@@ -4,10 +4,8 @@ import errno
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from tests.study.conftest import Units, planned
 
 from dislab.errors import InputError, TrainingError
@@ -262,32 +260,6 @@ def test_a_run_without_checkpoint_starts_afresh(
     assert not (here / "metrics.csv").exists()
     assert not (here / "images").exists()
     assert (here / "stages" / "train" / "settings.yaml").is_file()
-
-
-@pytest.mark.parametrize(
-    ("own", "pack", "steps"),
-    [
-        ({}, 1, 1000),
-        ({"inner_steps": {"steps": 1, "graph": False}}, 1, 1000),
-        ({"inner_steps": {"steps": 7}}, 1, 7),
-        ({"trainer": {"callbacks": [{"class_path": "Mine"}]}, "inner_steps": {"steps": 1}}, 1, 1),
-        ({"trainer": {"max_time": "00:01:00:00"}, "inner_steps": {"steps": 1}}, 1, 1),
-        ({"inner_steps": {"steps": 1}}, 2, 1),
-    ],
-)
-def test_lightning_takes_part_in_some_steps_only(
-    work: Callable[..., None],
-    folder: StudyFolder,
-    tmp_path: Path,
-    own: dict[str, Any],
-    pack: int,
-    steps: int,
-) -> None:
-    plan = planned(tmp_path, f"{ONE}pack: {pack}\n")
-    plan.runs[0].group.config.update(own)
-    work(plan, Units())
-    written = folder.stage(plan.runs[0].id, "train") / "settings.yaml"
-    assert yaml.safe_load(written.read_text())["inner_steps"]["steps"] == steps
 
 
 def test_a_damaged_record_is_made_again(

@@ -5,13 +5,14 @@ import os
 import signal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lightning.pytorch as pl
 import pytest
 import torch
-from lightning.pytorch.callbacks import LambdaCallback, ModelCheckpoint
+from lightning.pytorch.callbacks import LambdaCallback, LearningRateMonitor, ModelCheckpoint, Timer
 from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.profilers import SimpleProfiler
 
 from dislab.base import Objective
 from dislab.callbacks import InnerSteps, StopOnSignal
@@ -22,6 +23,8 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.objectives import VAE, InfoWGANGP
 from dislab.regularizers import KL, TotalCorrelation
+from dislab.training import inner_loop
+from dislab.training.inner_loop import InnerLoop, obstacle_to_choosing
 
 
 class Seen(pl.Callback):
@@ -75,7 +78,7 @@ def made_model() -> VAE:
 
 def fitted(
     folder: Path,
-    inner: int | None,
+    inner: int | Literal["chosen"] | None,
     resume: Path | None = None,
     model: Objective | None = None,
     callbacks: tuple[pl.Callback, ...] = (),
@@ -105,8 +108,8 @@ def fitted(
         enable_model_summary=False,
         logger=CSVLogger(folder, name="", version=""),
         callbacks=[
-            *([] if inner is None else [InnerSteps(inner)]),
-            seen,
+            *([] if inner is None else [InnerSteps(None if inner == "chosen" else inner)]),
+            *([] if inner == "chosen" else [seen]),  # which follows every step
             *callbacks,
             ModelCheckpoint(
                 folder / "kept", every_n_train_steps=11, save_top_k=-1, filename="{step}"
@@ -171,6 +174,113 @@ def test_a_resumed_run_goes_on_to_the_bit(before: int, after: int, tmp_path: Pat
     resumed, _, _ = fitted(tmp_path / "rest", after, tmp_path / "part/kept/step=33.ckpt")
     for part in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch"):
         assert_equal(whole[part], resumed[part], part)
+
+
+@pytest.fixture
+def inner(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The steps that were made without Lightning, by their number among all."""
+    made: list[int] = []
+    end = InnerLoop.end
+
+    def counted(self: InnerLoop) -> None:
+        end(self)
+        made.append(self.global_step)
+
+    monkeypatch.setattr(InnerLoop, "end", counted)
+    return made
+
+
+def test_without_a_number_lightning_takes_part_where_something_is_due(
+    tmp_path: Path, inner: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, _, rows = fitted(tmp_path / "plain", None)
+    monkeypatch.setattr(inner_loop, "_PATIENCE", 1000.0)
+    quick, _, same_rows = fitted(tmp_path / "quick", "chosen")
+    assert_equal(plain, quick)
+    assert rows == same_rows
+    due = {
+        *range(9, 61, 9),  # rows of the log
+        *range(11, 61, 11),  # checkpoints
+        *range(14, 61, 14),  # validation, by all batches
+        *(end + step for end in (0, 23, 46) for step in (14, 23)),  # and by the epoch's; its end
+        60,
+    }
+    assert inner == [step for step in range(1, 61) if step not in due]
+
+
+def test_without_a_number_lightning_waits_for_no_long_time(
+    tmp_path: Path, inner: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inner_loop, "_PATIENCE", 0.0)
+    fitted(tmp_path, "chosen")
+    assert not inner  # of no time, none is left for a step between
+
+
+class Following(ModelCheckpoint):
+    """A callback from elsewhere that follows what Lightning's does, and batches."""
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        pass
+
+
+class Checkpoint(ModelCheckpoint):
+    """A callback from elsewhere that adds nothing to a step."""
+
+
+def ignored(*_: Any) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("callback", "count"),
+    [
+        (Seen(), 0),
+        (Following(), 0),
+        (LambdaCallback(on_train_batch_start=ignored), 0),
+        (LambdaCallback(on_before_zero_grad=ignored), 0),
+        (Checkpoint(), 8),
+        (LearningRateMonitor(), 8),
+        (Timer(duration={"hours": 1}), 8),
+        (StopOnSignal(), 8),
+    ],
+)
+def test_callbacks_that_follow_every_batch_do(
+    callback: pl.Callback,
+    count: int,
+    tmp_path: Path,
+    inner: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(inner_loop, "_PATIENCE", 1000.0)
+    fitted(tmp_path, "chosen", callbacks=(callback,), max_steps=9)
+    assert len(inner) == count
+
+
+def test_a_profiler_follows_every_step(tmp_path: Path, inner: list[int]) -> None:
+    fitted(tmp_path, "chosen", max_steps=9, profiler=SimpleProfiler(tmp_path, "profile"))
+    assert not inner
+    assert "optimizer_step" in (tmp_path / "fit-profile.txt").read_text()
+
+
+def test_several_processes_agree_on_steps_by_counts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = pl.Trainer(
+        accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False
+    )
+    assert obstacle_to_choosing(trainer) is None
+    monkeypatch.setattr(pl.Trainer, "world_size", 2)
+    assert obstacle_to_choosing(trainer) == "several processes train"
+
+
+def test_the_learning_rate_is_logged_in_the_same_rows(
+    tmp_path: Path, inner: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inner_loop, "_PATIENCE", 1000.0)
+    _, _, plain = fitted(tmp_path / "plain", None, callbacks=(LearningRateMonitor("step"),))
+    assert not inner
+    _, _, quick = fitted(tmp_path / "quick", "chosen", callbacks=(LearningRateMonitor("step"),))
+    assert inner
+    assert plain == quick
+    assert len({rate for row in quick if (rate := row["lr-Adam/pg1"])}) > 3
 
 
 def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
@@ -317,7 +427,7 @@ def test_a_processor_has_no_graphs(tmp_path: Path, caplog: pytest.LogCaptureFixt
 
 
 def test_a_graph_needs_steps_to_record() -> None:
-    with pytest.raises(InputError, match=r"set inner_steps\.steps, for example to 100"):
+    with pytest.raises(InputError, match=r"leave inner_steps\.steps out, or set it"):
         InnerSteps(1, graph=True)
 
 

@@ -18,7 +18,7 @@ _IN_A_PACK: Final = 1000
 @checks_settings
 @final
 class InnerSteps(pl.Callback):
-    """Lets Lightning take part in every n-th optimiser step only, which costs less for small nets.
+    """Lets Lightning take part in some optimiser steps only, which costs less for small nets.
 
     The result is that of training without it, to the bit: batches, noise, schedules, rows of the
     log, checkpoints, validation and resuming follow the optimiser steps, and a step after which
@@ -28,6 +28,11 @@ class InnerSteps(pl.Callback):
     processes, and in a pack, the next that would be so anyway. With gradient accumulation, manual
     optimisation or a loader of unknown length every step is Lightning's.
 
+    Without a number of steps Lightning takes part five times a second, beside the steps after which
+    something is due. It then takes part in all steps if several processes train, with a profiler,
+    and with a callback from elsewhere that has `on_train_batch_start`, `on_train_batch_end` or
+    `on_before_zero_grad`. A number of steps leaves all of them out.
+
     With `graph` the steps between are one CUDA graph each: gathering the images, converting them,
     drawing, forward and backward pass, clipping and update are recorded once and replayed, so that
     the device never waits for the host. Where that cannot be, a note names the obstacle and steps
@@ -35,11 +40,12 @@ class InnerSteps(pl.Callback):
     in single precision. Checkpoints are the same, and either kind of run resumes the other.
 
     In a pack (`dislab.training.packed.fit_packed`) it lets runs wait for each other, and the steps
-    between are those that the runs make together; where `steps` is 1, Lightning takes part in every
-    1000th.
+    between are those that the runs make together; without a number above 1, Lightning takes part in
+    every 1000th.
 
     Args:
-        steps: Every how many optimiser steps Lightning takes part; with 1 in all of them.
+        steps: Every how many optimiser steps Lightning takes part; with 1 in all of them, with None
+            five times a second where nobody needs more.
         graph: Whether a CUDA device records a step once and replays it. It needs one device,
             float32 or bf16-mixed, fused Adam, AdamW or SGD, and no callback that looks at
             gradients.
@@ -48,12 +54,14 @@ class InnerSteps(pl.Callback):
         InputError: The number is below 1, or 1 with `graph`.
     """
 
-    def __init__(self, steps: int = 1, graph: bool = False) -> None:
-        check_count("inner_steps.steps", steps, 1)
+    def __init__(self, steps: int | None = None, graph: bool = False) -> None:
+        if steps is not None:
+            check_count("inner_steps.steps", steps, 1)
         if graph and steps == 1:
             raise InputError(
                 "inner_steps.graph records the steps between two of Lightning's, and with "
-                "inner_steps.steps 1 there are none; set inner_steps.steps, for example to 100"
+                "inner_steps.steps 1 there are none; leave inner_steps.steps out, or set it, for "
+                "example to 100"
             )
         self.steps = steps
         self.graph = graph
@@ -78,10 +86,10 @@ class InnerSteps(pl.Callback):
                     "made for all its runs; leave it out"
                 )
             seat.is_ready = True
-            steps = self.steps if self.steps > 1 else _IN_A_PACK
+            steps = self.steps if self.steps and self.steps > 1 else _IN_A_PACK
             install(trainer, steps, seat=seat)
         elif loop is not None:
             # a trainer that fits again continues to count; outside of a pack it waits for no one
             loop.steps, loop.graph, loop.seat, loop.is_wanted = self.steps, self.graph, seat, False
-        elif stage == "fit" and self.steps > 1:
+        elif stage == "fit" and self.steps != 1:
             install(trainer, self.steps, self.graph)

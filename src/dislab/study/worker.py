@@ -29,8 +29,6 @@ from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS
 from dislab.study.units import Report, Start, Task, Unit
 
-_INNER_STEPS: Final = 1000
-"""Every how many steps Lightning takes part in a run at least."""
 _POLL: Final = 0.5
 """Seconds between two looks at a process at work."""
 _PATIENCE: Final = 0.5
@@ -205,13 +203,6 @@ class Worker:
                 if old.name != STAGES:
                     shutil.rmtree(old) if old.is_dir() else old.unlink()
         config = {**run.config, "name": run.id, "runs": str(here.parent), "then_test": False}
-        inner = config.get("inner_steps", {"steps": 1})
-        # callbacks from elsewhere may count steps, and a time is looked at in Lightning's steps
-        # only; a pack has a number of its own
-        trainer = config.get("trainer") or {}
-        watching = trainer.get("callbacks") or trainer.get("max_time")
-        if inner["steps"] == 1 and self._plan.pack == 1 and not watching:
-            config["inner_steps"] = {**inner, "steps": _INNER_STEPS}
         with atomic(place / SETTINGS) as temporary:
             temporary.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 

@@ -1,6 +1,7 @@
 """Lightning's loop over training batches, with steps that it takes no part in."""
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, cast
@@ -9,6 +10,7 @@ import lightning.pytorch as pl
 from lightning.pytorch import Callback
 from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
+from lightning.pytorch.profilers import PassThroughProfiler
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
@@ -25,6 +27,13 @@ _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_op
 _OF_A_BATCH: Final = ("on_train_batch_start", "on_train_batch_end")
 """Hooks that leave every step to Lightning when the objective has one of them."""
 
+_KNOWN: Final = ("callback", "model_checkpoint", "timer", "lr_monitor")
+"""Lightning's modules of callbacks that need no step but those after which something is due."""
+
+_PATIENCE: Final = 0.2
+"""Seconds after which Lightning takes part where no number of steps is set: the bar moves, a limit
+of time is kept."""
+
 
 class InnerLoop(_TrainingEpochLoop):
     """Goes through the uneventful steps by itself and hands the others to Lightning.
@@ -37,7 +46,8 @@ class InnerLoop(_TrainingEpochLoop):
 
     Args:
         loop: The loop whose place it takes, with all that it holds by then.
-        steps: Every how many optimiser steps Lightning takes part at least.
+        steps: Every how many optimiser steps Lightning takes part at least; None for several times
+            a second, and in all steps where someone may need them.
         graph: Whether the device records such a step once and replays it.
         seat: Place of the run in a pack, where it waits for the others; None alone.
     """
@@ -45,7 +55,7 @@ class InnerLoop(_TrainingEpochLoop):
     def __init__(
         self,
         loop: _TrainingEpochLoop,
-        steps: int,
+        steps: int | None,
         graph: bool = False,
         seat: Seat[Any] | None = None,
     ) -> None:
@@ -69,7 +79,7 @@ class InnerLoop(_TrainingEpochLoop):
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
         """Train up to the next step after which something is due."""
-        if self.steps > 1 and not self.restarting:
+        if self.steps != 1 and not self.restarting:
             obstacle = self._obstacle(data_fetcher)
             if self.seat is not None:
                 self._check_pack(obstacle)
@@ -132,7 +142,9 @@ class InnerLoop(_TrainingEpochLoop):
         if not trainer.lightning_module.automatic_optimization:
             return f"{method.__name__} makes its updates itself"
         own = [one for one in _OF_A_BATCH if getattr(method, one) is not getattr(Objective, one)]
-        return f"{method.__name__} has its own {own[0]}" if own else None
+        if own:
+            return f"{method.__name__} has its own {own[0]}"
+        return obstacle_to_choosing(trainer) if self.steps is None else None
 
     def _check_pack(self, obstacle: str | None) -> None:
         """Refuse steps that cannot be made with those of other runs, once for all of them."""
@@ -180,10 +192,11 @@ class InnerLoop(_TrainingEpochLoop):
             data_fetcher: The batches.
             count: Number of steps; fewer are made where Lightning is wanted meanwhile.
         """
+        end = time.monotonic() + (_PATIENCE if self.steps is None else math.inf)
         short = self.captured or self._plain
         update: Callable[[Any, int], None] = short.update if short else self._update
         for _ in range(count):
-            if self.is_wanted:
+            if self.is_wanted or time.monotonic() > end:
                 return
             batch = self.begin(data_fetcher)
             update(batch, self.batch_idx)
@@ -267,6 +280,34 @@ def _follows_gradients(callback: Callback) -> bool:
     )
 
 
+def obstacle_to_choosing(trainer: pl.Trainer) -> str | None:
+    """Who may need every step, so that none is left to Lightning's own choice; None if nobody.
+
+    Args:
+        trainer: The trainer at work.
+    """
+    inside: Any = trainer
+    if trainer.world_size > 1:  # clocks differ, and processes have to agree
+        return "several processes train"
+    if type(inside.profiler) is not PassThroughProfiler:
+        return "a profiler follows every step"
+    for callback in inside.callbacks:
+        if _follows_batches(callback):
+            return f"the callback {type(callback).__name__} follows every step"
+    return None
+
+
+def _follows_batches(callback: Callback) -> bool:
+    """Whether a callback has a hook of its own for every batch, and may need it."""
+    known = [f"lightning.pytorch.callbacks.{name}" for name in _KNOWN]
+    for name in (*_OF_A_BATCH, "on_before_zero_grad"):
+        hook = getattr(callback, name)
+        module = str(getattr(getattr(hook, "__func__", hook), "__module__", ""))
+        if module.partition(".")[0] != "dislab" and module not in known:
+            return True
+    return False
+
+
 def _before(done: int, every: int | float | None) -> int | float:
     """Steps before the one after which their number is a multiple of `every`."""
     if not every or every == math.inf:
@@ -281,7 +322,7 @@ def installed(trainer: pl.Trainer) -> InnerLoop | None:
 
 
 def install(
-    trainer: pl.Trainer, steps: int, graph: bool = False, seat: Seat[Any] | None = None
+    trainer: pl.Trainer, steps: int | None, graph: bool = False, seat: Seat[Any] | None = None
 ) -> None:
     """Put a loop with inner steps in the place of the trainer's; arguments as of `InnerLoop`."""
     trainer.fit_loop.epoch_loop = InnerLoop(trainer.fit_loop.epoch_loop, steps, graph, seat)
