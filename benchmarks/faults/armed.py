@@ -16,7 +16,6 @@ from typing import Any
 from dislab.cli import main
 
 
-
 def arm(moment: str) -> None:
     """Kills this process at a moment."""
     event, pattern, count, rank = moment.split()

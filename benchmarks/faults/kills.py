@@ -24,7 +24,6 @@ The moments:
 
 import argparse
 import json
-import os
 import random
 import shutil
 import signal
