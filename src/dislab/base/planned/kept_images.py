@@ -19,8 +19,8 @@ _MOST_BYTES: Final = 2**28
 class KeptImages:
     """The images of some states, as a network receives them, each of which is made once.
 
-    With those that are first asked for as many others are made, so that all are soon there: steps
-    that make a few of their images would take almost as long as those that make all.
+    Where some are asked for that are not there, twice as many as asked for are made besides, so that
+    all are soon there: to make a few images takes almost as long as to make many.
 
     Args:
         states: State numbers, ascending.
@@ -50,17 +50,18 @@ class KeptImages:
         """
         numbers = index.numpy()
         places = np.searchsorted(self._states, numbers)
-        if not np.array_equal(self._states.take(places, mode="clip"), numbers):
+        if not (self._states.take(places, mode="clip") == numbers).all():
             return make(index)
         if self._whole < len(self._states):
             missing = places[~self._is_kept[places]]
             if len(missing):
-                self._make(missing, make)
-        return self._images[torch.from_numpy(places)]
+                self._make(missing, self._whole + 2 * len(places), make)
+        return self._images.index_select(0, torch.from_numpy(places))
 
-    def _make(self, missing: npt.NDArray[np.int64], make: Callable[[Tensor], Tensor]) -> None:
-        """Makes the images of missing places, and of as many others."""
-        end = self._whole + len(missing)
+    def _make(
+        self, missing: npt.NDArray[np.int64], end: int, make: Callable[[Tensor], Tensor]
+    ) -> None:
+        """Makes the images of missing places, and of all up to an end."""
         self._is_kept[missing] = True
         others = self._whole + np.flatnonzero(~self._is_kept[self._whole : end])
         self._is_kept[others] = True
