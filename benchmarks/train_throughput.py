@@ -128,7 +128,7 @@ PARTS: Final[dict[str, dict[str, Variant]]] = {
 }
 
 
-class Clock:
+class Clock(pl.Callback):
     """Prints the time of a step once enough are done, and leaves.
 
     Args:
@@ -139,9 +139,9 @@ class Clock:
         self.steps = steps
         self.start: tuple[int, float] | None = None
 
-    def look(self, done: int) -> None:
-        """Looks at the time after so many steps."""
-        now = time.process_time()
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        """Looks at the clock."""
+        done, now = trainer.global_step, time.process_time()
         if self.start is None:
             if done >= self.steps:
                 self.start = done, now
@@ -150,13 +150,13 @@ class Clock:
             os._exit(0)
 
     def hang_up(self) -> None:
-        """Lets the progress bar look at it: a callback from elsewhere would see every step."""
+        """Lets dislab's progress bar look at it: a callback from elsewhere would see every step."""
         shown = Progress.on_train_batch_end
 
         @wraps(shown)
         def clocked(bar: Progress, trainer: pl.Trainer, *given: Any) -> None:
             shown(bar, trainer, *given)
-            self.look(trainer.global_step)
+            self.on_train_batch_end(trainer)
 
         Progress.on_train_batch_end = clocked  # type: ignore[method-assign]
 

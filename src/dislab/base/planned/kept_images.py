@@ -19,8 +19,8 @@ _MOST_BYTES: Final = 2**28
 class KeptImages:
     """The images of some states, as a network receives them, each of which is made once.
 
-    Where some are asked for that are not there, twice as many as asked for are made besides, so that
-    all are soon there: to make a few images takes almost as long as to make many.
+    Where some are asked for that are not there, twice as many as asked for are made besides, so
+    that all are soon there: to make a few images takes almost as long as to make many.
 
     Args:
         states: State numbers, ascending.
