@@ -14,7 +14,7 @@ from tests.gpu.test_runs import PRECISIONS, blobs, fitted
 from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 
-from dislab.base import ImageBatch
+from dislab.base import ImageBatch, Terms
 from dislab.callbacks import InnerSteps
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
@@ -100,11 +100,11 @@ def test_recording_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert found == [True]
 
 
-def mlp_vae(**settings: Any) -> VAE:
+def mlp_vae(kind: type[VAE] = VAE, **settings: Any) -> VAE:
     torch.manual_seed(0)
     networks = partial(MLPEncoder, hidden=(4,)), partial(MLPDecoder, hidden=(4,))
     given = {"optimizer": partial(torch.optim.Adam, lr=2.0**-10), **settings}
-    return VAE((1, 64, 64), 900, 3, *networks, {"kl": KL}, **given)
+    return kind((1, 64, 64), 900, 3, *networks, {"kl": KL}, **given)
 
 
 def trained(
@@ -173,9 +173,19 @@ def test_a_step_that_asks_the_device_is_an_ordinary_one(
         assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
+class Logging(VAE):  # type: ignore[misc]
+    """Logs by itself while it computes its losses."""
+
+    def losses(self, *args: Any) -> Terms:
+        terms = super().losses(*args)
+        self.log("mine", terms.loss.detach(), on_step=False, on_epoch=True)
+        return terms
+
+
 @pytest.mark.parametrize(
     ("model", "settings", "reason"),
     [
+        (partial(mlp_vae, kind=Logging), {}, "Logging logs by itself while it computes its losses"),
         (partial(mlp_vae, optimizer=partial(torch.optim.SGD, lr=0.1)), {}, "SGD is not Adam"),
         (partial(mlp_vae, optimizer=torch.optim.RMSprop), {}, "RMSprop is not Adam"),
         (mlp_vae, {"accumulate_grad_batches": 2}, "gradients are accumulated"),

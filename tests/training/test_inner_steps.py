@@ -13,8 +13,10 @@ import torch
 from lightning.pytorch.callbacks import LambdaCallback, LearningRateMonitor, ModelCheckpoint, Timer
 from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.profilers import SimpleProfiler
+from torch import Tensor
+from torch.optim import Optimizer
 
-from dislab.base import Objective
+from dislab.base import Objective, Terms
 from dislab.callbacks import InnerSteps, StopOnSignal
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
@@ -345,6 +347,69 @@ def test_an_objective_that_follows_batches_hears_of_each(
             fitted(tmp_path / name, 10, max_steps=15)
     assert ends == list(range(1, 16))
     assert zeros == list(range(15))
+
+
+class LogsInItsStep(VAE):  # type: ignore[misc]
+    """An objective that logs by itself, in a step of its own."""
+
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+        loss = super().training_step(batch, batch_idx)
+        self.log("mine", loss.detach(), on_step=False, on_epoch=True)
+        self.log("both", loss.detach(), on_step=True, on_epoch=True)
+        return loss
+
+
+class LogsInItsTerms(VAE):  # type: ignore[misc]
+    """An objective that logs by itself while it computes its loss."""
+
+    def losses(self, *args: Any) -> Terms:
+        terms = super().losses(*args)
+        self.log("both", terms.loss.detach(), on_step=True, on_epoch=True)
+        return terms
+
+
+class LogsInHooks(VAE):  # type: ignore[misc]
+    """An objective that logs by itself in the hooks of a step; the values differ by the step."""
+
+    def on_before_optimizer_step(self, _: Optimizer) -> None:
+        self.log("before", self.steps.float(), on_step=True, on_epoch=True)
+
+    def configure_gradient_clipping(self, *_: Any, **__: Any) -> None:
+        self.log("clipping", self.steps.float(), on_step=True, on_epoch=True)
+
+
+class LogsAroundBackward(VAE):  # type: ignore[misc]
+    """An objective that logs by itself where Lightning has to call it."""
+
+    def on_after_backward(self) -> None:
+        self.log("after", self.steps.float(), on_step=False, on_epoch=True)
+
+    def on_before_zero_grad(self, _: Optimizer) -> None:
+        self.log("zero", self.steps.float(), on_step=False, on_epoch=True)
+
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        super().optimizer_step(*args, **kwargs)
+        self.log("step", self.steps.float(), on_step=True, on_epoch=True)
+
+
+@pytest.mark.parametrize("inner", [5, "chosen"])
+@pytest.mark.parametrize("kind", [LogsInItsStep, LogsInItsTerms, LogsInHooks, LogsAroundBackward])
+def test_the_means_of_an_epoch_are_the_same(
+    kind: type[VAE], inner: int | Literal["chosen"], tmp_path: Path
+) -> None:
+    def model() -> VAE:
+        torch.manual_seed(0)
+        encoder, decoder = partial(MLPEncoder, hidden=(4,)), partial(MLPDecoder, hidden=(4,))
+        return kind((1, 64, 64), 900, 3, encoder, decoder, {"kl": KL})
+
+    settings: Any = {"max_steps": 50, "limit_val_batches": 0}
+    _, _, plain = fitted(tmp_path / "plain", None, model=model(), **settings)
+    _, _, quick = fitted(tmp_path / "quick", inner, model=model(), **settings)
+    assert plain == quick
+    names = [name for name in plain[0] if not name.startswith(("train/", "epoch", "step"))]
+    assert names
+    for name in names:
+        assert any(row[name] for row in plain)
 
 
 def test_an_optimiser_may_evaluate_the_loss_itself(tmp_path: Path) -> None:

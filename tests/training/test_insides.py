@@ -20,6 +20,7 @@ from lightning.pytorch.loops.optimization.automatic import Closure, _AutomaticOp
 from lightning.pytorch.loops.progress import _BatchProgress, _ProcessedTracker
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
 from lightning.pytorch.strategies import Strategy
+from lightning.pytorch.trainer.call import _call_lightning_module_hook, _call_strategy_hook
 from lightning.pytorch.trainer.connectors.data_connector import _DataHookSelector
 from lightning.pytorch.trainer.connectors.logger_connector.logger_connector import _LoggerConnector
 
@@ -64,6 +65,15 @@ INSIDES: dict[str, tuple[Any, str]] = {
         _LoggerConnector.should_update_logs,
         f"{COUNTERS}: logs_now, and {END}: write_row",
     ),
+    "_call_strategy_hook": (_call_strategy_hook, f"{LOOP}._update"),
+    "_call_lightning_module_hook": (
+        _call_lightning_module_hook,
+        f"{LOOP}._update, and {STEP}._after_backward",
+    ),
+    "_LoggerConnector.on_batch_start": (
+        _LoggerConnector.on_batch_start,
+        f"{LOOP}._update and end, and {STEP}.update",
+    ),
     "_LoggerConnector.on_batch_end": (
         _LoggerConnector.on_batch_end,
         f"{END}: log_step",
@@ -94,6 +104,9 @@ FINGERPRINTS = {
     "LightningModule._on_before_batch_transfer": "84706009ef104e48",
     "_FitLoop._should_accumulate": "b26f56e129eb5c79",
     "_LoggerConnector.should_update_logs": "43fab276163f8f30",
+    "_LoggerConnector.on_batch_start": "11febf689b3fb700",
+    "_call_strategy_hook": "ff429e3ac60d2a80",
+    "_call_lightning_module_hook": "558a87d04c4680e1",
     "_LoggerConnector.on_batch_end": "84583605aca3aa2e",
     "_LoggerConnector.update_train_step_metrics": "3b16c53279aaa0ee",
     "_BatchProgress": "d583e7c65f43a953",

@@ -14,7 +14,7 @@ import torch
 from lightning.pytorch.loggers import CSVLogger
 from torch import nn
 
-from dislab.base import Encoder, ImageShape
+from dislab.base import Encoder, ImageShape, Terms
 from dislab.callbacks import Checkpoints, InnerSteps, StopOnSignal
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
@@ -361,6 +361,20 @@ def normed() -> VAE:
     return VAE((1, 64, 64), 900, 3, Normed, partial(MLPDecoder, hidden=(4,)), {"kl": KL})
 
 
+class Logging(VAE):  # type: ignore[misc]
+    """Logs by itself while it computes its losses."""
+
+    def losses(self, *args: Any) -> Terms:
+        terms = super().losses(*args)
+        self.log("mine", terms.loss.detach(), on_step=False, on_epoch=True)
+        return terms
+
+
+def logging() -> VAE:
+    networks = partial(MLPEncoder, hidden=(4,)), partial(MLPDecoder, hidden=(4,))
+    return Logging((1, 64, 64), 900, 3, *networks, {"kl": KL})
+
+
 REFUSED: dict[str, tuple[list[dict[str, Any]], type[Exception], str]] = {
     "taking turns": (
         2 * [{"model": game}],
@@ -372,6 +386,11 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], type[Exception], str]] = {
     "a callback": (2 * [{"callbacks": (Gradients(),)}], PackError, "callback Gradients looks"),
     "learning rates": ([{}, {"lr": 2e-3}], PackError, "lr of the optimiser is 0.001 in run 0"),
     "running statistics": (2 * [{"model": normed}], PackError, "encoder.norm .BatchNorm1d. keeps"),
+    "its own log": (
+        2 * [{"model": logging}],
+        PackError,
+        "Logging logs by itself while it computes",
+    ),
     "no inner steps": (2 * [{"inner": False}], InputError, "run 0 .* lacks the callback"),
 }
 

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from dislab.base import Objective
 from dislab.base.trainer_counters import batches_trained
+from dislab.training.no_logging import no_logging
 from dislab.training.plain_step import AFTER_BACKWARD, Arrival, addition_of, drop_gradients
 
 _WARM_UP: Final = 3
@@ -252,7 +253,7 @@ class _RecordedStep:
     def _step(self) -> None:
         objective, optimizer, trainer = self._objective, self._trainer.optimizers[0], self._trainer
         batch = self._arrival.ready(self._batch)
-        with trainer.precision_plugin.train_step_context():
+        with trainer.precision_plugin.train_step_context(), no_logging(objective):
             terms = objective.terms_of(batch, "train", self._number)
         drop_gradients(optimizer)
         torch.autograd.backward(terms.loss)

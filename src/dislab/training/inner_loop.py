@@ -11,6 +11,7 @@ from lightning.pytorch import Callback
 from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
 from lightning.pytorch.profilers import PassThroughProfiler
+from lightning.pytorch.trainer.call import _call_lightning_module_hook, _call_strategy_hook
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
@@ -27,7 +28,12 @@ _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_op
 _OF_A_BATCH: Final = ("on_train_batch_start", "on_train_batch_end")
 """Hooks that leave every step to Lightning when the objective has one of them."""
 
-_KNOWN: Final = ("callback", "model_checkpoint", "timer", "lr_monitor")
+_KNOWN: Final = (
+    "lightning.pytorch.callbacks.callback",
+    "lightning.pytorch.callbacks.lr_monitor",
+    "lightning.pytorch.callbacks.model_checkpoint",
+    "lightning.pytorch.callbacks.timer",
+)
 """Lightning's modules of callbacks that need no step but those after which something is due."""
 
 _PATIENCE: Final = 0.2
@@ -223,6 +229,8 @@ class InnerLoop(_TrainingEpochLoop):
     def end(self) -> None:
         """Count the step as done, and let schedules follow."""
         progress, follows = self.batch_progress, self.trainer.lr_scheduler_configs
+        results: Any = self.trainer._results
+        results.batch = results.batch_size = None  # a batch is not kept while the next one is made
         counted = self.automatic_optimization.optim_progress.optimizer
         counted.zero_grad.increment_completed()
         counted.step.increment_completed()
@@ -259,17 +267,19 @@ class InnerLoop(_TrainingEpochLoop):
 
     def _update(self, batch: Any, number: int) -> None:
         """One optimiser step, with what precision, strategy and objective add to it."""
-        trainer, module = self.trainer, self.trainer.lightning_module
+        trainer = self.trainer
+        trainer._logger_connector.on_batch_start(batch)
         strategy, optimizer, epoch = trainer.strategy, trainer.optimizers[0], trainer.current_epoch
 
         def closure() -> Tensor:
-            loss: Any = strategy.training_step(batch, number)
-            module.on_before_zero_grad(optimizer)
-            module.optimizer_zero_grad(epoch, number, optimizer)
-            scaled: Tensor = strategy.backward(loss, optimizer)
+            loss: Any = _call_strategy_hook(trainer, "training_step", batch, number)
+            _call_lightning_module_hook(trainer, "on_before_zero_grad", optimizer)
+            _call_lightning_module_hook(trainer, "optimizer_zero_grad", epoch, number, optimizer)
+            scaled: Tensor = _call_strategy_hook(trainer, "backward", loss, optimizer)
             return scaled.detach()
 
-        module.optimizer_step(epoch, number, strategy._lightning_optimizers[0], closure)
+        wrapped = strategy._lightning_optimizers[0]
+        _call_lightning_module_hook(trainer, "optimizer_step", epoch, number, wrapped, closure)
 
 
 def _follows_gradients(callback: Callback) -> bool:
@@ -299,11 +309,10 @@ def obstacle_to_choosing(trainer: pl.Trainer) -> str | None:
 
 def _follows_batches(callback: Callback) -> bool:
     """Whether a callback has a hook of its own for every batch, and may need it."""
-    known = [f"lightning.pytorch.callbacks.{name}" for name in _KNOWN]
     for name in (*_OF_A_BATCH, "on_before_zero_grad"):
         hook = getattr(callback, name)
         module = str(getattr(getattr(hook, "__func__", hook), "__module__", ""))
-        if module.partition(".")[0] != "dislab" and module not in known:
+        if module.partition(".")[0] != "dislab" and module not in _KNOWN:
             return True
     return False
 

@@ -7,6 +7,7 @@ import lightning.pytorch as pl
 import torch
 from lightning.pytorch.plugins.precision import Precision
 from lightning.pytorch.strategies import SingleDeviceStrategy
+from lightning.pytorch.trainer.call import _call_lightning_module_hook
 from torch.optim import Optimizer
 
 from dislab.base import Objective
@@ -84,6 +85,7 @@ class PlainStep:
         self._trainer = trainer
         self._module = cast("Objective", trainer.lightning_module)
         self._arrival = Arrival(trainer)
+        self._has_hooks = addition_of(trainer.lightning_module, AFTER_BACKWARD) is not None
 
     def receive(self, batch: Any) -> Any:
         """The batch as the objective receives it."""
@@ -93,15 +95,25 @@ class PlainStep:
         """Make one optimiser step."""
         trainer, module = self._trainer, self._module
         optimizer = trainer.optimizers[0]
+        trainer._logger_connector.on_batch_start(batch)  # means over an epoch weigh by its size
         loss = module.training_step(batch, number)
         drop_gradients(optimizer)
         torch.autograd.backward(loss)
-        module.on_before_optimizer_step(optimizer)
-        module.configure_gradient_clipping(
-            optimizer, trainer.gradient_clip_val, trainer.gradient_clip_algorithm
-        )
+        self._after_backward(optimizer)
         optimizer.step()
         module.steps.add_(1)
+
+    def _after_backward(self, optimizer: Optimizer) -> None:
+        trainer = self._trainer
+        limit: dict[str, Any] = {
+            "gradient_clip_val": trainer.gradient_clip_val,
+            "gradient_clip_algorithm": trainer.gradient_clip_algorithm,
+        }
+        if self._has_hooks:  # these may log, each under its own name
+            _call_lightning_module_hook(trainer, "on_before_optimizer_step", optimizer)
+            _call_lightning_module_hook(trainer, "configure_gradient_clipping", optimizer, **limit)
+        else:
+            self._module.configure_gradient_clipping(optimizer, **limit)
 
 
 def _evaluates_by_itself(optimizer: Optimizer) -> bool:

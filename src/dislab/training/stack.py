@@ -18,6 +18,7 @@ from torch.optim import Optimizer
 from dislab.base import Objective
 from dislab.errors import DivergenceError, PackError, lacks_memory, one_line
 from dislab.functional.streams import Stream
+from dislab.training.no_logging import OwnLogError, no_logging
 from dislab.training.plain_step import AFTER_BACKWARD, addition_of
 from dislab.training.stack_checks import check_alike, check_schedules, differing, is_number
 
@@ -142,7 +143,7 @@ class Stack:
             PackError: The losses cannot be mapped over runs, or give other values than alone.
         """
         batch = _together(batches)
-        with self._kept_settings():
+        with self._kept_settings(), no_logging(self._first.objective):
             loss, terms = self._losses(batch, number)
         if not self._verified:
             self._verify(batches, number, loss)
@@ -162,6 +163,11 @@ class Stack:
             return self._mapped(*given)
         try:
             return self._mapped(*given)
+        except OwnLogError as error:
+            raise PackError(
+                f"the runs cannot be trained as one stacked model: {error}; put the values into "
+                "the log of its terms, or train the runs one by one"
+            ) from error
         except (RuntimeError, TypeError, ValueError) as error:
             if lacks_memory(error):
                 raise
