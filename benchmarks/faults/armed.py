@@ -3,7 +3,8 @@
 `event pattern count rank` names the moment: the `count`-th time that the process of this rank
 causes the audit event (`open` for writing, or `os.rename`) on a path that matches the pattern, as
 in `os.rename */last.ckpt 2 0`. SIGKILL arrives before the file is opened or renamed.
-`time seconds 1 rank` kills after a time.
+`time seconds 1 rank` kills after a time. Processes that this one starts find the moment in
+`DISLAB_FAULT`.
 """
 
 import os
@@ -14,6 +15,8 @@ from fnmatch import fnmatch
 from typing import Any
 
 from dislab.cli import main
+
+VARIABLE = "DISLAB_FAULT"
 
 
 def arm(moment: str) -> None:
@@ -44,6 +47,12 @@ def arm(moment: str) -> None:
 
 def obey(moment: str, args: list[str]) -> int:
     """The command, killed at a moment; at none if that is empty."""
+    sys.argv = [__file__, *args]  # how Lightning starts the other processes of a run
+    os.environ[VARIABLE] = moment
     if moment:
         arm(moment)
     return main(args)
+
+
+if __name__ == "__main__":
+    sys.exit(obey(os.environ[VARIABLE], sys.argv[1:]))

@@ -41,7 +41,7 @@ from typing import Any
 import armed
 import torch
 
-from dislab.testing.processes import Started, start_several
+from dislab.testing.processes import Started
 
 COMMON = """
 seed_everything: 5
@@ -132,22 +132,6 @@ def config(method: str, dataset: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Group:
-    """The processes of one run."""
-
-    processes: list[Started]
-
-    def is_running(self) -> bool:
-        """Whether the first one has not ended."""
-        return self.processes[0].poll() is None
-
-    def end(self) -> tuple[int, str]:
-        """Waits for all; the first exit status that is not 0, and what they printed."""
-        said = [one.communicate(timeout=600)[0] for one in self.processes]
-        return next((one.returncode for one in self.processes if one.returncode), 0), "".join(said)
-
-
 class Campaign:
     """Runs of one folder.
 
@@ -164,14 +148,13 @@ class Campaign:
         # imports before the first run is timed, by a command that does nothing
         Started(folder, armed.obey, "", ["--version"]).wait()
 
-    def start(self, place: Path, processes: int, fault: str, *args: str, **more: str) -> Group:
-        """Starts the command in so many processes."""
+    def start(self, place: Path, processes: int, fault: str, *args: str, **more: str) -> Started:
+        """Starts the command; Lightning starts the second of two processes."""
         given = ["fit", *args, f"--trainer.devices={processes}"]
         if processes > 1:
             given.append("--trainer.strategy=ddp")
-        more |= {"DISLAB_CACHE": str(place / "cache")}
-        started = start_several(place, processes, armed.obey, fault, given, environment=more)
-        return Group(started)
+        environment = {"DISLAB_CACHE": str(place / "cache"), **more}
+        return Started(place, armed.obey, fault, given, environment=environment)
 
     def undisturbed(self, method: str, processes: int, dataset: str) -> dict[str, Any]:
         """The outcome of a run without interruption."""
@@ -179,7 +162,7 @@ class Campaign:
         if key not in self.whole:
             place = self.place(method, f"whole_{len(self.whole)}", dataset)
             began = time.monotonic()
-            status, said = self.start(place, processes, "", "--config=run.yaml").end()
+            status, said = ended(self.start(place, processes, "", "--config=run.yaml"))
             assert status == 0, said
             self.seconds[method] = time.monotonic() - began
             self.whole[key] = outcome(place / "runs/run/version_0")
@@ -211,7 +194,7 @@ class Campaign:
             )
             last = kill == kills
             fault = "" if last else self.fault(method, moment, kill)
-            status, said = self.start(place, processes, fault, *args, **more).end()
+            status, said = ended(self.start(place, processes, fault, *args, **more))
             if status == -signal.SIGKILL or (processes > 1 and status):
                 tally.kills += 1
             elif status:
@@ -237,21 +220,21 @@ class Campaign:
             if not room:
                 return
             tally.runs += 1
-            group = self.start(place, 1, "", "--config=run.yaml")
+            filling = self.start(place, 1, "", "--config=run.yaml")
             fill = place / "runs/fill"
             run = place / "runs/run/version_0"
-            while group.is_running() and not (run / "checkpoints/last.ckpt").exists():
+            while filling.poll() is None and not (run / "checkpoints/last.ckpt").exists():
                 time.sleep(0.02)
             with suppress(OSError), fill.open("wb", buffering=0) as file:
                 while True:
                     file.write(bytes(4096))
-            status, said = group.end()
+            status, said = ended(filling)
             if status == 2 and "Traceback" not in said:
                 tally.kills += 1
             elif status:
                 tally.differences.append(f"{method} full-disk {number}: {said[-600:]}")
             fill.unlink()
-            status, said = self.start(place, 1, "", "--resume=runs/run/version_0").end()
+            status, said = ended(self.start(place, 1, "", "--resume=runs/run/version_0"))
             if status:
                 tally.differences.append(f"{method} full-disk {number}: {said[-600:]}")
                 return
@@ -262,10 +245,16 @@ class Campaign:
         """A moment of a kind, drawn; later ones come earlier, as less of the run is left."""
         rank = self.random.choice("01") if moment == "two" else "0"
         if moment == "random" or rank == "1":  # the second process opens no file of the run
-            seconds = self.random.uniform(0.2, 0.7) * self.seconds[method]
-            return f"time {seconds} 1 {rank}"
+            share = self.random.uniform(0.2, 0.7) / (1 + int(rank))  # which starts later, too
+            return f"time {share * self.seconds[method]} 1 {rank}"
         event, often = self.random.choice(MOMENTS[moment])
         return f"{event} {self.random.randint(1, max(1, often // (2 + kill)))} {rank}"
+
+
+def ended(process: Started) -> tuple[int, str]:
+    """Waits; the exit status, and what was printed."""
+    said = process.communicate(timeout=600)[0]
+    return process.wait(), said
 
 
 @contextmanager

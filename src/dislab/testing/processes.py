@@ -120,11 +120,7 @@ def obey(args: list[str]) -> int:
 
 
 def start_several(
-    folder: Path,
-    processes: int,
-    call: Callable[..., int],
-    *given: object,
-    environment: Mapping[str, str] | None = None,
+    folder: Path, processes: int, call: Callable[..., int], *given: object
 ) -> list[Started]:
     """A function in all processes of one run, each started as a cluster starts it.
 
@@ -133,12 +129,10 @@ def start_several(
         processes: How many; one alone is no group.
         call: Returns the status; a function of a module.
         given: Its arguments.
-        environment: Variables beside those of this process.
     """
-    common = dict(environment or {})
     if processes == 1:
-        return [Started(folder, call, *given, environment=common)]
-    common |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1)[0])}
+        return [Started(folder, call, *given)]
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1)[0])}
     ranks = [{**common, "LOCAL_RANK": str(rank)} for rank in range(processes)]
     return [Started(folder, call, *given, environment=one) for one in ranks]
 
