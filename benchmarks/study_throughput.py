@@ -216,6 +216,7 @@ def save_images(path: Path) -> None:
     from dislab.datasets import DSprites
 
     data = SingleData(DSprites(), include={"orientation": 0.0}, resize=SIDE)
+    data.prepare_data()
     loader = data.train_dataloader()
     seen = [data.on_after_batch_transfer(batch, 0).image for batch in loader]
     np.save(path, (255 * torch.cat(seen)).round().to(torch.uint8).numpy())

@@ -243,6 +243,7 @@ def main() -> None:
         part, name = options.measure
         measure(PARTS[part][name], options.disent)
         return
+    DSprites().prepare()  # before anything is timed
     parts = [options.only] if options.only else list(PARTS)
     results = json.loads(RESULT.read_text()) if RESULT.exists() else {}
     for part in parts:

@@ -80,7 +80,8 @@ class Picture(pl.Callback, ABC):
         file = f"{self.name}_{steps:07d}.png" if in_training else f"{self.name}.png"
         path = folder / "images" / file
         tensors = (*module.parameters(), *module.buffers())
-        # place in memory and number of changes of each; a graph that is replayed counts steps alone
+        # place in memory and number of changes of each; the number of steps is there for replayed
+        # CUDA graphs, which change weights without counting that
         weights = [(one.data_ptr(), one._version) for one in tensors]
         state = module, data, steps, weights
         before, shown = self._last or (path, None)
