@@ -87,6 +87,7 @@ clean:
 .venv/.made:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"dislab needs Python 3.11 or newer, and $(PYTHON) is {v[0]}.{v[1]}; name another one, such as: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip  # pips of years ago resolve three times as long
 	@touch $@
 
 .venv-timm/.made: pyproject.toml
@@ -96,6 +97,7 @@ clean:
 
 .venv-lowest/.made: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --upgrade pip
 	.venv-lowest/bin/python -m pip install --quiet -c constraints/lowest.txt --editable '.[test]'
 	@touch $@
 
