@@ -40,6 +40,39 @@ NESTED = """Parser key "model":
 {{'kl': {{'class_path': 'KLL'}}, \
 'tc': {{'class_path': 'TotalCorrelation', 'init_args': {{'gama': 35}}}}}}}}}}"""
 
+NO_CLASS = """Parser key "data":
+  Does not validate against any of the Union subtypes
+  Subtypes: [<class 'dislab.base.datamodule.DataModule'>, <class 'NoneType'>]
+  Errors:
+    - Not a valid subclass of DataModule
+      Subclass types expect one of:
+      - a class path (str)
+      - a dict with class_path entry
+    - Expected a <class 'NoneType'>
+  Given value type: <class 'dict'>
+  Given value: {given}"""
+
+ABSTRACT = """Parser key "{key}":
+  Does not validate against any of the Union subtypes
+  Subtypes: [<class 'some.{base}'>, <class 'NoneType'>]
+  Errors:
+    - Expected an instantiatable class, but {base} is abstract
+    - Expected a <class 'NoneType'>
+  Given value type: <class 'jsonargparse._util.NestedArg'>
+  Given value: {given}"""
+
+INNER_UNION = """Does not validate against any of the Union subtypes
+            Subtypes: [<class 'float'>, <class 'torch.Tensor'>]
+            Errors:
+              - Expected a <class 'float'>
+              - {other}
+            Given value type: <class 'str'>
+            Given value: abc. Got value: Namespace(class_path='x.Y', init_args=Namespace(lr='abc'))
+          Given value type: <class 'jsonargparse._util.NestedArg'>
+          Given value: NestedArg(key='lr', val='abc')"""
+
+START = "no class is named; start from a file that names it, such as --config betavae"
+
 
 @pytest.mark.parametrize(
     ("message", "explanation"),
@@ -87,6 +120,62 @@ NESTED = """Parser key "model":
             "trainer.precision: expected one of 64, 32, bf16-mixed; got 'bf16-mix' "
             "(did you mean bf16-mixed?)",
         ),
+        (NO_CLASS.format(given="{'init_args': {'resize': 32}}"), f"data: {START}, and put changes"),
+        (
+            NO_CLASS.format(given="[3]"),
+            "data: expected the name of a class, or its class_path and init_args; got '[3]'; "
+            "available datamodules: ",
+        ),
+        (
+            ABSTRACT.format(
+                key="model", base="Objective", given="NestedArg(key='latent_dim', val='3')"
+            ),
+            f"model: {START}, and put changes",
+        ),
+        (
+            ABSTRACT.format(
+                key="model", base="Objective", given="{'class_path': 'dislab.base.Objective'}"
+            ),
+            "model: Objective is a base class; name a class that derives from it; "
+            "available objectives: AdaGVAE, ",
+        ),
+        (
+            ABSTRACT.format(
+                key="trainer.logger", base="Logger", given="NestedArg(key='x', val='3')"
+            ),
+            "trainer.logger: no class is named; give its class_path too",
+        ),
+        (
+            NESTED.format(
+                reason="Type X expects a callable class: Dict must include a class_path and "
+                "optionally init_args, but got {'init_args': {'gama': 3}}. Got value: N(gama=3)"
+            ).replace("{'class_path': 'KLL'}", "{'init_args': {'gama': 3}}"),
+            "model.regularizers.kl: no class is named; give its class_path too; "
+            f"available regularizers: {REGULARIZERS}",
+        ),
+        (
+            NESTED.format(
+                reason="Type X expects a callable class: Expected an import path or a subclass "
+                "spec, but got 3. Got value: 3"
+            ).replace("{'class_path': 'KLL'}", "3"),
+            "model.regularizers.kl: expected the name of a class, or its class_path and init_args; "
+            "got '3'; available regularizers: ",
+        ),
+        (
+            NESTED.format(reason="Expected a <class 'dict'>. Got value: ['KL']"),
+            "model.regularizers: expected a mapping of names to values, got \"['KL']\"",
+        ),
+        (
+            NESTED.format(reason=INNER_UNION.format(other="Expected a <class 'NoneType'>")),
+            "model.regularizers: expected a number; got 'abc'",
+        ),
+        (
+            NESTED.format(
+                reason=INNER_UNION.format(other="Expected a dot import path string: abc")
+            ),
+            "model.regularizers: expected a number; got 'abc'",
+        ),
+        ("Unexpected config: model:\n", "the configuration sets no value; it says 'model:'"),
         ("something new\nwith two lines", "something new with two lines"),
     ],
 )

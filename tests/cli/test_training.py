@@ -287,6 +287,16 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
             "model.regularizers.tc.gamma: expected a number, got 'many'",
         ),
         (["--model.regularizers.tc.gamma=-1"], "gamma is -1.0; it must be a finite number"),
+        (["--model=dislab.base.Objective"], "model: Objective is a base class; name a class that"),
+        (
+            ["--model.optimizer.lr=0.1"],
+            "model.optimizer: no class is named; give its class_path too, such as torch.optim.Adam",
+        ),
+        (
+            ["--model.optimizer=torch.optim.Adam", "--model.optimizer.lr=abc"],
+            "model.optimizer.lr: expected a number; got 'abc'",
+        ),
+        (["--data=[3]"], "data: expected the name of a class, or its class_path and init_args"),
         (["--model.latent_dim=0"], "latent_dim is 0; it must be a whole number of at least 1"),
         (["--model.latent_dim=1"], "one latent has no total correlation"),
         (
@@ -324,6 +334,16 @@ def test_mistakes_end_with_one_line_and_status_two(
     assert message in errors[0]
     assert not any("Traceback" in line or "usage:" in line for line in lines)
     assert not Path("runs").exists()
+
+
+def test_a_file_of_changes_alone_asks_for_the_file_that_it_changes(
+    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=first_run") == 2
+    assert capsys.readouterr().err == (
+        "dislab: error: model: no class is named; start from a file that names it, such as "
+        "--config betavae, and put changes behind it\n"
+    )
 
 
 def test_intervals_that_do_not_fit_the_data_end_with_one_line(

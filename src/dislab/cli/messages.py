@@ -24,6 +24,18 @@ _UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
 _WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\. Got value: |\n|$)")
 _EXPECTED: Final = re.compile(r"Expected an? (.+)")
 _GIVEN_VALUE: Final = re.compile(r"^ *Given value: (.*)$", re.MULTILINE)
+_NO_SUBCLASS: Final = re.compile(r"Not a valid subclass of \w+")
+_ABSTRACT: Final = re.compile(r"Expected an instantiatable class, but (\S*?) ?is abstract")
+_SETTINGS_ALONE: Final = re.compile(r"NestedArg\(|\{(?!'class_path')")
+_UNNAMED: Final = re.compile(r"Dict must include a class_path .*?, but got (.+?)\. Got value: ")
+_NO_SPECIFICATION: Final = re.compile(
+    r"Expected an import path or a subclass spec, but got (.+?)\. "
+)
+_NO_NUMBER: Final = re.compile(
+    r"\[<class 'float'>, <class 'torch\.Tensor'>.*?Given value: (.*?)(?:\. Got value: |$)",
+    re.DOTALL | re.MULTILINE,
+)
+_NO_VALUE: Final = re.compile(r"Unexpected config: (.*)")
 _REQUIRED: Final = re.compile(r'(?:arguments are required: |Key ")([^"\n]+)(?:" is required)?')
 _LEAF: Final = re.compile(r"^ *- (?!Expected a <class 'NoneType'>)(\S.*)$", re.MULTILINE)
 _NOISE: Final = re.compile(
@@ -38,6 +50,8 @@ _TYPE_NAMES: Final = {
     "int": "a whole number",
     "str": "text",
     "bool": "true or false",
+    "dict": "a mapping of names to values",
+    "list": "a list",
 }
 
 
@@ -47,8 +61,12 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
     prefix = f"{place}: " if place else ""
     if found := _DENIED.search(message):
         return prefix + _denied(found[1], place)
+    if found := _NO_NUMBER.search(message):  # numbers may be tensors, which no text names
+        return f"{prefix}expected a number; got {found[1]!r}"
     if found := _UNKNOWN_CLASS.search(message) or _NO_MODULE.search(message):
         return prefix + _unknown_class(found[1], place)
+    if fault := _missing_class(message, place):
+        return prefix + fault
     if found := _UNKNOWN_OPTION.search(message):
         return prefix + _unknown_option(found[1], _refusing_class(message, found), place)
     if found := _UNKNOWN_KEY.search(message) or _UNRECOGNIZED.search(message):
@@ -57,6 +75,8 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
         given = found[2].strip()
         nearest = suggestion(given.strip("'"), _choices(found[1]))
         return f"{prefix}expected {_type(found[1])}, got {given!r}{nearest}"
+    if found := _NO_VALUE.match(message):
+        return f"the configuration sets no value; it says {found[1]!r}"
     if found := _REQUIRED.search(message):
         return _required(found[1], prefix)
     if leaves := _LEAF.findall(message):
@@ -127,6 +147,9 @@ def _place(message: str) -> str:
 def _entry(message: str, key: str) -> str | None:
     if found := re.search(rf"NestedArg\(key='{key}\.(\w+)", message):
         return found[1]
+    if found := _UNNAMED.search(message) or _NO_SPECIFICATION.search(message):
+        names = set(re.findall(rf"'(\w+)': {re.escape(found[1])}[,}}]", message))
+        return names.pop() if len(names) == 1 else None
     if found := _UNKNOWN_CLASS.search(message) or _DENIED.search(message):
         wrong = found[1]
     elif (found := _UNKNOWN_OPTION.search(message)) or (found := _WRONG_TYPE.search(message)):
@@ -143,6 +166,46 @@ def _refusing_class(message: str, found: re.Match[str]) -> str:
     behind: list[str] = _CLASS.findall(message[found.start() :].partition("\n")[0])
     before: list[str] = _CLASS.findall(message[: found.start()])
     return (behind or before[::-1] or [""])[0]
+
+
+def _missing_class(message: str, place: str) -> str | None:
+    """Message for a part that is given without the class it is of; None for another fault."""
+    if _UNNAMED.search(message):
+        return _no_class(place)
+    if found := _NO_SPECIFICATION.search(message):
+        return _no_specification(found[1], place)
+    abstract, given = _ABSTRACT.search(message), _GIVEN_VALUE.search(message)
+    if given is None or not (abstract or _NO_SUBCLASS.search(message)):
+        return None
+    if _SETTINGS_ALONE.match(given[1]):
+        return _no_class(place)
+    if abstract is None:
+        return _no_specification(given[1], place)
+    name = (abstract[1] or given[1]).rpartition(".")[2]
+    return f"{name} is a base class; name a class that derives from it{_listing(place)}"
+
+
+def _no_class(place: str) -> str:
+    if place in _GROUP_OF:
+        return (
+            "no class is named; start from a file that names it, such as --config betavae, and "
+            "put changes behind it"
+        )
+    return f"no class is named; give its class_path too{_listing(place)}"
+
+
+def _no_specification(given: str, place: str) -> str:
+    return (
+        f"expected the name of a class, or its class_path and init_args; got {given!r}"
+        f"{_listing(place)}"
+    )
+
+
+def _listing(place: str) -> str:
+    """The parts that can be named at a place, as the end of a message."""
+    if (group := _group_of(place)) is None:
+        return ""
+    return f"; available {group}: {', '.join(plugin.name for plugin in available(group))}"
 
 
 def _unknown_class(name: str, place: str) -> str:
@@ -165,17 +228,16 @@ def _unusable(group: str, name: str) -> str:
 
 
 def _denied(name: str, place: str) -> str:
-    group = _group_of(place)
-    names = ", ".join(plugin.name for plugin in available(group)) if group else ""
-    listing = f"; available {group}: {names}" if group else ""
     return (
         f"{name} may not be named; parts are classes of dislab, torch, lightning and installed "
-        f"plugins{listing}"
+        f"plugins{_listing(place)}"
     )
 
 
 def _unknown_option(name: str, class_path: str, place: str) -> str:
     module, _, attribute = class_path.rpartition(".")
+    if attribute == "Optimizer":  # the base class, which the parser takes where none is named
+        return "no class is named; give its class_path too, such as torch.optim.Adam"
     try:
         parameters = _parameters(getattr(import_module(module), attribute))
     except (ImportError, AttributeError, ValueError):
