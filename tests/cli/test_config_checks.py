@@ -114,6 +114,7 @@ def test_texts_that_the_parser_reads_by_itself_have_the_same_limits() -> None:
         read_values_strictly()
         assert jsonargparse.get_loader("yaml") is load
         assert load("{a: 1e-4, b: }") == {"a": 1e-4, "b": None}
+        assert load("None") is None
         assert load("{a, b}") == "{a, b}"  # a set to YAML, a text to the parser
         with pytest.raises(InputError, match="a value, line 2: a was set in line 1 already"):
             load("a: 1\na: 2")

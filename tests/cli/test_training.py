@@ -198,6 +198,16 @@ def test_overrides_and_several_files(
     assert not (tmp_path / "runs").exists()
 
 
+def test_null_unsets_a_setting_of_a_part(
+    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--data.dataset=DSprites", "--data.dataset.path=null", "--data.resize=null")
+    assert dislab("fit", "--config=small.yaml", *options, "--print_config") == 0
+    data = yaml.safe_load(capsys.readouterr().out)["data"]["init_args"]
+    assert data["dataset"]["init_args"]["path"] is None
+    assert data["resize"] is None
+
+
 def test_the_last_checkpoint_is_the_model_that_was_scored(dislab: Dislab) -> None:
     assert dislab("fit", "--config=small.yaml", "--checkpoint.every_n_train_steps=4") == 0
     stored = torch.load("runs/small/version_0/checkpoints/last.ckpt", weights_only=True)

@@ -42,14 +42,17 @@ def check_configurations(args: Sequence[str]) -> None:
 
 
 def read_values_strictly() -> None:
-    """Lets jsonargparse refuse duplicate keys, deep nesting and too many aliases in every text."""
+    """Lets jsonargparse refuse duplicate keys, deep nesting and too many aliases in every text.
+
+    A text `None` becomes null: jsonargparse passes a null for a part's setting on as that text.
+    """
     load = jsonargparse.get_loader("yaml")
     if getattr(load, "is_strict", False):
         return
 
     def strict(text: str) -> Any:
         check_limits(text, "a value")
-        return load(text)
+        return None if text == "None" else load(text)
 
     strict.is_strict = True  # type: ignore[attr-defined]
     jsonargparse.set_loader("yaml", strict, (yaml.YAMLError,))
