@@ -1,4 +1,4 @@
-"""Builders of parts: by name or class, with a seed, and the record of their settings."""
+"""Builders of parts by name or class, their seeds, and records of their settings."""
 
 import functools
 import inspect
@@ -17,18 +17,18 @@ Choice: TypeAlias = str | Builder
 """A plugin's class name, or a builder."""
 
 Choices: TypeAlias = Choice | Sequence[Choice] | Mapping[str, Choice]
-"""One part, several, or several under names of the user's own."""
+"""One part, several, or several with names chosen by the user."""
 
 
 def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> dict[str, Builder]:
-    """Builders of the chosen parts by name.
+    """Builders of the chosen parts, by name.
 
-    A part without a name of the user's own is called after its class; a second one of that class
-    gets a number, as in `MIG_2`. Classes that take a seed get `seed` unless the user set another.
-    `noun` and `example`, a class name, are for messages, here and in `builder`.
+    A part that the user did not name is named after its class; a second part of the class gets a
+    number, as in `MIG_2`. Classes that take a seed get `seed` unless the user sets another. `noun`
+    and `example` (a class name) are for messages, here and in `builder`.
 
     Raises:
-        InputError: A name is no plugin, a choice is no builder, or the choice is empty.
+        InputError: A name is not a plugin, a choice is not a builder, or nothing is chosen.
     """
     if isinstance(choices, str) or callable(choices):
         choices = [choices]
@@ -51,7 +51,7 @@ def builder(group: str, choice: object, noun: str, example: str) -> Builder:
     """The builder of a choice.
 
     Raises:
-        InputError: The name is no plugin, or the choice makes nothing.
+        InputError: The name is not a plugin, or the choice is not a builder.
     """
     if isinstance(choice, str):
         return plugins.load(group, choice)
@@ -70,7 +70,7 @@ def name_of(choice: object, unnamed: str) -> str:
 
 
 def seeded(build: Builder, seed: int) -> Builder:
-    """The builder with a seed, if its class takes one that nobody set."""
+    """The builder with a seed, if its class takes a seed that is not set yet."""
     cls = build.func if isinstance(build, functools.partial) else build
     takes = isinstance(cls, type) and "seed" in inspect.signature(cls).parameters
     if not takes or "seed" in _given(build):
@@ -79,9 +79,9 @@ def seeded(build: Builder, seed: int) -> Builder:
 
 
 def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
-    """The class of a part and all its settings, given and default, as JSON can hold them.
+    """The class of a part and all its settings, given and default, as JSON values.
 
-    The owner of the part fills in the first `filled_in` arguments, which are no settings.
+    The owner of the part passes the first `filled_in` arguments, which are not settings.
     """
     cls = type(part)
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
@@ -95,7 +95,7 @@ def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
 
 
 def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str]:
-    """Versions of the distribution that declares a part's class, and of its engines."""
+    """Versions of the distribution that declares a part's class, and of the part's engines."""
     cls = type(part)
     declared = _declared(group).get(f"{cls.__module__}:{cls.__qualname__}", {})
     return declared | {engine: version_of(engine) for engine in engines}
@@ -104,7 +104,7 @@ def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str
 @functools.cache
 def version_of(distribution: str) -> str:
     """The installed version of a distribution, with its build if known, or `unknown`."""
-    # pip's version of the usual wheel of PyTorch lacks its CUDA release; PyTorch's has it
+    # for PyTorch's default wheel, pip's version lacks the CUDA release; torch.__version__ has it
     own = getattr(sys.modules.get(distribution), "__version__", None)
     try:
         return version(distribution) if own is None else str(own)
@@ -113,7 +113,7 @@ def version_of(distribution: str) -> str:
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """The names, made different: a repeated name gets a number."""
+    """Make names unique: a repeated name gets a number."""
     different: dict[str, None] = {}
     for name in names:
         free, number = name, 2

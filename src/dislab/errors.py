@@ -32,7 +32,7 @@ class InputError(ValueError):
 
 
 class BusyError(InputError):
-    """Another process is at work on the same run; it will end some time."""
+    """Another process is working on the same run; a later attempt may succeed."""
 
 
 class PackError(InputError):
@@ -40,22 +40,22 @@ class PackError(InputError):
 
 
 class TrainingError(RuntimeError):
-    """Training cannot go on, through no mistake in the input, such as a loss that is not finite.
+    """Training cannot continue although the input is valid, for example after a non-finite loss.
 
-    The message names the event, the step and the remedy. The command line prints it
-    without a traceback and exits with status 1.
+    The message names the event, the step and the remedy. The command line prints it without a
+    traceback, and exits with status 1.
     """
 
 
 class DivergenceError(TrainingError):
-    """A loss became NaN or infinite: in a study that is a result, not a failure."""
+    """A loss became NaN or infinite; a study records this as a result, not as a failure."""
 
 
 def explained(error: RuntimeError) -> Exception:
     """The error for a library that cannot be imported.
 
-    A torchvision that was built for another torch lets every library die that looks for it,
-    Lightning and torchmetrics among them; that becomes a message. Any other error stays as it is.
+    If torchvision was built for another torch, libraries that import it, such as Lightning and
+    torchmetrics, fail; this error becomes a message. Any other error is returned unchanged.
 
     Args:
         error: Error of the import.
@@ -77,7 +77,7 @@ def _version(package: str) -> str:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """` (did you mean …?)` with the name most like a misspelt one; empty when nothing comes close.
+    """` (did you mean …?)` with the known name closest to a misspelt one; empty if none is similar.
 
     Args:
         name: The unknown name.
@@ -101,7 +101,7 @@ def one_line(message: object) -> str:
 
 
 def cannot_write(error: BaseException | None) -> bool:
-    """Whether an error means that the disk is full or that writing is not allowed.
+    """Whether an error means a full disk or missing permission to write.
 
     Args:
         error: The error.

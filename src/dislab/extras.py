@@ -1,4 +1,4 @@
-"""Packages of the extras, such as `dislab[onnx]`, imported where a function needs them."""
+"""Import of optional packages, which extras such as `dislab[onnx]` install."""
 
 import importlib
 from typing import Any
@@ -7,12 +7,12 @@ from dislab.errors import InputError, one_line
 
 
 def imported(module: str, extra: str, purpose: str) -> Any:
-    """A module of a package that an extra installs.
+    """Import a module of a package that an extra installs.
 
     Args:
         module: Dotted name of the module.
         extra: Name of the extra in `pip install 'dislab[…]'`.
-        purpose: The user's aim, which begins the message.
+        purpose: The user's task, which begins the message.
 
     Raises:
         InputError: The package is missing or cannot be imported.

@@ -1,7 +1,8 @@
-"""Old names of modules that have moved: each can be imported until the release after the move.
+"""Old names of moved modules, which can be imported until the release after the move.
 
-Configurations, checkpoints, pickles and entry points of the release before name classes by these
-paths. `import dislab` makes them importable; an old name gives the very module of the new name.
+Configurations, checkpoints, pickles and entry points of the previous release name classes by these
+paths. `import dislab` makes them importable; an old name gives the same module object as the new
+name.
 """
 
 import sys
@@ -106,6 +107,6 @@ class _OldNames(MetaPathFinder, Loader):
 
 
 def accept_old_names() -> None:
-    """Makes the old names importable in this process; a second call changes nothing."""
+    """Make the old names importable in this process; a second call changes nothing."""
     if not any(isinstance(finder, _OldNames) for finder in sys.meta_path):
         sys.meta_path.insert(0, _OldNames())

@@ -3,8 +3,8 @@
 A part is an entry point in one of the groups `dislab.encoders`, `dislab.decoders`, … whose key is
 the name of the class. A command is an entry point in `dislab.commands`, whose key is the name of
 the subcommand and whose value is a function. Stages and launchers of studies are entry points in
-`dislab.stages` and `dislab.launchers`, with their names as keys. This module needs the standard
-library only, so that listing the parts imports none of them.
+`dislab.stages` and `dislab.launchers`, with their names as keys. This module needs only the
+standard library; listing parts does not import them.
 """
 
 import ast
@@ -31,7 +31,7 @@ PARTS: Final = (
     "metrics",
     "predictors",
 )
-"""The groups that models, data and scores are made of."""
+"""The groups of the parts of models, data and scores."""
 
 GROUPS: Final = (*PARTS, "callbacks")
 """The plugin groups: folder names, plurals of their base classes."""
@@ -46,10 +46,10 @@ LAUNCHERS: Final = "launchers"
 """The group of the launchers, which start the workers of a study."""
 
 _BROKEN: Final = (Exception, SystemExit)
-"""The errors of a third party's module that must not end the command, `sys.exit()` included."""
+"""Errors of third-party modules that must not end the command, including `sys.exit()`."""
 
 _WITHOUT_VALUE: Final = re.compile(r"\s*[^\s#\[=][^=]*")
-"""A line of entry_points.txt that declares a name and no class."""
+"""Matches a line of entry_points.txt that declares a name without a class."""
 
 
 _Definition = ast.ClassDef | ast.FunctionDef
@@ -67,7 +67,7 @@ class Plugin:
         group: One of `GROUPS`, or `commands`, `stages`, `launchers`.
         name: The class name, as in YAML and on the command line; the name of a command, a stage or
             a launcher.
-        value: Place of the class, as `module:Class`; `module:function` of a command.
+        value: Location of the class, as `module:Class`; `module:function` for a command.
         distribution: The distribution that declares it.
         version: That distribution's version.
     """
@@ -80,13 +80,13 @@ class Plugin:
 
     @property
     def summary(self) -> str:
-        """First line of the docstring, read from the source without importing it."""
+        """First line of the docstring, read from the source without an import."""
         found = self._definition()
         return (ast.get_docstring(found) or "").partition("\n")[0] if found else ""
 
     @property
     def constants(self) -> dict[str, str | int | None]:
-        """Class attributes that are annotated texts or whole numbers, read like the summary."""
+        """Annotated class attributes that are strings or integers, read like the summary."""
         found = self._definition()
         constants: dict[str, str | int | None] = {}
         for node in found.body if found else ():
@@ -103,7 +103,7 @@ class Plugin:
         statements = _statements(MOVED.get(module, module))
         if found := _defined(statements, attribute):
             return found
-        for node in statements:  # the class of a package, defined in a module of it
+        for node in statements:  # a package re-exports the class from one of its modules
             if isinstance(node, ast.ImportFrom) and attribute in {one.name for one in node.names}:
                 return _defined(_statements(node.module or ""), attribute)
         return None
@@ -201,7 +201,7 @@ def packages() -> list[str]:
 def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     """Import every declared part and return the classes by group and name.
 
-    A part that fails to import, or whose class has another name than its key, is skipped with a
+    A part that cannot be imported, or whose class name differs from its key, is skipped with a
     `PluginWarning` that names group, key, distribution, version and error. Parts of a distribution
     that fail with the same error share one warning.
 
@@ -249,13 +249,13 @@ def load(group: str, name: str) -> type:
 
 
 def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
-    """Import parts and return the error of each unusable part, in one line.
+    """Import parts and return the error of each unusable part as one line.
 
     Args:
         plugins: Declared parts.
     """
     found: dict[Plugin, str] = {}
-    broken: dict[str, str] = {}  # modules, which Python would run again for each of their parts
+    broken: dict[str, str] = {}  # by module, to import each one only once
     for plugin in plugins:
         module = plugin.value.partition(":")[0]
         if module in broken:
@@ -280,12 +280,12 @@ def _known(group: str) -> str:
 
 
 class _Installed:
-    """All entry points of the distributions, found in one look at them."""
+    """All entry points of the installed distributions, found in one pass."""
 
     def __init__(self) -> None:
         try:
             self._select: Callable[..., Iterable[EntryPoint]] = entry_points().select
-        except (TypeError, ValueError, AttributeError):  # of any distribution, in any of its groups
+        except (TypeError, ValueError, AttributeError):  # a malformed declaration anywhere
             self._select = EntryPoints(_readable()).select
         self._origins: dict[int, tuple[str, str]] = {}
 
@@ -295,10 +295,10 @@ class _Installed:
             yield Plugin(group, entry.name, entry.value, *self._origin(entry.dist))
 
     def _origin(self, distribution: Distribution | None) -> tuple[str, str]:
-        """Name and version, which a distribution reads from its files each time."""
+        """Name and version, cached because a distribution reads them from files each time."""
         if distribution is None:
             return "unknown", "unknown"
-        key = id(distribution)  # alive as long as its entry points
+        key = id(distribution)  # stays valid: the entry points keep the distribution alive
         if key not in self._origins:
             self._origins[key] = distribution.name, distribution.version
         return self._origins[key]

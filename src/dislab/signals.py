@@ -1,4 +1,4 @@
-"""Signals that ask a process to end: Ctrl-C, SIGTERM, and SIGHUP, which a closed terminal sends."""
+"""Handling of the signals that end a process: Ctrl-C, SIGTERM, and SIGHUP (a closed terminal)."""
 
 import os
 import signal
@@ -17,13 +17,13 @@ _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def handle(handler: Callable[[int, FrameType | None], None]) -> Handlers:
-    """Handles the signals and returns their previous handlers, for `give_back`.
+    """Install a handler for the signals and return the previous handlers, for `give_back`.
 
-    Python allows that in the main thread only; in another one nothing is changed. A SIGHUP that
-    is ignored, as under `nohup`, stays ignored.
+    Python allows this only in the main thread; in other threads nothing changes. A SIGHUP that is
+    ignored, as under `nohup`, stays ignored.
 
     Args:
-        handler: Is called with the number of a signal.
+        handler: Function called with the signal number and the current frame.
     """
     if threading.current_thread() is not threading.main_thread():
         return {}
@@ -36,7 +36,7 @@ def handle(handler: Callable[[int, FrameType | None], None]) -> Handlers:
 
 
 def give_back(previous: Handlers) -> None:
-    """Puts previous handlers back.
+    """Restore previous handlers.
 
     Args:
         previous: Result of `handle`.
@@ -46,14 +46,14 @@ def give_back(previous: Handlers) -> None:
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Raises a KeyboardInterrupt that names the signal, as Python does for Ctrl-C."""
+    """Raise a KeyboardInterrupt that names the signal, as Python does for Ctrl-C."""
     leave_closed_terminal()
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
 @contextmanager
 def interrupting() -> Iterator[None]:
-    """Lets every signal that ends the process raise KeyboardInterrupt meanwhile."""
+    """Within the block, make every signal that ends the process raise KeyboardInterrupt."""
     previous = handle(interrupt)
     try:
         yield
@@ -62,9 +62,9 @@ def interrupting() -> Iterator[None]:
 
 
 def leave_closed_terminal() -> None:
-    """Discards later output to a terminal that is gone, where printing would be an error."""
+    """Discard later output to a closed terminal, where printing would raise an error."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # no stream, or no file behind it
+        with suppress(OSError, ValueError, AttributeError):  # no stream, or a stream without a file
             number = stream.fileno()
             if stat.S_ISCHR(os.fstat(number).st_mode) and not os.isatty(number):
                 nothing = os.open(os.devnull, os.O_WRONLY)

@@ -1,7 +1,7 @@
-"""Strict YAML: each mistake in a file is one message that names the file and the line.
+"""Strict YAML: each mistake in a file gives one message with the file and the line.
 
-Duplicate keys are refused, where YAML libraries keep the last one without a word; so are nesting
-and aliases that would exhaust the memory. Numbers such as 1e-4 are numbers, as in YAML 1.2 and in
+Duplicate keys, of which YAML libraries silently keep the last one, are refused; so are nesting and
+aliases that would exhaust the memory. Numbers such as 1e-4 are numbers, as in YAML 1.2 and in
 jsonargparse, and dates are text.
 """
 
@@ -16,9 +16,9 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from dislab.errors import InputError
 
 DEPTH: Final = 64
-"""How many lists and mappings may lie inside each other."""
+"""Largest depth of nested lists and mappings."""
 COPIES: Final = 10_000
-"""How many values all aliases of a text may add to those that are written."""
+"""Largest number of values that all aliases of a text may add."""
 
 _FLOAT: Final = re.compile(
     r"""^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
@@ -31,11 +31,11 @@ _FLOAT: Final = re.compile(
 )
 _SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SPECIAL: Final = ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
-"""Keys `<<` and `=`, which name no value."""
+"""Keys `<<` and `=`, which have a special meaning in YAML."""
 _REPLACED: Final = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:float")
 
 
-class _Loader(_SAFE_LOADER):  # type: ignore[misc]  # in C where PyYAML was built so
+class _Loader(_SAFE_LOADER):  # type: ignore[misc]  # the C loader if PyYAML has it
     """PyYAML's safe loader, with the numbers of YAML 1.2 and without dates."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012  # as PyYAML has it
@@ -48,11 +48,11 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456
 
 
 def read_mapping(path: Path, example: str) -> dict[str, Any]:
-    """The settings in a YAML file; the message on a file without any shows `example`.
+    """The settings in a YAML file; the message about a file without settings shows `example`.
 
     Raises:
-        InputError: The file cannot be read, is not UTF-8, is no YAML, sets a key twice, or holds
-            no settings.
+        InputError: The file cannot be read, is not UTF-8 or not YAML, sets a key twice, or holds no
+            settings.
     """
     return parse_mapping(read_text(path), str(path), example)
 
@@ -60,7 +60,7 @@ def read_mapping(path: Path, example: str) -> dict[str, Any]:
 def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
     """The settings in a YAML text.
 
-    Messages name `origin`, the file or option; the one on a text without settings shows `example`.
+    Messages name `origin`, the file or option; that about a text without settings shows `example`.
 
     Raises:
         InputError: The text is no YAML, sets a key twice, or holds no settings.
@@ -86,7 +86,7 @@ def parse_yaml(text: str, origin: str) -> Any:
 
 
 def check_limits(text: str, origin: str) -> None:
-    """Refuses YAML that would lose a value or exhaust the memory; lets other text pass.
+    """Refuse YAML that would lose a value or exhaust the memory; other text passes.
 
     The text may be the value of an option.
 
@@ -99,7 +99,7 @@ def check_limits(text: str, origin: str) -> None:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; one that cannot be read or is not UTF-8 is an `InputError`."""
+    """The text of a file; raises an `InputError` if it cannot be read or is not UTF-8."""
     try:
         content = path.read_bytes()
         return content.decode("utf-8")
@@ -124,14 +124,14 @@ def _checked(text: str, origin: str) -> Any:
         return loader.construct_document(root)
     except (yaml.YAMLError, InputError):
         raise
-    except Exception as error:  # PyYAML raises half a dozen types for a value that its tag denies
+    except Exception as error:  # PyYAML raises several types for a value that does not fit its tag
         raise InputError(f"{origin} holds a value that cannot be read: {error}") from error
     finally:
         loader.dispose()
 
 
 def _check_nesting(text: str, origin: str) -> None:
-    """Refuses deep nesting before PyYAML builds values, with one call a level."""
+    """Refuse deep nesting before PyYAML builds values with one call per level."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -143,7 +143,7 @@ def _check_nesting(text: str, origin: str) -> None:
 
 
 class _Extent(NamedTuple):
-    """Number of values in a node with all aliases written out, and their depth."""
+    """Number of values in a node with all aliases expanded, and the depth of nesting."""
 
     values: int
     depth: int
@@ -162,7 +162,7 @@ class _Walk:
         """The extent of a node, whose keys and aliases are checked."""
         if id(node) in self._extents:
             return self._alias(node)
-        self._extents[id(node)] = None  # until all inside is known
+        self._extents[id(node)] = None  # until its content is known
         inside: list[Node] = []
         if isinstance(node, MappingNode):
             self._check_keys(node)
@@ -221,7 +221,7 @@ def _too_deep(origin: str, line: int) -> InputError:
 
 def _explained(error: yaml.YAMLError, origin: str) -> str:
     mark = getattr(error, "problem_mark", None)
-    if mark is None:  # a character that no text has
+    if mark is None:  # an invalid character
         return f"{origin} is no YAML: {' '.join(str(error).split())}"
     said = ", ".join(filter(None, (getattr(error, name) for name in ("context", "problem"))))
     return f"{origin}, line {mark.line + 1}, column {mark.column + 1}: no YAML: {said}"

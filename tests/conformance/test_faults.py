@@ -117,7 +117,7 @@ class Mutable(Metric):
     ("fault", "message"),
     [
         ("bank", "score leaves the codes of the bank alone"),
-        ("nan", "latents that stand still do not make a scalar NaN, but value is"),
+        ("nan", "constant latents do not make a scalar NaN, but value is"),
         ("draw", "score draws from a generator of its own"),
         ("bounds", "value is at most 1.0, not"),
     ],

@@ -28,7 +28,7 @@ def test_columns_in_groups_and_vectors_are_scored_alike() -> None:
 
 def test_groups_of_vectors_and_broken_codes_are_refused() -> None:
     codes, factors = drawn()
-    with pytest.raises(InputError, match=r"shape \(500, 2, 2\) hold one vector a latent"):
+    with pytest.raises(InputError, match=r"shape \(500, 2, 2\) hold one vector per latent"):
         evaluate(codes.reshape(500, 2, 2), factors, "MIG", groups=[[0]])
     codes[3, 1] = np.nan
     with pytest.raises(InputError, match="1 of 500 codes hold NaN or infinity, in latent 1"):

@@ -1,7 +1,7 @@
 """The contracts: the abstract class of each plugin group, batch types and builder aliases.
 
-`Objective` and `DataModule` are imported when first asked for, so that encoders, regularisers and
-scores need no Lightning.
+`Objective` and `DataModule` are imported on first use, so that encoders, regularisers and scores do
+not need Lightning.
 """
 
 from typing import TYPE_CHECKING
@@ -94,7 +94,7 @@ _ON_DEMAND = {
 
 
 def __getattr__(name: str) -> object:
-    """Imports the classes that need Lightning when they are first used."""
+    """Import the classes that need Lightning on first use."""
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

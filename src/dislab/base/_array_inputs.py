@@ -1,4 +1,4 @@
-"""Arrays of numpy as inputs of the methods that encode images."""
+"""NumPy arrays as inputs of the methods that encode images."""
 
 import functools
 from collections.abc import Callable
@@ -11,9 +11,9 @@ _ENCODERS: Final = ("codes", "encode", "reconstruct")
 
 
 def takes_arrays(cls: type) -> None:
-    """Let the methods of an objective that encode images take arrays of numpy.
+    """Let an objective's encoding methods accept NumPy arrays.
 
-    An array goes to the device and the kind of number of the weights; bytes are divided by 255.
+    An array is converted to the device and dtype of the weights; bytes are divided by 255.
     """
     for name in _ENCODERS:
         method = cls.__dict__.get(name)
@@ -26,7 +26,7 @@ def _taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
     def taking(self: Any, image: Any) -> Any:
         if not isinstance(image, np.ndarray):
             return method(self, image)
-        # a copy, since torch warns of arrays that cannot be written to
+        # a copy, since torch warns about read-only arrays
         pixels = torch.tensor(image, device=self.device)
         if not pixels.is_floating_point():
             pixels = pixels.to(self.dtype)

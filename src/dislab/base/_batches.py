@@ -1,4 +1,4 @@
-"""Whether a method and its data fit, and batches of loaders that are not dislab's."""
+"""Match of a method with its data, and conversion of batches from other libraries' loaders."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dislab.plugins import load_all
 
 
 def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> None:
-    """Refuse data whose batches a method does not learn from; the message names data that fit."""
+    """Refuse data whose batch type a method does not accept; the message names suitable ones."""
     if issubclass(data.batch_type, accepted):
         return
     fitting = [
@@ -27,11 +27,11 @@ def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> 
 
 
 def received(accepted: tuple[type, ...], batch: Any) -> Any:
-    """A batch of any loader as the method receives it.
+    """Convert a batch of any loader to a batch that the method accepts.
 
-    For a method that learns from single images, a tensor of images, alone or as the first of a
-    list, becomes an `ImageBatch`: bytes are divided by 255, and whole numbers that come second are
-    the factors. Any other batch stays as it is.
+    For a method that learns from single images, a tensor of images, alone or first in a list,
+    becomes an `ImageBatch`: bytes are divided by 255, and an integer tensor in second place becomes
+    the factors. Any other batch is returned unchanged.
     """
     named = hasattr(batch, "_fields")
     parts = batch if isinstance(batch, list | tuple) else [batch]
@@ -42,16 +42,16 @@ def received(accepted: tuple[type, ...], batch: Any) -> Any:
 
 
 def count_of(batch: Any) -> int:
-    """Examples in a batch; 0 in one that no method learns from, which is refused elsewhere."""
+    """Number of examples in a batch; 0 for an unsupported batch, which other code refuses."""
     if not isinstance(batch, tuple | list) or not batch:
         return 0
     first = batch[0]
-    # len() of a tensor takes ten times as long
+    # len() of a tensor takes ten times as long as its shape
     return first.shape[0] if isinstance(first, Tensor) and first.ndim else len(first)
 
 
 def _positions(image: Tensor, second: object) -> Tensor:
-    """Whole numbers, one row an image; without columns where there are none."""
+    """The factors, one row per image; no columns if the second part is not an integer tensor."""
     if (
         isinstance(second, Tensor)
         and not second.is_floating_point()

@@ -1,4 +1,4 @@
-"""Whether the terms of a loss have stayed finite, without waiting for the device in between."""
+"""Check that the loss terms stay finite, without synchronising with the device at every step."""
 
 from typing import Final
 
@@ -8,11 +8,11 @@ from torch import Tensor
 from dislab.errors import DivergenceError
 
 _MOST: Final = 1000
-"""Steps after which the terms are looked at in any case."""
+"""Largest number of steps between two checks."""
 
 
 class Watch:
-    """The terms of every step since the last look, on the device where they are."""
+    """Loss terms of every step since the last check, kept on their device."""
 
     def __init__(self) -> None:
         self._steps: list[int] = []
@@ -20,7 +20,7 @@ class Watch:
         self._names: tuple[str, ...] = ()
 
     def note(self, step: int, terms: dict[str, Tensor]) -> None:
-        """Keep the terms of a step, scalars by name; after a thousand steps, look at them."""
+        """Keep the terms of a step, scalars by name; check them after a thousand steps."""
         self._names = tuple(terms)
         self._steps.append(step)
         self._values.append([one.detach() for one in terms.values()])
@@ -28,7 +28,7 @@ class Watch:
             self.look()
 
     def look(self) -> None:
-        """Raise a DivergenceError that names the first step and its terms that were not finite."""
+        """Raise a DivergenceError that names the first step with non-finite terms, and these."""
         if not self._values:
             return
         values = torch.stack([one.float() for step in self._values for one in step])

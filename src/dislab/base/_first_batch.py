@@ -1,6 +1,6 @@
-"""Checks of the first batch of a run: whether data and parts keep to their contracts.
+"""Check that data and parts fulfil their contracts on the first batch of a run.
 
-Later batches are not looked at, so that no step waits for the device.
+Later batches are not checked, so that no step waits for the device.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,17 +20,17 @@ _IMAGES: Final = ("image", "second", "transform", "target")
 """Fields of a batch that hold images."""
 
 _MARGIN: Final = 0.01
-"""Allowed distance of pixels from [0, 1], for example after the rounding of an interpolation."""
+"""Tolerance of pixels outside of [0, 1], for example from rounding in an interpolation."""
 
 
 @contextmanager
 def first_batch(
     method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any
 ) -> Iterator[None]:
-    """Check a batch and, during the step on it, the output of every part.
+    """Check a batch, and the output of every part during the step on this batch.
 
-    A message names the data module or part that breaks its contract: type, shape or kind of number,
-    pixels outside of [0, 1], or an error in a part of another distribution.
+    The message names the data module or part that breaks its contract: a wrong type, shape or
+    dtype, pixels outside of [0, 1], or an error in a part of another distribution.
     """
     _check_batch(type(method).__name__, accepted, data, batch)
     hooks = [
@@ -65,7 +65,7 @@ def _check_batch(method: str, accepted: tuple[type, ...], data: object, batch: A
         if tensor.ndim == 0 or len(tensor) != len(next(iter(fields.values()))):
             raise InputError(
                 f"{source} delivers {_shapes(batch)}; every field of {type(batch).__name__} has "
-                "one row an image"
+                "one row per image"
             )
     shape: ImageShape | None = data.image_shape if isinstance(data, DataModule) else None
     for name in _IMAGES:
@@ -91,7 +91,7 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
         return
     ends = gather_rows(torch.stack(torch.aminmax(image.detach().float()))[None])
     low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
-    if not (low >= -_MARGIN and high <= 1 + _MARGIN):  # of NaN as well
+    if not (low >= -_MARGIN and high <= 1 + _MARGIN):  # true for NaN as well
         raise InputError(
             f"{source} delivers {name} with pixels from {low:g} to {high:g}; pixels lie in [0, 1]: "
             "divide by 255, or return uint8 from the data set's images, which are divided for you"
@@ -125,7 +125,7 @@ def _shapes(batch: Any) -> str:
 def _checking(
     name: str, check: Callable[[nn.Module, Tensor, Any], tuple[str, str] | None]
 ) -> Callable[[nn.Module, tuple[Any, ...], Any], None]:
-    """A hook that names the part when its output is wrong."""
+    """A forward hook that raises an error naming the part if its output is wrong."""
 
     def hook(part: nn.Module, given: tuple[Any, ...], output: Any) -> None:
         rows = next((one for one in given if isinstance(one, Tensor)), None)

@@ -1,4 +1,4 @@
-"""The optimiser of an objective, over parameter groups with settings of their own."""
+"""The optimiser of an objective, over parameter groups with their own settings."""
 
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ _FUSABLE: Final = (torch.optim.Adam, torch.optim.AdamW)
 
 
 def groups_of(module: nn.Module) -> list[dict[str, Any]]:
-    """Groups of the trainable parameters: a model's own first, then those of its regularisers."""
+    """Groups of the trainable parameters: the model's first, then those of its regularisers."""
     parts = [one for one in module.modules() if isinstance(one, Regularizer)]
     groups = [group for part in parts for group in part.parameter_groups()]
     asked = [group for group in groups if any(one.requires_grad for one in group["params"])]
@@ -25,11 +25,11 @@ def groups_of(module: nn.Module) -> list[dict[str, Any]]:
 
 
 def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optimizer:
-    """The optimiser of parameter groups; Adam and AdamW update a group by one fused kernel.
+    """The optimiser of parameter groups; Adam and AdamW update each group by one fused kernel.
 
-    They do not where `fused`, `foreach`, `capturable` or `differentiable` is set. The choice is
-    written into the groups: an optimiser made with `fused` would undo the scaling of gradients
-    itself, after they are clipped.
+    They do not if `fused`, `foreach`, `capturable` or `differentiable` is set. The choice is
+    written into the groups instead of the constructor, because an optimiser constructed with
+    `fused` would unscale the gradients itself, after they are clipped.
     """
     try:
         optimizer = make(groups)
@@ -39,7 +39,7 @@ def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optim
     if unknown:
         raise InputError(
             f"{type(optimizer).__name__} has no {', '.join(sorted(unknown))}, which a "
-            "part's own parameters are trained with; choose an optimiser of Adam's kind"
+            "part sets for its own parameters; choose a variant of Adam, such as AdamW"
         )
     if type(optimizer) in _FUSABLE:
         for group in optimizer.param_groups:
@@ -50,21 +50,21 @@ def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optim
 
 
 def scheduler_of(make: LRSchedulerCallable, optimizer: Optimizer) -> LRScheduler:
-    """The learning-rate schedule of an optimiser; one that waits for a score is refused."""
+    """The learning-rate schedule of an optimiser; schedules that depend on a score are refused."""
     try:
         scheduler = make(optimizer)
     except (ValueError, TypeError, ArithmeticError) as error:
         raise InputError(f"the scheduler refuses its settings: {error}; change them") from error
     if isinstance(scheduler, ReduceLROnPlateau):
         raise InputError(
-            f"{type(scheduler).__name__} waits for a score, and a schedule is stepped once an "
+            f"{type(scheduler).__name__} waits for a score, but a schedule advances after each "
             "optimiser step; choose one that counts steps, such as CosineAnnealingLR"
         )
     return scheduler
 
 
 def takes_scaled_gradients(optimizer: Optimizer) -> bool:
-    """Whether an optimiser undoes the scaling of float16's gradients itself, in its update."""
+    """Whether an optimiser unscales float16 gradients itself, in its update step."""
     return bool(getattr(optimizer, "_step_supports_amp_scaling", False))
 
 

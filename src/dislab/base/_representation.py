@@ -12,13 +12,13 @@ from dislab.functional.streams import Stream
 
 
 class Representation(ABC):
-    """Encoding of images into codes, and decoding of latents into images.
+    """Encode images into codes, and decode latents into images.
 
     A concrete class implements `codes`, and overrides the other methods that it supports.
     """
 
     has_codes: ClassVar[bool] = True
-    """Whether the method has codes; a method without an encoder has none and is not scored."""
+    """Whether the method makes codes; a method without an encoder makes none and is not scored."""
 
     @abstractmethod
     def codes(
@@ -30,32 +30,31 @@ class Representation(ABC):
             image: Pixels in [0, 1].
 
         Raises:
-            InputError: The method makes no codes of images, and its `has_codes` says so; or it was
-                made for images of another shape or kind of number.
+            InputError: The method makes no codes (`has_codes` is False), or expects images of
+                another shape or dtype.
         """
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
-        """The posteriors q(z|x), of a method that has them.
+        """The posteriors q(z|x), if the method has them.
 
         Args:
             image: Pixels in [0, 1].
 
         Raises:
-            InputError: The method has no posterior, or was made for images of another shape or
-                kind of number.
+            InputError: The method has no posterior, or expects images of another shape or dtype.
         """
         raise InputError(f"{type(self).__name__} has no posterior over its latents")
 
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of latents, pixels in [0, 1], of a method that has a decoder.
+        """Mean images of latents, pixels in [0, 1], if the method has a decoder.
 
         Args:
             z: Latent vectors.
 
         Raises:
-            InputError: The method has no decoder, or other latents.
+            InputError: The method has no decoder, or the latents do not fit it.
         """
         raise InputError(f"{type(self).__name__} has no decoder")
 
@@ -64,14 +63,15 @@ class Representation(ABC):
         z: Float[Tensor, "batch latent"],
         image: Float[Tensor, "batch channel height width"],
     ) -> Float[Tensor, ""]:
-        """−log p(x|z) in nats per image, mean over the batch, of a method with such a likelihood.
+        """−log p(x|z) in nats per image, averaged over the batch, if the method has a likelihood.
 
         Args:
             z: Latent vectors.
             image: Pixels in [0, 1].
 
         Raises:
-            InputError: The method has no likelihood of pixels, or other latents or images.
+            InputError: The method has no likelihood of pixels, or the latents or images do not fit
+                it.
         """
         raise InputError(f"{type(self).__name__} has no likelihood of pixels")
 
@@ -91,24 +91,24 @@ class Representation(ABC):
     def render(
         self, factors: Int[Tensor, "batch factor"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of factors, pixels in [0, 1], of a method that draws from true factors.
+        """Mean images of factors, pixels in [0, 1], if the method renders images from true factors.
 
         Args:
             factors: Positions: value numbers.
 
         Raises:
-            InputError: The method does not draw from true factors, or a position does not exist.
+            InputError: The method does not render from true factors, or a position does not exist.
         """
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
     def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
-        """Images of latents drawn from a prior that is the method's own, pixels in [0, 1].
+        """Images of latents drawn from the method's own prior, pixels in [0, 1].
 
-        A method with posteriors and the standard normal prior needs none.
+        A method with posteriors and the standard normal prior need not override it.
 
         Args:
             count: Number of images.
-            stream: Source of the numbers; they live on its device.
+            stream: Source of the random numbers, on its device.
 
         Raises:
             InputError: The method has no prior of its own, or the number is negative.
@@ -116,10 +116,10 @@ class Representation(ABC):
         raise InputError(f"{type(self).__name__} has no prior of its own")
 
     def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
-        """The values that a picture moves each code through, of a method whose codes are bounded.
+        """The values of each code in a latent traversal, if the method's codes are bounded.
 
         Args:
-            steps: Number of values of a continuous code.
+            steps: Number of values per continuous code.
 
         Raises:
             InputError: The codes are not bounded, or `steps` is 0.

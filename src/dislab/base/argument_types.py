@@ -1,4 +1,4 @@
-"""Classes that the values of a constructor's arguments may name, by the arguments' types."""
+"""Classes that constructor arguments may name, derived from the argument types."""
 
 import enum
 import inspect
@@ -15,22 +15,22 @@ _PLAIN: Final = (
     *(str, bytes, int, float, complex, type(None), list, dict, tuple, set, frozenset),
     *(os.PathLike, enum.Enum, date, timedelta),
 )
-"""Types whose values name no class."""
+"""Types whose values never name a class."""
 _EXPRESSIONS: Final = (types.ModuleType, types.UnionType, types.GenericAlias)
-"""Types whose values jsonargparse imports as modules, or looks up as the types of an expression."""
+"""Types whose values jsonargparse imports as modules or evaluates as type expressions."""
 
 
 class Unseen:
-    """Type of an argument that the signature does not show."""
+    """Marks an argument whose type is not in the signature."""
 
 
 class Option(NamedTuple):
-    """A kind of value that a type allows and that may name a class.
+    """One form of a value that a type allows and that may name a class.
 
     Attributes:
-        kind: A builder, an instance, a class, a module, or anything at all.
-        bases: The base classes that are allowed.
-        filled_in: How many leading arguments a builder gets from its owner.
+        kind: A builder, an instance, a class, a module, anything, or a value of unknown type.
+        bases: The allowed base classes.
+        filled_in: Number of leading arguments that the owner passes to a builder.
     """
 
     kind: Literal["builder", "instance", "class", "module", "any", "unseen"]
@@ -39,12 +39,12 @@ class Option(NamedTuple):
 
 
 def signature_of(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Types and defaults of the arguments that a class shows, or passes on to its bases."""
+    """Types and defaults of a class's constructor arguments, including those for its bases."""
     try:
         shown = dict(inspect.signature(cls.__init__).parameters)
         listed = typing.is_typeddict(cls) or hasattr(cls, "_fields")
         known = typing.get_type_hints(cls if listed else cls.__init__)
-    except (NameError, TypeError, ValueError, AttributeError):  # annotations of a third party
+    except (NameError, TypeError, ValueError, AttributeError):  # third-party annotations
         return {}, {}
     hints = {**dict.fromkeys(shown, Unseen), **known}
     defaults = {name: one.default for name, one in shown.items()}
@@ -80,7 +80,7 @@ def _of_one_type(hint: Any) -> list[Option]:
 
 
 def alternatives(hint: Any) -> list[Any]:
-    """The types of a union; any other type alone."""
+    """The types of a union; a list of one for any other type."""
     origin = get_origin(hint)
     if origin is typing.Annotated:
         return alternatives(get_args(hint)[0])
@@ -106,7 +106,7 @@ def _classes(hint: Any) -> tuple[type, ...]:
 
 
 def is_container(hint: Any) -> bool:
-    """Whether a value of a type may hold others, apart from texts."""
+    """Whether values of a type are containers; strings do not count."""
     origins = [get_origin(one) or one for one in alternatives(hint)]
     return any(
         isinstance(one, type) and issubclass(one, Iterable) and not issubclass(one, str | bytes)
@@ -115,7 +115,7 @@ def is_container(hint: Any) -> bool:
 
 
 def item_type(hint: Any, key: object) -> Any:
-    """The type of the elements of a container."""
+    """The type of a container's element at a key."""
     found: list[Any] = []
     for one in alternatives(hint):
         origin, inner = get_origin(one), get_args(one)
@@ -127,4 +127,4 @@ def item_type(hint: Any, key: object) -> Any:
             found += [each for each in inner if each is not ...]
         elif isinstance(one, type) and one.__module__ not in ("builtins", "typing"):
             found.append(signature_of(one)[0].get(str(key), Unseen))
-    return typing.Union[tuple(found)] if found else Any  # noqa: UP007  # of a list
+    return typing.Union[tuple(found)] if found else Any  # noqa: UP007  # a list

@@ -52,15 +52,15 @@ class PairBatch(NamedTuple):
 
 
 class TransitionBatch(NamedTuple):
-    """Images before and after one factor moved.
+    """Images before and after a change of one factor.
 
     Attributes:
         image: Images before, pixels in [0, 1], shape (batch, channel, height, width).
         second: Images after, likewise.
         factors: Positions before, shape (batch, factor).
         second_factors: Positions after, likewise.
-        changed: Which factor moved, bool, shape (batch, factor).
-        action: Number of the action, among the data module's `action_names`, shape (batch,).
+        changed: Which factor changed, bool, shape (batch, factor).
+        action: Index of the action in the data module's `action_names`, shape (batch,).
     """
 
     image: Tensor
@@ -72,13 +72,13 @@ class TransitionBatch(NamedTuple):
 
 
 class ClampedBatch(NamedTuple):
-    """Images that differ in one group of factors, all others held.
+    """Images that differ in one group of factors, with all other factors fixed.
 
     Attributes:
         image: Pixels in [0, 1], shape (batch, channel, height, width).
         factors: Positions, shape (batch, factor).
-        active: Number of the group that varies, among the data module's `group_names`, repeated
-            for each image, shape (batch,).
+        active: Index of the varying group in the data module's `group_names`, repeated for each
+            image, shape (batch,).
     """
 
     image: Tensor
@@ -87,15 +87,14 @@ class ClampedBatch(NamedTuple):
 
 
 class CompositionBatch(NamedTuple):
-    """References, transforms, and targets: the reference with one factor of the transform.
+    """References, transforms, and targets: references with one factor taken from the transform.
 
     Attributes:
         image: Reference images, pixels in [0, 1], shape (batch, channel, height, width).
-        transform: Images that give the new value, likewise.
+        transform: Images that provide the new value, likewise.
         target: Reference images with one factor taken from the transform, likewise.
         factors: Positions of the references, shape (batch, factor).
-        action: Number of the factor that is taken over, among the data module's `action_names`,
-            shape (batch,).
+        action: Index of the copied factor in the data module's `action_names`, shape (batch,).
     """
 
     image: Tensor
@@ -121,11 +120,11 @@ class SymbolBatch(NamedTuple):
 
 
 class DataModule(pl.LightningDataModule, ABC):
-    """A supervision: which states make up a batch.
+    """A form of supervision: which states make up a batch.
 
-    A concrete class draws *state numbers* and gathers images last, in one place. The draws of a
-    step depend on (seed, step) alone. Training, validation and test deliver `batch_type`;
-    prediction always delivers single images, as `ImageBatch`.
+    A concrete class draws *state numbers* first, and gathers the images in one place at the end.
+    The draws of a step depend on (seed, step) only. Training, validation and test deliver
+    `batch_type`; prediction always delivers single images, as `ImageBatch`.
     """
 
     offers: ClassVar[tuple[str, ...]] = (
@@ -137,16 +136,16 @@ class DataModule(pl.LightningDataModule, ABC):
         "action_names",
         "symbol_names",
     )
-    """Properties that the constructor of an objective may request by name; the command line hands
-    them over. A module with more of them appends their names."""
+    """Properties that the constructor of an objective may request by name; the command line passes
+    them. A data module with further properties appends their names."""
     batch_type: ClassVar[type] = ImageBatch
     """Type of the batches of training, validation and test."""
     dataset: Dataset
     hold_out: Selection | None = None
-    """The states of the test split, as conditions on factors; None where they are a random part."""
+    """The states of the test split, as conditions on factors; None for a random split."""
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Make every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -162,7 +161,7 @@ class DataModule(pl.LightningDataModule, ABC):
 
     @property
     def train_size(self) -> int:
-        """Number of states that training draws from."""
+        """Number of states in the training split."""
         return len(self.indices("train"))
 
     @property
@@ -177,21 +176,21 @@ class DataModule(pl.LightningDataModule, ABC):
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """Names of the groups of factors that vary together; empty for a module without."""
+        """Names of the groups of factors that vary together; empty if there are none."""
         return ()
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Names of the actions; empty for a module without."""
+        """Names of the actions; empty if there are none."""
         return ()
 
     @property
     def symbol_names(self) -> tuple[str, ...]:
-        """Names of the attributes of a description; empty for a module without."""
+        """Names of the attributes of a description; empty if there are none."""
         return ()
 
     def prepare_data(self) -> None:
-        """Makes sure that the data are on disk."""
+        """Ensure that the data are on disk."""
         self.dataset.prepare()
 
     @abstractmethod
@@ -211,9 +210,9 @@ class DataModule(pl.LightningDataModule, ABC):
         """
 
     def likelihoods(self, states: Indices) -> npt.NDArray[np.float64] | None:
-        """Weight of each given state in a draw of training.
+        """Sampling weight of each given state in training.
 
-        It is None where all are alike, which they are in a data module without correlations.
+        None if all weights are equal, as in a data module without correlations.
 
         Args:
             states: State numbers, of any split.
@@ -221,11 +220,11 @@ class DataModule(pl.LightningDataModule, ABC):
         return None
 
     def eval_batches(self, split: Split) -> int | None:
-        """Number of the batches that evaluate a split, over all processes; None if all count.
+        """Number of batches that evaluate a split, over all processes; None if all batches count.
 
-        Of each number of batches in a row, one for each process, every process evaluates its own,
-        whole. Where a loader hands out more batches, so that each process has as many, those
-        beyond this number are left out of the losses.
+        Batches are dealt to the processes in turn, and each process evaluates whole batches. If a
+        loader returns extra batches to give every process the same number, the losses ignore those
+        beyond this number.
 
         Args:
             split: Which part of the selected states.
@@ -233,15 +232,15 @@ class DataModule(pl.LightningDataModule, ABC):
         return None
 
     def sample_loader(self, split: Split, examples: int, seed: int) -> Iterable[Any]:
-        """Batches of some examples of a split drawn at random, as the other loaders hand them out.
+        """Batches of random examples of a split, in the same form as those of the other loaders.
 
         Args:
             split: Which part of the selected states.
-            examples: About how many; fewer if the split has fewer states.
-            seed: Decides the draw.
+            examples: Approximate number of examples; fewer if the split has fewer states.
+            seed: Seed of the draw.
 
         Raises:
-            InputError: The data module draws no such examples.
+            InputError: The data module does not implement it.
         """
         raise InputError(
             f"{type(self).__name__} draws no sample of a split; a data module with hold_out has to "
@@ -250,7 +249,7 @@ class DataModule(pl.LightningDataModule, ABC):
 
 
 def offered() -> tuple[str, ...]:
-    """Names that an objective may request, of all imported data modules."""
+    """Names of the properties of all imported data modules that an objective may request."""
     names = dict.fromkeys(DataModule.offers)
     modules = DataModule.__subclasses__()
     while modules:

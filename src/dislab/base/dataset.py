@@ -16,37 +16,36 @@ from dislab.functional.settings import checks_settings
 
 
 class Dataset(ABC):
-    """Images with known factors. Constructing one touches no file.
+    """Images with known factors. The constructor touches no file.
 
-    An image is a function of its number and of *tables*: arrays on disk that are mapped into
-    memory on the host, or copied to an accelerator once, so that a batch is gathered where the
-    tables are.
+    An image is a function of its number and of *tables*: arrays on disk that are memory-mapped on
+    the host, or copied to an accelerator once. A batch is gathered on the device of the tables.
     """
 
     licence: ClassVar[str] = "unstated"
     """Licence of the images, in a few words."""
     citation: ClassVar[str] = ""
-    """Whom to cite: authors, year, title and address."""
+    """Citation: authors, year, title and address."""
     size: ClassVar[int | None] = None
-    """Bytes that the prepared images take in the cache folder, at the default settings."""
+    """Size in bytes of the prepared images in the cache folder, at the default settings."""
     contents: ClassVar[str] = ""
-    """Images and factors in one line, for lists that construct nothing."""
+    """Images and factors in one line, for lists made without constructing the data set."""
     drawn: ClassVar[str] = ""
     """Comparison of drawn images with published ones, in a few words; empty unless both exist."""
     untried: ClassVar[bool] = False
-    """Whether its reader was only tested on files in imitation of the published ones."""
+    """Whether its reader was tested only on imitations of the published files."""
     cache: ClassVar[str] = ""
-    """Name of the folder or file in the cache folder; empty where nothing is kept."""
+    """Name of its folder or file in the cache folder; empty if nothing is cached."""
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Make every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
     @property
     @abstractmethod
     def factors(self) -> FactorSpace:
-        """The states, one for each image."""
+        """The factors and states, one state per image."""
 
     @property
     @abstractmethod
@@ -55,7 +54,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Makes sure that the data are on disk; safe to call again and from several processes.
+        """Ensure that the data are on disk; safe to call repeatedly and from several processes.
 
         Raises:
             InputError: The data cannot be obtained; the message lists the places searched.
@@ -63,7 +62,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def tables(self) -> dict[str, Tensor]:
-        """The arrays that images are made of, mapped from disk; after `prepare`.
+        """The arrays that images are made of, memory-mapped from disk; call `prepare` first.
 
         Raises:
             InputError: The data have not been prepared.
@@ -85,7 +84,7 @@ class Dataset(ABC):
     ) -> Float[Tensor, "batch channel height width"]:
         """Images by number as a network receives them, pixels in [0, 1] as float32.
 
-        Override this where it can be faster than through the bytes of `gather`.
+        Override it if a direct computation is faster than converting the bytes of `gather`.
 
         Args:
             tables: Result of `tables`, moved to the device of `index`.
@@ -95,13 +94,12 @@ class Dataset(ABC):
 
     @abstractmethod
     def provenance(self) -> dict[str, str]:
-        """Origin of the images, for the records of a run: source, version, checksum."""
+        """Origin of the images for the run's records: source, version, checksum."""
 
     def canonical(self, index: Indices) -> Indices:
         """For each state, the first state with the same image.
 
-        A split never parts two states whose images are equal. The default says that all images
-        differ.
+        A split never separates two states with equal images. By default all images differ.
 
         Args:
             index: State numbers.
@@ -109,10 +107,10 @@ class Dataset(ABC):
         return index
 
     def values(self, index: Indices) -> npt.NDArray[np.float64]:
-        """Values of the factors in their units, one column a factor; kinds as value numbers.
+        """Factor values in their units, one column per factor; categorical ones as value numbers.
 
-        The default takes them from `factors`. A data set whose images lie off that grid has the
-        exact ones here.
+        By default they come from `factors`. A data set whose images deviate from that grid returns
+        the exact values here.
 
         Args:
             index: State numbers.
@@ -120,7 +118,7 @@ class Dataset(ABC):
         return self.factors.values(self.factors.positions(index))
 
     def images(self, index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number, on the host; after `prepare`.
+        """Images by number, on the host; call `prepare` first.
 
         Args:
             index: State numbers.
@@ -128,7 +126,7 @@ class Dataset(ABC):
         return self.gather(self.tables(), index.to(torch.device("cpu")))
 
     def as_torch(self) -> TorchImages:
-        """The images and their factors as a data set of torch, for code outside of dislab.
+        """The images and their factors as a PyTorch data set, for code outside of dislab.
 
         Items are an image, pixels in [0, 1], and the value number of each factor. The data set is
         prepared first.

@@ -1,4 +1,4 @@
-"""Names the part behind an error, from the frames that the error passed through."""
+"""Identify the part that caused an error from the frames of its traceback."""
 
 import traceback
 from collections.abc import Iterator
@@ -22,38 +22,38 @@ _NOUNS: Final = {
     "Metric": "score",
     "Predictor": "predictor",
 }
-"""The contracts by class name."""
+"""Nouns for the base classes, by class name."""
 
 _LIBRARIES: Final = ("torch", "lightning", "torchmetrics", "jaxtyping")
-"""Packages whose methods the parts inherit."""
+"""Libraries whose methods parts inherit; their frames name no part."""
 
 _LONGEST: Final = 60
-"""Characters of a setting that a message shows."""
+"""Largest number of characters of a setting in a message."""
 
 
 _NOT_OF_PARTS: Final = (InputError, TrainingError, MemoryError, torch.OutOfMemoryError)
-"""Errors with clear messages of their own, which are not mistakes in a part."""
+"""Errors that already have clear messages and are not mistakes in a part."""
 
 
 @contextmanager
 def parts_named(given: str = "") -> Iterator[None]:
-    """Turns an error that comes out of a part of another distribution into a message about it.
+    """Turn an error raised in a part of another distribution into a message about that part.
 
-    The message names the part, the error, the line that raised it and `given`, the arguments of the
-    part. Errors of dislab's own parts are bugs of dislab, and keep their traceback.
+    The message names the part, the error, the line that raised it, and `given`, the arguments of
+    the part. Errors in dislab's own parts are bugs of dislab and keep their traceback.
     """
     try:
         yield
     except _NOT_OF_PARTS:
         raise
-    except Exception as error:  # whatever the code of a third party raises
+    except Exception as error:  # third-party code may raise anything
         if cannot_write(error) or (message := failure(error)) is None:
             raise
         raise InputError(message + given) from error
 
 
 def said(error: BaseException) -> str:
-    """Class and text of an error, in one line.
+    """Class and message of an error, in one line.
 
     Args:
         error: The error.
@@ -69,7 +69,7 @@ def named(part: object) -> str:
 
 
 def failure(error: BaseException, own: bool = False) -> str | None:
-    """A message about the innermost part whose code an error came from; None if it came from none.
+    """A message about the innermost part in an error's traceback; None if there is none.
 
     Parts of dislab are named only if `own` is set.
     """
@@ -77,7 +77,7 @@ def failure(error: BaseException, own: bool = False) -> str | None:
     while not (found := list(_parts_in(error, left_out))):
         if error.__cause__ is None or isinstance(error.__cause__, _NOT_OF_PARTS):
             return None
-        error = error.__cause__  # of an error that a library puts around it
+        error = error.__cause__  # a library wrapped the original error
     part, frame, line = found[-1]
     place = f"{Path(frame.f_code.co_filename).name}, line {line}"
     doing = frame.f_code.co_name
@@ -88,7 +88,7 @@ def failure(error: BaseException, own: bool = False) -> str | None:
 def _parts_in(
     error: BaseException, left_out: tuple[str, ...]
 ) -> Iterator[tuple[object, FrameType, int]]:
-    """The parts whose methods the error passed through, outermost first."""
+    """Parts whose methods are in the traceback, outermost first, each with its frame and line."""
     for frame, line in traceback.walk_tb(error.__traceback__):
         names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
         part = frame.f_locals.get(names[0]) if names else None

@@ -12,11 +12,11 @@ from dislab.errors import InputError
 
 
 class LostPartWarning(UserWarning):
-    """A model trains and is saved, but cannot be loaded by its checkpoint alone."""
+    """The model can be trained and saved, but not loaded from its checkpoint alone."""
 
 
 class Ready:
-    """A builder that returns an existing module, once; `name` is its argument, for messages."""
+    """A builder that returns an existing module once; `name` is its argument's name in messages."""
 
     def __init__(self, module: nn.Module, name: str) -> None:
         self.module = module
@@ -27,12 +27,12 @@ class Ready:
         """The module.
 
         Raises:
-            InputError: It was called before, so two parts would share their weights.
+            InputError: It was called before, so that two parts would share their weights.
         """
         if self._used:
             raise InputError(
-                f"{self.name} is built more than once, so that one module cannot stand for it; "
-                "hand over its class, or a functools.partial of the class"
+                f"{self.name} is built more than once, so that one module is not enough; pass its "
+                "class, or a functools.partial of the class"
             )
         self._used = True
         return self.module
@@ -41,8 +41,8 @@ class Ready:
 def describe(value: Any, name: str = "the argument") -> Any:
     """A value as numbers, strings, lists and dictionaries.
 
-    Classes and `functools.partial`s of classes become `{class_path: …, init_args: {…}}`, which is
-    how a configuration file writes them.
+    Classes and `functools.partial`s of classes become `{class_path: …, init_args: {…}}`, as in a
+    configuration file.
 
     Args:
         value: A constructor argument, or a container of them.
@@ -55,7 +55,7 @@ def describe(value: Any, name: str = "the argument") -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    for plain in (int, float, str):  # an enumeration's member is stored as its plain value
+    for plain in (int, float, str):  # stores an enumeration member as its plain value
         if isinstance(value, plain):
             return plain(value)
     if isinstance(value, Mapping):
@@ -75,7 +75,7 @@ def describe(value: Any, name: str = "the argument") -> Any:
 
 
 def classes_in(values: Iterable[Any]) -> dict[str, type]:
-    """The classes that some constructor arguments hold, by the paths that `describe` gives them.
+    """The classes contained in constructor arguments, by the paths that `describe` gives them.
 
     Args:
         values: Classes, partials, and containers of them; other values are skipped.
@@ -95,7 +95,7 @@ def classes_in(values: Iterable[Any]) -> dict[str, type]:
 
 
 def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
-    """Warns once if classes of a model cannot be found again by their names.
+    """Warn once if classes of a model cannot be imported by their names later.
 
     Args:
         cls: The class of the model.
@@ -105,16 +105,16 @@ def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
     lost += _lost(hparams, "")
     if lost:
         warnings.warn(
-            "a checkpoint of this model cannot be loaded by itself, as a class of a function, a "
-            "notebook or a script cannot be found again; put it in a file that is imported, or "
-            f"hand it over: load_run(run, {', '.join(lost)})",
+            "a checkpoint of this model cannot be loaded by itself, because a class defined in a "
+            "function, notebook or script cannot be imported later; put it in an importable file, "
+            f"or pass it: load_run(run, {', '.join(lost)})",
             LostPartWarning,
             stacklevel=4,
         )
 
 
 def _lost(value: Any, place: str) -> list[str]:
-    """Arguments of `load_run` that replace classes which can no longer be found."""
+    """Arguments of `load_run` for the classes that cannot be imported by name."""
     if not isinstance(value, Mapping):
         return []
     if isinstance(path := value.get("class_path"), str):
@@ -129,7 +129,7 @@ def _lost(value: Any, place: str) -> list[str]:
 
 
 def handed_over(place: str, part: str) -> str:
-    """The argument of `load_run` that hands over a part for a setting, such as `regularizers.tc`.
+    """The argument of `load_run` that passes a part for a setting, such as `regularizers.tc`.
 
     >>> handed_over("regularizers.tc", "MyPenalty")
     "regularizers={'tc': MyPenalty}"
@@ -143,7 +143,7 @@ def _is_lost(path: str) -> bool:
 
 
 def _made_by(builder: functools.partial[Any]) -> type | None:
-    """The class of a `partial` that holds a class and keyword arguments only."""
+    """The class of a `partial` that holds only a class and keyword arguments; None for others."""
     if isinstance(builder.func, type):
         return None if builder.args else builder.func
     if not builder.func.__module__.startswith("jsonargparse"):

@@ -1,4 +1,4 @@
-"""Use of a trained objective without a trainer: its mode and precision, and batches of images."""
+"""Inference with an objective without a trainer: mode, precision, and batches of images."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,18 +17,18 @@ from dislab.factors import Indices
 Capability = Literal[
     "encode", "decode", "pixel_loss", "reconstruct", "render", "generate", "code_values"
 ]
-"""A method of an objective that a class may lack."""
+"""A method of `Objective` that a class may leave unimplemented."""
 
 
 def lacks(module: Objective, capability: Capability) -> bool:
-    """Whether a class leaves a capability as the base class has it."""
+    """Whether a class does not override the base class's method for a capability."""
     return getattr(type(module), capability) is getattr(Objective, capability)
 
 
 def precision_of(setting: str | int | None, device: torch.device) -> Precision:
     """Lightning's precision plugin for a trainer's setting `precision`, without a trainer.
 
-    As in Lightning, a CPU computes in bfloat16 where float16 is asked for.
+    As in Lightning, a CPU computes in bfloat16 if float16 is requested.
     """
     name = str(setting).removesuffix("-mixed")
     if name in ("64", "64-true"):
@@ -40,7 +40,7 @@ def precision_of(setting: str | int | None, device: torch.device) -> Precision:
 
 @contextmanager
 def evaluating(module: Objective, precision: Precision) -> Iterator[None]:
-    """Evaluation mode in a precision and without gradients; the modes are put back after."""
+    """Evaluation mode in a precision, without gradients; the previous modes are restored."""
     modes = {part: part.training for part in module.modules()}
     module.eval()
     try:
@@ -68,10 +68,10 @@ def over_images(
     function: Callable[[Tensor], Tensor],
     precision: Precision,
 ) -> Shaped[Tensor, "point *rest"]:
-    """Results of a function of images, on the CPU; a bar shows the progress on a terminal.
+    """Results of a function of images, on the CPU; shows a progress bar on a terminal.
 
-    The function is called once a batch, with pixels in [0, 1] on the device of the objective, which
-    is in evaluation mode meanwhile.
+    The function is called once per batch, with pixels in [0, 1] on the device of the objective,
+    which is in evaluation mode.
     """
     results = []
     bar = tqdm(total=len(states), desc="encoding", unit=" images", leave=False, disable=None)

@@ -29,7 +29,7 @@ class Sample(NamedTuple):
     Attributes:
         images: Number of images.
         latents: Number of latents.
-        varied: Number of factors, without nuisances, that take more than one value.
+        varied: Number of factors, excluding nuisance factors, that take more than one value.
     """
 
     images: int
@@ -38,16 +38,16 @@ class Sample(NamedTuple):
 
 
 class Metric(torchmetrics.Metric, ABC):
-    """A score of codes against the factors that made the images.
+    """A score of codes against the factors of the images.
 
-    It keeps references to what `update` receives; `compute` checks all of it once and hands it to
-    `score`, which a concrete class implements. Scores that are computed together share one checked
-    bank of codes. Processes are not synchronised: codes are gathered once, before any score sees
-    them.
+    It keeps references to the arguments of `update`; `compute` checks them all once and passes them
+    to `score`, which a concrete class implements. Scores that are computed together share one
+    checked bank of codes. Processes are not synchronised: codes are gathered once, before they
+    reach any score.
 
-    The first scalar that `score` returns is the primary one: `higher_is_better`,
-    `plot_lower_bound` and `plot_upper_bound`, which a class sets where they are known, speak of
-    it, and `plot` draws it.
+    The first scalar that `score` returns is the primary one: `plot` draws it, and
+    `higher_is_better`, `plot_lower_bound` and `plot_upper_bound`, which a class sets if they are
+    known, describe it.
 
     Args:
         space: The factors behind the images.
@@ -56,19 +56,19 @@ class Metric(torchmetrics.Metric, ABC):
     is_differentiable = False
     full_state_update = False
     least: ClassVar[int] = 2
-    """The fewest images that the score can do with."""
+    """Smallest number of images that the score needs."""
     bootstraps: bool = True
-    """Whether the score is cheap enough, and makes sense, on hundreds of resamples of the images.
-    One that fits a model, or tests on images other than those it learns from, does not."""
+    """Whether the score can be computed on hundreds of resamples of the images. Scores that fit a
+    model are too slow, and a train-test split makes no sense on resamples."""
     compares: ClassVar[bool] = True
-    """Whether the score compares codes with factors; one that does not has no level of chance."""
+    """Whether the score compares codes with factors; otherwise it has no chance level."""
     engines: tuple[str, ...] = ()
-    """Distributions, besides torch and its own, whose version its numbers depend on."""
+    """Distributions, besides torch and its own, whose versions affect the values."""
     codes: list[Tensor] | Tensor
     factors: list[Tensor] | Tensor
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Make every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -81,25 +81,25 @@ class Metric(torchmetrics.Metric, ABC):
     def update(
         self, codes: Float[Tensor, "batch latent"], factors: Int[Tensor, "batch factor"]
     ) -> None:
-        """Adds a batch.
+        """Add a batch.
 
         Args:
             codes: Codes, for most scores the posterior means.
-            factors: Positions: value numbers, one column a factor of the space.
+            factors: Positions: value numbers, one column per factor of the space.
         """
         cast("list[Tensor]", self.codes).append(codes)
         cast("list[Tensor]", self.factors).append(factors)
 
     @abstractmethod
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """Scalars are the score's values, vectors and matrices its per-factor parts, by name.
+        """The score's values by name: scalars, and vectors and matrices of its per-factor parts.
 
         Args:
             bank: Checked codes and factors.
         """
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The scalars that codes get which know nothing: by default those of other images' codes.
+        """The scalars of uninformative codes, by default codes of other images.
 
         A class with slow fits may return the score of a constant prediction instead.
 
@@ -109,9 +109,9 @@ class Metric(torchmetrics.Metric, ABC):
         return self.score(shuffled)
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """Why the score cannot be taken, in one line; None where it can, as far as is known.
+        """One-line reason why the score cannot be computed; None if none is known before training.
 
-        It is called before training. A class that needs more than `least` images overrides it.
+        It is called before training. A class with requirements besides `least` images overrides it.
 
         Args:
             sample: Numbers of images, latents and factors.
@@ -124,7 +124,7 @@ class Metric(torchmetrics.Metric, ABC):
         Raises:
             InputError: The codes or factors cannot be scored; the message says why.
         """
-        # torchmetrics puts a list in one tensor when it synchronises processes
+        # torchmetrics concatenates a list into one tensor when it synchronises processes
         codes, factors = (
             [one] if isinstance(one, Tensor) else one for one in (self.codes, self.factors)
         )
@@ -140,7 +140,7 @@ class Metric(torchmetrics.Metric, ABC):
         Args:
             val: A result of `compute`, its primary scalar, or several of either in their order;
                 the result of `compute` unless given.
-            ax: Where to draw; a figure of its own unless given.
+            ax: Axes to draw on; a new figure unless given.
         """
         from matplotlib.figure import Figure
         from torchmetrics.utilities.plot import plot_single_or_multi_val
@@ -162,7 +162,7 @@ class Metric(torchmetrics.Metric, ABC):
 
 
 def reason_against(metric: Metric, sample: Sample) -> str | None:
-    """Why a score cannot be taken: its own reason, or one that holds for every score.
+    """Reason why a score cannot be computed: its own, or one that holds for every score; or None.
 
     Args:
         metric: The score.
@@ -195,4 +195,4 @@ def primary(result: Mapping[str, Tensor]) -> str:
 
 
 MetricBuilder = Callable[[FactorSpace], Metric]
-"""Makes a score from the factors behind the images."""
+"""Makes a score from the factors of the images."""

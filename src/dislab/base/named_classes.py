@@ -1,4 +1,4 @@
-"""Which classes a file or a command line may name.
+"""Classes that a file or a command line may name.
 
 A name is looked up among the modules that are imported already and the modules of dislab, torch,
 lightning and the installed plugins. No other module is imported, and nothing is called.
@@ -18,9 +18,9 @@ _OWN: Final = ("dislab", "torch", "lightning")
 
 
 class ForeignNameError(InputError):
-    """A file names a class that it may not name, or that cannot be found.
+    """A file names a class that is not allowed or cannot be found.
 
-    `place` is the setting; `found` is false where nothing has the name.
+    `place` is the setting; `found` is false if nothing has the name.
     """
 
     def __init__(self, message: str, place: str, found: bool) -> None:
@@ -30,12 +30,12 @@ class ForeignNameError(InputError):
 
 
 def packages() -> list[str]:
-    """Top-level packages whose modules may be imported because a file names them."""
+    """Top-level packages whose modules may be imported when a file names them."""
     return [*_OWN, *plugins.packages()]
 
 
 def known_bases() -> tuple[type, ...]:
-    """The base classes that are allowed where a signature gives no type."""
+    """The base classes allowed for an argument without a type annotation."""
     from lightning.fabric.plugins import CheckpointIO, ClusterEnvironment
     from lightning.fabric.plugins import Precision as FabricPrecision
     from lightning.pytorch import Callback
@@ -63,7 +63,7 @@ def find_class(
     `own` holds further classes by their dotted paths.
 
     Raises:
-        ForeignNameError: The name leads to no such class.
+        ForeignNameError: The name refers to no such class.
         InputError: An allowed module fails to be imported.
     """
     found = (own or {}).get(str(name)) or find_object(name, bases)
@@ -79,7 +79,7 @@ def find_class(
 
 
 def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
-    """The object of a name, None if it is not among those that may be looked up.
+    """The object of a name; None if the name may not be looked up.
 
     Raises:
         InputError: An allowed module fails to be imported.
@@ -92,13 +92,13 @@ def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
     parts = name.split(".")
     if (found := _imported(parts)) is not None:
         return found
-    # a module `__main__` is a program, which may begin as soon as it is imported
+    # importing a module `__main__` may run its program
     allowed = parts[0] in packages() and "__main__" not in parts
     return _import(parts) if allowed else None
 
 
 def _imported(parts: list[str]) -> Any:
-    """The object of a dotted path, if its module is imported already; triggers no lazy import."""
+    """The object of a dotted path if its module is already imported; triggers no lazy import."""
     for cut in range(len(parts) - 1, 0, -1):
         found: Any = sys.modules.get(".".join(parts[:cut]))
         for part in parts[cut:]:
@@ -109,7 +109,7 @@ def _imported(parts: list[str]) -> Any:
 
 
 def _import(parts: list[str]) -> Any:
-    """The object of a dotted path; imports its module, if that is allowed."""
+    """The object of a dotted path, whose module is imported."""
     for cut in range(len(parts) - 1, 0, -1):
         path = ".".join(parts[:cut])
         try:

@@ -55,32 +55,33 @@ class Terms(NamedTuple):
 
 
 class Objective(pl.LightningModule, Representation):
-    """A method: its loss, and its codes of images.
+    """A method: its loss, and the codes that it gives images.
 
-    A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode`
-    where it has them. Its `codes` and `encode` also take arrays of numpy: fractions in [0, 1], or
-    bytes, which are divided by 255; gradients are then left out. A method that learns from single
-    images also trains on batches of torch's loaders, a tensor of images or a list that begins with
-    one. All random numbers of a step are a function of the run's seed and the number
-    of the batch, drawn for the global batch of all processes, of which each takes its rows; so a
-    resumed run continues exactly, several processes equal one, and every device draws the same.
+    A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode` if
+    it has a posterior and a decoder. `codes` and `encode` also accept NumPy arrays: floats in [0,
+    1], or bytes, which are divided by 255; no gradients are then recorded. A method that learns
+    from single images also trains on batches of PyTorch loaders: a tensor of images, or a list that
+    begins with one. All random numbers of a step are a function of the run's seed and the number of
+    the batch. They are drawn for the global batch, and each process takes its rows. Therefore a
+    resumed run continues exactly, the result does not depend on the number of processes, and every
+    device draws the same numbers.
 
     Args:
         optimizer: Makes the optimiser from parameter groups; None is Adam with a learning rate
             of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (ImageBatch,)
-    """The batches that the method learns from."""
+    """Batch types that the method accepts."""
     code_noise: ClassVar[tuple[str, ...] | None] = None
-    """Draws that turn means of posteriors into samples, none for a method without noise; with zeros
-    in their place `losses` decodes the means. None means unknown."""
+    """Names of the draws that turn posterior means into samples, empty for a method without noise;
+    if they are zeros, `losses` decodes the means. None means unknown."""
     steps: Tensor
     draw_seed: Tensor
 
     def __init_subclass__(cls) -> None:
-        """Lets constructors refuse settings of the wrong kind, and encoders take numpy's arrays."""
+        """Make constructors refuse settings of the wrong type, and encoders accept NumPy arrays."""
         super().__init_subclass__()
         checks_settings(cls)
         takes_arrays(cls)
@@ -103,7 +104,7 @@ class Objective(pl.LightningModule, Representation):
 
     @abstractmethod
     def losses(self, batch: Any, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """The loss of one batch; pure in parameters, batch, draws and step.
+        """The loss of one batch, a pure function of parameters, batch, draws and step.
 
         Args:
             batch: A batch of the data module.
@@ -113,7 +114,7 @@ class Objective(pl.LightningModule, Representation):
 
     @abstractmethod
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Every random number of one step.
+        """All random numbers of one step.
 
         Args:
             count: Images in the global batch, over all processes.
@@ -127,12 +128,12 @@ class Objective(pl.LightningModule, Representation):
         return self.codes(image)
 
     def terms_of(self, batch: Any, stage: Stage, number: int | Int[Tensor, ""]) -> Terms:
-        """The loss of one batch with the random numbers of its own.
+        """The loss of one batch, with the random numbers of that batch.
 
         Args:
             batch: A batch of the data module.
-            stage: Split that it belongs to.
-            number: Its number; a scalar tensor where the host must not know it.
+            stage: Split of the batch.
+            number: Number of the batch; a scalar tensor if it stays on the device.
         """
         stream = Stream(self._seed, number, self.device).of(stage)
         drawn = self.draw(batch[0].shape[0] * world()[1], stream)
@@ -140,7 +141,7 @@ class Objective(pl.LightningModule, Representation):
         return self.losses(batch, draws, self.steps)
 
     def watch(self, terms: dict[str, Tensor]) -> None:
-        """Keeps the terms of a step for `check_finite`, without waiting for the device.
+        """Record the terms of a step for `check_finite`, without waiting for the device.
 
         Args:
             terms: Scalars by name; they must not change afterwards.
@@ -148,10 +149,10 @@ class Objective(pl.LightningModule, Representation):
         self._watch.note(self.trainer.global_step, terms)
 
     def check_finite(self) -> None:
-        """Checks that every term of the loss has been finite so far.
+        """Check that every term of the loss has been finite so far.
 
         Raises:
-            TrainingError: One was not; the message names it and the step.
+            TrainingError: A term was not finite; the message names it and the step.
         """
         self._watch.look()
 
@@ -162,7 +163,7 @@ class Objective(pl.LightningModule, Representation):
         frame: FrameType | None = None,
         logger: bool = True,
     ) -> None:
-        """Keeps the constructor arguments as plain data, so that a checkpoint can rebuild them.
+        """Store the constructor arguments as plain data, so that a checkpoint can rebuild them.
 
         Raises:
             InputError: An argument is a function or another object that cannot be stored.
@@ -186,11 +187,11 @@ class Objective(pl.LightningModule, Representation):
         weights_only: bool | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Lightning's, once the file is known to name parts only; `load_run` takes run folders too.
+        """Lightning's method, after a check of the named classes; `load_run` takes run folders too.
 
         Raises:
-            InputError: The checkpoint names a class, a function or a module that is no part, or
-                settings are to come from another file.
+            InputError: The checkpoint names a class, function or module that is not a part, or
+                `hparams_file` is given.
         """
         if hparams_file is not None:
             raise InputError(
@@ -203,11 +204,11 @@ class Objective(pl.LightningModule, Representation):
         )
 
     def setup(self, stage: str) -> None:
-        """Takes over the seed of the run; a checkpoint that is resumed brings its own.
+        """Set the seed of the run; a resumed checkpoint brings its own.
 
         Raises:
-            InputError: The data module delivers other batches than the method learns from, or the
-                weights themselves would be kept in half precision.
+            InputError: The method does not accept the data module's batches, or the weights
+                themselves would be kept in half precision.
         """
         self._tried = set()
         data = getattr(self.trainer, "datamodule", None)
@@ -225,11 +226,11 @@ class Objective(pl.LightningModule, Representation):
         return self._step(batch, "train", batches_trained(self.trainer), count_of(batch))
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
-        """The loss of one batch of the validation split; the same noise every time."""
+        """The loss of one batch of the validation split, with the same noise every time."""
         self._evaluate(batch, "validation", batch_idx)
 
     def test_step(self, batch: Any, batch_idx: int) -> None:
-        """The loss of one batch of the test split; the same noise every time."""
+        """The loss of one batch of the test split, with the same noise every time."""
         self._evaluate(batch, "test", batch_idx)
 
     def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
@@ -238,12 +239,12 @@ class Objective(pl.LightningModule, Representation):
         return {"codes": self.codes(batch.image), "factors": batch.factors}
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        """Counts the optimiser steps, which schedules and annealing follow."""
+        """Count the optimiser steps, for schedules and annealing."""
         super().optimizer_step(*args, **kwargs)
         self.steps.add_(1)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Optimiser parameter groups; regularisers with parameters bring settings of their own.
+        """Optimiser parameter groups; regularisers with parameters have their own settings.
 
         Frozen parameters, which require no gradient, are left out.
         """
@@ -253,8 +254,8 @@ class Objective(pl.LightningModule, Representation):
         """One optimiser over the parameter groups.
 
         Raises:
-            InputError: The optimiser refuses its settings, or does not know one of such a group;
-                or the scheduler refuses its own, or waits for a score.
+            InputError: The optimiser refuses its settings or does not know a setting of a group, or
+                the scheduler refuses its settings or depends on a score.
         """
         optimizer = optimizer_of(self._make_optimizer, self.parameter_groups())
         if self._make_scheduler is None:
@@ -271,11 +272,11 @@ class Objective(pl.LightningModule, Representation):
         gradient_clip_val: int | float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clips each parameter group by its own norm, so that no critic scales the model.
+        """Clip each parameter group by its own norm, so that a critic does not scale the model.
 
         Raises:
-            InputError: The gradients are scaled for half precision, and the optimiser is one that
-                undoes it only later.
+            InputError: The gradients are scaled for half precision, and the optimiser unscales them
+                only in its step.
         """
         if not gradient_clip_val:
             return
@@ -300,11 +301,11 @@ class Objective(pl.LightningModule, Representation):
         self._seed = int(self.draw_seed)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Stores which class this is, and that its arguments are plain data.
+        """Store the class of the model, and a mark that its arguments are plain data.
 
         Raises:
-            TrainingError: A term of the loss was not finite since the last checkpoint, so that
-                this one would replace a good one by a useless one.
+            TrainingError: A term of the loss was not finite since the last checkpoint; saving would
+                replace a good checkpoint by a useless one.
         """
         self.check_finite()
         self._check_parts()
@@ -319,25 +320,25 @@ class Objective(pl.LightningModule, Representation):
             warn_of_replaced(self, self.own_classes)
 
     def _received(self, batch: Any, *accepted: type) -> Any:
-        """A batch of any loader; one of a data module of dislab stays as it is, to be checked."""
+        """Convert a batch of any loader; batches of dislab's data modules stay unchanged."""
         if isinstance(getattr(self.trainer, "datamodule", None), DataModule):
             return batch
         return received(accepted or self.batch_types, batch)
 
     def _evaluate(self, batch: Any, stage: Literal["validation", "test"], batch_idx: int) -> None:
-        """The loss of a whole batch, as one process computes it; a repeated batch is left out."""
+        """Log the loss of a whole batch, computed in one process; repeated batches get weight 0."""
         batch = self._received(batch)
         rank, size = world()
         number = batch_idx * size + rank
         data = getattr(self.trainer, "datamodule", None)
         batches = data.eval_batches(stage) if isinstance(data, DataModule) else None
-        # a multiple of the processes, because Lightning rounds the mean of their weights down
+        # times the number of processes, because Lightning rounds the mean of their weights down
         weight = count_of(batch) * size if batches is None or number < batches else 0
         with alone():
             self._step(batch, stage, number, weight)
 
     def _step(self, batch: Any, stage: Stage, number: int, weight: int) -> Tensor:
-        if stage not in self._tried:  # the first batch alone is looked at
+        if stage not in self._tried:  # only the first batch is checked
             self._tried.add(stage)
             data = getattr(self.trainer, "datamodule", None)
             with first_batch(self, self.batch_types, data, batch):
@@ -345,7 +346,7 @@ class Objective(pl.LightningModule, Representation):
         terms = self.terms_of(batch, stage, number)
         if stage == "train":
             self.watch({**terms.log, "loss": terms.loss})
-        # a value that is passed at any other step would wait for the next row
+        # Lightning would hold values of other steps until the next log row
         if stage != "train" or logs_now(self.trainer):
             if stage == "train":
                 self.check_finite()

@@ -1,4 +1,4 @@
-"""Contracts of the parts that an objective is built from."""
+"""Contracts of the parts of an objective."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Draws = dict[str, Tensor]
 
 
 class Posterior(NamedTuple):
-    """Diagonal Gaussians q(z|x), one row an image, in float32 or wider.
+    """Diagonal Gaussians q(z|x), one row per image, in float32 or wider.
 
     Attributes:
         mean: Means, shape (batch, latent).
@@ -38,7 +38,7 @@ class Penalty(NamedTuple):
         penalty: Weighted penalty in nats per image, a scalar; it trains the model.
         auxiliary: Loss of the regulariser's own parameters, a scalar that gives the codes no
             gradient; None for a regulariser without parameters.
-        terms: Detachable scalars for the log, by name.
+        terms: Scalars for the log, by name; they may be detached.
     """
 
     penalty: Tensor
@@ -49,14 +49,14 @@ class Penalty(NamedTuple):
 class Encoder(nn.Module, ABC):
     """A network from images to a vector.
 
-    A concrete class takes (image shape, number of outputs) first.
+    The first constructor arguments of a concrete class are (image shape, number of outputs).
     """
 
     output_shape: tuple[int, ...] | None = None
     """Shape of one row of the output, which `make_encoder` sets; None if unknown."""
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Make every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -74,14 +74,14 @@ class Encoder(nn.Module, ABC):
 class Decoder(nn.Module, ABC):
     """A network from latents to the parameters of a pixel likelihood.
 
-    A concrete class takes (number of latents, image shape) first.
+    The first constructor arguments of a concrete class are (number of latents, image shape).
     """
 
     output_shape: tuple[int, ...] | None = None
     """Shape of one row of the output, which `make_decoder` sets; None if unknown."""
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Make every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -99,12 +99,13 @@ class Decoder(nn.Module, ABC):
 class Regularizer(nn.Module, ABC):
     """A named term of a loss over codes.
 
-    A concrete class takes (number of latents, size of the training set) first. Calling it is pure
-    in parameters, batch and draws: no logging, no `.item()`, no Python branch on tensor values.
+    The first constructor arguments of a concrete class are (number of latents, size of the training
+    set). `forward` is a pure function of parameters, batch and draws: no logging, no `.item()`, no
+    Python branch on tensor values.
     """
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Make every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -151,7 +152,7 @@ RegularizerBuilder = Callable[[int, int], Regularizer]
 
 
 def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -> Encoder:
-    """An encoder that knows its output's shape, which the first batch of a run is checked for.
+    """Make an encoder and set its `output_shape`, which is checked on the first batch of a run.
 
     Args:
         build: Makes it.
@@ -159,7 +160,7 @@ def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -
         outputs: Number of outputs.
 
     Raises:
-        InputError: A layer is lazy, so that its weights have no size before the first batch.
+        InputError: A layer is lazy: its weights have no size before the first batch.
     """
     encoder = build(image_shape, outputs)
     _check_sized(encoder)
@@ -168,7 +169,7 @@ def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -
 
 
 def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -> Decoder:
-    """A decoder that knows its output's shape, which the first batch of a run is checked for.
+    """Make a decoder and set its `output_shape`, which is checked on the first batch of a run.
 
     Args:
         build: Makes it.
@@ -176,7 +177,7 @@ def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -
         image_shape: Channels, height and width.
 
     Raises:
-        InputError: As of `make_encoder`.
+        InputError: A layer is lazy: its weights have no size before the first batch.
     """
     decoder = build(latents, image_shape)
     _check_sized(decoder)
@@ -185,7 +186,7 @@ def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -
 
 
 def _check_sized(part: nn.Module) -> None:
-    """Refuses lazy layers: optimisers and checkpoints need all weights before the first batch."""
+    """Refuse lazy layers: optimisers and checkpoints need all weights before the first batch."""
     for name, layer in part.named_modules():
         if any(isinstance(one, UninitializedParameter) for one in layer.parameters(recurse=False)):
             raise InputError(

@@ -1,4 +1,4 @@
-"""Contract of predictors of factors from codes."""
+"""Contract of the predictors, which predict factors from codes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from dislab.functional.settings import checks_settings
 class Predictor(ABC):
     """Learns every factor from codes, of one run or of several runs at once.
 
-    A concrete class takes (number of latents, number of classes of each factor) first. A factor
-    with 0 classes is a number in [0, 1] and is regressed; one with more is a kind, whose targets
-    are class numbers, and is classified. Nothing that it learns for one factor or one run depends
-    on the other factors and runs.
+    The first constructor arguments of a concrete class are (number of latents, number of classes of
+    each factor). A factor with 0 classes is a number in [0, 1] and is regressed; any other factor
+    is classified, and its targets are class numbers. Each factor and each run is learnt
+    independently of the others.
     """
 
     engines: ClassVar[tuple[str, ...]] = ()
-    """Distributions, besides torch and its own, whose version its predictions depend on."""
+    """Distributions, besides torch and its own, whose versions affect the predictions."""
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Make every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -33,18 +33,18 @@ class Predictor(ABC):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learns from scratch.
+        """Learn from scratch.
 
         Args:
             codes: Codes of the same images in each run.
-            targets: Values in [0, 1] or class numbers, one column a factor.
+            targets: Values in [0, 1] or class numbers, one column per factor.
         """
 
     @abstractmethod
     def predict(
         self, codes: Float[Tensor, "run image latent"]
     ) -> Float[Tensor, "run image factor"]:
-        """Values, which may lie outside of [0, 1], or class numbers.
+        """Predicted values, which may lie outside of [0, 1], or class numbers.
 
         Args:
             codes: Codes of the same images in each run, on any device.

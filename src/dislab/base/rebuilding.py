@@ -1,4 +1,4 @@
-"""Parts made again from plain data that names their classes."""
+"""Rebuild parts from plain data that names their classes."""
 
 import importlib.util
 import pickle
@@ -33,22 +33,23 @@ from dislab.yaml_files import check_limits
 ObjectiveT = TypeVar("ObjectiveT", bound=LightningModule)
 
 _MAKER: Final = "lightning.pytorch.cli.instantiate_module"
-"""The function that builds a model of the command line, as its checkpoint names it."""
+"""The function named in checkpoints of the command line, which builds the model."""
 _SPECIFICATION: Final = {"class_path", "init_args", "dict_kwargs"}
 _MARK: Final = "\u200b"
-"""jsonargparse puts it before settings called like a method of its namespaces, such as `values`."""
+"""Prefix that jsonargparse adds to settings named like a method of its namespaces, such as
+`values`."""
 
 
 def check_names(
     cls: type, stored: Mapping[str, Any], own: Mapping[str, type] | None = None
 ) -> None:
-    """Refuses stored arguments that name classes which they may not name; nothing is called.
+    """Refuse stored arguments that name classes which are not allowed; nothing is called.
 
-    `own` holds further classes by their dotted paths, here and in the functions below.
+    `own` holds further allowed classes by their dotted paths, here and in the functions below.
 
     Raises:
         ForeignNameError: They name another class, a function or a module.
-        InputError: They hold themselves, or are nested too deeply.
+        InputError: They contain themselves, or are nested too deeply.
     """
     try:
         _Reader(own or {}, build=False).arguments(cls, stored, "")
@@ -63,8 +64,8 @@ def arguments_of(
 ) -> dict[str, Any]:
     """Arguments of a class, from plain data in which builders are names and settings.
 
-    All names are looked up before anything is made. A value that is ready, such as a builder,
-    stays.
+    All names are looked up before anything is constructed. Values that are not plain data, such as
+    builders, are kept.
 
     Raises:
         ForeignNameError: They name another class, a function or a module.
@@ -94,7 +95,7 @@ def build(
 ) -> ObjectiveT:
     """An objective from its stored arguments, with new random weights.
 
-    Stored entries that start with an underscore are no arguments. Errors are those of
+    Stored entries that start with an underscore are not arguments. Errors are those of
     `arguments_of`.
     """
     arguments = arguments_of(cls, settings_in(hparams), own)
@@ -104,8 +105,8 @@ def build(
             warnings.simplefilter("ignore", LostPartWarning)
             return cls(**arguments)
 
-    # In a context of its own: inside the command line's, Lightning would store the settings of the
-    # outer model as those of every model that is built meanwhile.
+    # In a context of its own: in the command line's context, Lightning would store the settings of
+    # the outer model as those of every model built inside it.
     return Context().run(construct)
 
 
@@ -131,8 +132,8 @@ def warn_of_replaced(module: LightningModule, own: Mapping[str, type]) -> None:
         reason, parts = "parts were replaced after construction", _differing(module, copy)
     if parts:
         warnings.warn(
-            f"a checkpoint of this {type(module).__name__} cannot be loaded by itself, as {reason};"
-            f" hand them over: load_run(run, {', '.join(parts)})",
+            f"a checkpoint of this {type(module).__name__} cannot be loaded by itself: {reason}; "
+            f"pass them: load_run(run, {', '.join(parts)})",
             LostPartWarning,
             stacklevel=3,
         )
@@ -162,7 +163,7 @@ def settings_in(hparams: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_checkpoint(cls: type, path: Any) -> None:
-    """Refuses a checkpoint from which Lightning must not build a model.
+    """Refuse a checkpoint from which Lightning must not build a model.
 
     Args:
         cls: The class of the model, or a base of it.
@@ -178,7 +179,7 @@ def check_checkpoint(cls: type, path: Any) -> None:
     if hasattr(path, "seek"):
         path.seek(0)
     hparams: dict[str, Any] = {}
-    for key in ("hparams", "module_arguments", "hyper_parameters"):  # the old keys are read too
+    for key in ("hparams", "module_arguments", "hyper_parameters"):  # old keys too
         hparams |= stored.get(key, {})
     if (maker := hparams.get("_instantiator", _MAKER)) != _MAKER:
         message = f"{path} is to be built by {maker}; that is no checkpoint of dislab"
@@ -189,7 +190,7 @@ def check_checkpoint(cls: type, path: Any) -> None:
 
 
 def takes_builder(cls: type, name: str) -> bool:
-    """Whether an argument of a class, or an entry such as `regularizers.kl`, makes a part."""
+    """Whether an argument of a class, or an entry such as `regularizers.kl`, builds a part."""
     argument, _, entry = name.partition(".")
     hint = signature_of(cls)[0].get(argument, Unseen)
     options = options_of(item_type(hint, entry) if entry else hint)
@@ -197,7 +198,7 @@ def takes_builder(cls: type, name: str) -> bool:
 
 
 class _Reader:
-    """Reads plain data as the type hints of their arguments require."""
+    """Converts plain data as the type hints of the arguments require."""
 
     def __init__(self, own: Mapping[str, type], build: bool) -> None:
         self.own = own
@@ -256,16 +257,16 @@ class _Reader:
         )
 
     def _text(self, value: str, hint: Any, place: str, default: object) -> Any:
-        """A text, or the class that it names where a class is allowed."""
+        """The text itself, or the class that it names if a class is allowed."""
         options = options_of(hint)
         if not options and not is_container(hint):
             return value
-        check_limits(value, place)  # aliases would fill the memory, or the walk never end
+        check_limits(value, place)  # aliases could exhaust the memory or make the walk endless
         try:
             loaded = yaml.safe_load(value)
         except yaml.YAMLError:
             return value
-        if isinstance(loaded, dict | list):  # as the parser would read it
+        if isinstance(loaded, dict | list):  # as jsonargparse would parse it
             return self.value(loaded, hint, place)
         kinds = {option.kind for option in options}
         if not kinds or kinds == {"any"} or not isinstance(loaded, str):
@@ -285,11 +286,11 @@ class _Reader:
         unknown = "unseen" in kinds or str in alternatives(hint)
         if "." not in value or (unknown and not _leads_to_a_module(value)):
             return value
-        return find_class(value, bases, place, self.own)  # which raises
+        return find_class(value, bases, place, self.own)  # raises an error
 
 
 def _settings(cls: type, ready: Mapping[str, Any], filled_in: int = 0) -> dict[str, Any]:
-    """All arguments of a class: the given ones with the signature's types, and the defaults."""
+    """All arguments of a class: the given ones, converted to their types, and the defaults."""
     parser = ArgumentParser(exit_on_error=False)
     skip: set[str | int] = {filled_in} if filled_in else set()
     taken = parser.add_class_arguments(

@@ -6,7 +6,7 @@ from dislab.functional.random import host_generator
 
 
 def drawable(data: DataModule, split: Split) -> Indices:
-    """State numbers of a split; all states where the data module lacks the split."""
+    """State numbers of a split; all states if the data module lacks the split."""
     states = data.indices(split)
     return states if len(states) else data.indices("all")
 
@@ -14,7 +14,7 @@ def drawable(data: DataModule, split: Split) -> Indices:
 def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:
     """State numbers of a split in random order, without replacement; all if fewer than `points`.
 
-    All states are used where the data module lacks the split.
+    If the data module lacks the split, the draw is from all states.
     """
     states = drawable(data, split)
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)

@@ -1,4 +1,4 @@
-"""A data set of dislab as one of torch."""
+"""A dislab data set as a PyTorch data set."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -17,8 +17,8 @@ class TorchImages(torch.utils.data.Dataset[Item]):
     """The images of a data set with the positions of their factors, for torch's `DataLoader`.
 
     An item is an image, pixels in [0, 1] as float32, and the value number of each of its factors;
-    the values themselves are `factors.values(positions)`, in their units. A loader gathers a batch
-    at once. Worker processes open the images themselves.
+    `factors.values(positions)` gives the values in their units. A loader gathers a whole batch in
+    one call. Worker processes open the images themselves.
 
     Args:
         dataset: The data set, prepared.
@@ -29,7 +29,7 @@ class TorchImages(torch.utils.data.Dataset[Item]):
         self.factors = dataset.factors
 
     def __len__(self) -> int:
-        """Number of states, which is the number of images."""
+        """Number of states, one per image."""
         return len(self.factors)
 
     def __getitem__(self, number: int) -> Item:

@@ -1,7 +1,7 @@
-"""Counters of a trainer that Lightning keeps to itself, read in one place.
+"""Private counters of Lightning's trainer, read in one place.
 
-The other code that depends on Lightning's internals is in `dislab.training`, which lies above this
-room; `tests/training/test_insides.py` covers both.
+Other code that depends on Lightning's internals is in `dislab.training`, which this package must
+not import; `tests/training/test_insides.py` covers both.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import lightning.pytorch as pl
 
 
 def batches_trained(trainer: pl.Trainer) -> int:
-    """Number of whole batches that were trained on, over all epochs and resumed runs."""
+    """Number of completed training batches, over all epochs and resumed runs."""
     progress: Any = trainer.fit_loop.epoch_loop.batch_progress.total
     return int(progress.processed)
 

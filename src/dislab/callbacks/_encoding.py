@@ -1,4 +1,4 @@
-"""Draw states from a data module, and encode their images."""
+"""Draws states from a data module, and encodes their images."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Encoding(NamedTuple):
     Attributes:
         codes: In float32, shape (point, latent).
         factors: Positions, shape (point, factor).
-        kl: KL of each latent's posterior from the prior in nats, mean over the points, shape
+        kl: KL of each latent's posterior from the prior in nats, averaged over the points, shape
             (latent,); None for a method without posteriors.
     """
 
@@ -37,17 +37,17 @@ class Encoding(NamedTuple):
 
 
 def split_with_states(data: DataModule, split: Split) -> Split:
-    """The split itself, or `all` for a data module without states in that split."""
+    """The given split, or `all` if it has no states."""
     return split if len(data.indices(split)) else "all"
 
 
 def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> Indices:
-    """State numbers drawn from a split with replacement, by the probabilities of training.
+    """Draws state numbers from a split with replacement, with the probabilities of training.
 
-    The states are split at random first: the first two thirds of the draw come from two thirds of
-    the states, the rest from the others, so that a score which learns from the former and is tested
-    on the latter never sees an image twice. A split with fewer than `points` states gives fewer
-    numbers. Refuses data without correlation, or with one likely state.
+    The states are first partitioned at random: the first two thirds of the draws come from two
+    thirds of the states, the rest from the others, so that a score fitted on the former and tested
+    on the latter never sees an image in both. A split with fewer than `points` states gives fewer
+    numbers. Rejects data without correlation, or with only one likely state.
     """
     states = drawable(data, split)
     weights = data.likelihoods(states)
@@ -75,7 +75,7 @@ def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> I
 
 
 def standard_noise(points: int, seed: int) -> Callable[[Tensor], Tensor]:
-    """Standard normal noise for `points` rows in order, the same for any size of batches."""
+    """Standard normal noise for `points` rows in order, independent of the batch size."""
     numbers: Tensor | None = None
     start = 0
 
@@ -98,7 +98,7 @@ def sample_states(
     batch_size: int,
     seed: int,
 ) -> Encoding:
-    """Samples of the posteriors of states, the same for equal seeds and any size of batches."""
+    """Samples of the posteriors of states, which depend on the seed but not on the batch size."""
     sums: list[Tensor] = []
     noise = standard_noise(len(states), seed)
 

@@ -1,4 +1,4 @@
-"""Checked access of callbacks to the trainer, its data and its objective."""
+"""Checked access to the trainer, its data and its objective for callbacks."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from dislab.runs import forget_divergence
 
 
 class RunFolder(pl.Callback):
-    """Holds the path of the run folder, whatever the loggers of the trainer.
+    """Holds the path of the run folder, independent of the trainer's loggers.
 
-    The first process makes the folder; the path is None in the others until they receive it.
+    The first process creates the folder; in the others the path is None until they receive it.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -21,22 +21,22 @@ class RunFolder(pl.Callback):
 
     @property
     def path(self) -> Path:
-        """The folder; known to all processes once the trainer has started."""
+        """The folder, known to all processes once the trainer has started."""
         assert self._path is not None, "the first process knows the folder, the others ask later"
         return self._path
 
     @property
     def shown(self) -> str:
-        """The folder in messages; `RUN` as long as this process does not know it."""
+        """The folder for messages; `RUN` until this process receives it."""
         return "RUN" if self._path is None else str(self._path)
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Sends the folder from the first process to the others."""
+        """Broadcasts the folder from the first process."""
         path = trainer.strategy.broadcast(None if self._path is None else str(self._path))
         self._path = Path(str(path))
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Record that training has started, so that an earlier divergence is out of date."""
+        """Records that training has started, which invalidates an earlier divergence."""
         self.has_trained = True
         if trainer.is_global_zero:
             forget_divergence(self.path)
@@ -45,8 +45,8 @@ class RunFolder(pl.Callback):
 def run_folder(trainer: pl.Trainer) -> Path:
     """The folder of the run; every process must call this.
 
-    It is the folder that the `dislab` command made; for a trainer built in Python, the folder of
-    its first logger, else its root folder.
+    It is the folder created by the `dislab` command or, for a trainer built in Python, the folder
+    of its first logger, else its root folder.
     """
     for callback in trainer.callbacks:  # type: ignore[attr-defined]  # set by name
         if isinstance(callback, RunFolder):
@@ -55,14 +55,14 @@ def run_folder(trainer: pl.Trainer) -> Path:
 
 
 def objective_of(module: pl.LightningModule, who: str) -> Objective:
-    """The module as an `Objective`; refuses any other module in the name of the callback `who`."""
+    """The module as an `Objective`; rejects other modules, with callback `who` in the message."""
     if not isinstance(module, Objective):
         raise InputError(f"{who} needs an Objective, not {type(module).__name__}")
     return module
 
 
 def data_of(trainer: pl.Trainer, who: str) -> DataModule:
-    """The trainer's data module; refuses other data in the name of the callback `who`."""
+    """The trainer's `DataModule`; rejects other data, with callback `who` in the message."""
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, DataModule):
         given = "data loaders" if data is None else type(data).__name__
@@ -74,5 +74,5 @@ def data_of(trainer: pl.Trainer, who: str) -> DataModule:
 
 
 def is_rehearsal(trainer: pl.Trainer) -> bool:
-    """Whether the trainer only checks that the code runs, so that no file is written."""
+    """Whether the trainer only checks that the code runs (`fast_dev_run`) and writes no files."""
     return bool(trainer.sanity_checking or getattr(trainer, "fast_dev_run", False))

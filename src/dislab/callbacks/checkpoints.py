@@ -1,4 +1,4 @@
-"""Saving of checkpoints during training."""
+"""Saves checkpoints during training."""
 
 from typing import Any, final
 
@@ -11,11 +11,11 @@ from dislab.training.step_end import validation_follows, write_row
 
 @final
 class Checkpoints(ModelCheckpoint):
-    """Saves the state of training after the other files of its step are written.
+    """Saves the state of training after all other files of the step are written.
 
-    The values that the step logs are written first, and where a validation is due, its values and
-    pictures too. So a run that is killed at any moment and resumed has every row and picture of an
-    undisturbed one. The step that reaches `max_steps` is saved like any other, so that a longer
+    The logged values of the step are written first and, if a validation is due, its values and
+    pictures too. So a run that is killed at any moment and resumed has all rows and pictures of an
+    uninterrupted one. The step that reaches `max_steps` is saved like any other, so that a longer
     run can continue from it. All settings are those of Lightning's `ModelCheckpoint`.
     """
 
@@ -27,7 +27,7 @@ class Checkpoints(ModelCheckpoint):
 
     @property
     def state_key(self) -> str:
-        """The key of Lightning's class, so that states of both are exchangeable."""
+        """The key of Lightning's class, so that states of both are interchangeable."""
         return super().state_key.replace(type(self).__qualname__, ModelCheckpoint.__qualname__, 1)
 
     def on_train_batch_end(
@@ -38,7 +38,7 @@ class Checkpoints(ModelCheckpoint):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Save if a checkpoint is due, unless a validation comes first."""
+        """Saves if a checkpoint is due, unless a validation comes first."""
         self._in_batch = True
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
         is_last = trainer.global_step == trainer.max_steps != self.last_step
@@ -47,7 +47,7 @@ class Checkpoints(ModelCheckpoint):
         self._in_batch = False
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Save the checkpoint that was postponed until after the validation."""
+        """Saves the checkpoint that was postponed until after the validation."""
         waiting, self._waiting = self._waiting, frozenset()
         if waiting and not self._should_skip_saving_checkpoint(trainer):
             candidates = self._monitor_candidates(trainer)
@@ -69,7 +69,7 @@ class Checkpoints(ModelCheckpoint):
             self.last_step = trainer.global_step
 
     def _waits(self, trainer: pl.Trainer, kind: str) -> bool:
-        """Whether to save a state after validation; if not, writes its row of metrics now."""
+        """Whether to postpone a save until after validation; otherwise writes the metrics row."""
         if not self._in_batch:
             return False
         if validation_follows(trainer):

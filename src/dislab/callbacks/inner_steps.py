@@ -1,4 +1,4 @@
-"""Many optimiser steps between two looks of Lightning."""
+"""Runs many optimiser steps in between steps of Lightning's loop."""
 
 from typing import Final, final
 
@@ -12,43 +12,42 @@ from dislab.training.inner_loop import install, installed
 from dislab.training.seat import current_seat
 
 _IN_A_PACK: Final = 1000
-"""Every how many steps Lightning takes part at least in a run of a pack that sets no number."""
+"""Maximum interval between Lightning's steps in a run of a pack that sets no number."""
 
 
 @checks_settings
 @final
 class InnerSteps(pl.Callback):
-    """Lets Lightning take part in some optimiser steps only, which costs less for small nets.
+    """Skips Lightning's loop in most optimiser steps, which saves time for small networks.
 
-    The result is that of training without it, to the bit: batches, noise, schedules, rows of the
-    log, checkpoints, validation and resuming follow the optimiser steps, and a step after which
-    something is due is always Lightning's. In the steps between, callbacks hear of gradients alone
-    (`on_before_backward`, `on_after_backward`, `on_before_optimizer_step`), and progress bar and
-    profiler of nothing. After Ctrl-C, SIGTERM or SIGHUP the next step is Lightning's; of several
-    processes, and in a pack, the next that would be so anyway. With gradient accumulation, manual
-    optimisation or a loader of unknown length every step is Lightning's.
+    Results are bit-identical to training without it: batches, noise, schedules, rows of the log,
+    checkpoints, validation and resuming follow the optimiser steps, and a step after which
+    something is due always goes through Lightning. In the inner steps, which bypass Lightning,
+    callbacks receive only the gradient hooks (`on_before_backward`, `on_after_backward`,
+    `on_before_optimizer_step`), and progress bar and profiler receive none. After Ctrl-C, SIGTERM
+    or SIGHUP the next step goes through Lightning; with several processes, and in a pack, the next
+    scheduled one does. With gradient accumulation, manual optimisation or a loader of unknown
+    length, every step goes through Lightning.
 
-    Without a number of steps Lightning takes part five times a second, beside the steps after which
-    something is due. It then takes part in all steps if several processes train, with a profiler,
-    and with a callback from elsewhere that has `on_train_batch_start`, `on_train_batch_end` or
-    `on_before_zero_grad`. A number of steps leaves all of them out.
+    Without a number of steps, Lightning's loop runs five times a second, and in steps after which
+    something is due. It then runs in every step if several processes train, with a profiler, or
+    with a third-party callback that has `on_train_batch_start`, `on_train_batch_end` or
+    `on_before_zero_grad`. An explicit number of steps overrides these conditions.
 
-    With `graph` the steps between are one CUDA graph each: gathering the images, converting them,
-    drawing, forward and backward pass, clipping and update are recorded once and replayed, so that
-    the device never waits for the host. Where that cannot be, a note names the obstacle and steps
-    are made as without it. The results differ within rounding: the update reads its learning rate
-    in single precision. Checkpoints are the same, and either kind of run resumes the other.
+    With `graph`, each inner step is one CUDA graph: gathering the images, converting them, drawing,
+    forward and backward pass, clipping and update are recorded once and replayed, so that the
+    device never waits for the host. If recording is impossible, a note gives the reason, and steps
+    run without a graph. Results differ by rounding: the update reads its learning rate in single
+    precision. Checkpoints are compatible, and a run of either kind can resume the other.
 
-    In a pack (`dislab.training.packed.fit_packed`) it lets runs wait for each other, and the steps
-    between are those that the runs make together; without a number above 1, Lightning takes part in
-    every 1000th.
+    In a pack (`dislab.training.packed.fit_packed`) it synchronises the runs, which do the inner
+    steps together; without a number above 1, Lightning's loop runs in every 1000th step.
 
     Args:
-        steps: Every how many optimiser steps Lightning takes part; with 1 in all of them, with None
-            five times a second where nobody needs more.
-        graph: Whether a CUDA device records a step once and replays it. It needs one device,
-            float32 or bf16-mixed, fused Adam, AdamW or SGD, and no callback that looks at
-            gradients.
+        steps: Interval of Lightning's loop in optimiser steps; 1 for every step, None for five
+            times a second unless something needs every step.
+        graph: Whether to record a step as a CUDA graph and replay it. Requires one device, float32
+            or bf16-mixed, fused Adam, AdamW or SGD, and no callback that inspects gradients.
 
     Raises:
         InputError: The number is below 1, or 1 with `graph`.
@@ -67,15 +66,15 @@ class InnerSteps(pl.Callback):
         self.graph = graph
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Puts the loop with inner steps in the place of Lightning's.
+        """Replaces Lightning's loop by one with inner steps.
 
         Args:
-            trainer: The trainer at work.
-            pl_module: The module that it trains.
+            trainer: The trainer.
+            pl_module: The module to train.
             stage: fit, validate, test or predict.
 
         Raises:
-            InputError: It is no objective, or is to be recorded in a pack.
+            InputError: The module is no objective, or `graph` is set in a pack.
         """
         objective_of(pl_module, "InnerSteps")
         loop, seat = installed(trainer), current_seat()
@@ -89,7 +88,7 @@ class InnerSteps(pl.Callback):
             steps = self.steps if self.steps and self.steps > 1 else _IN_A_PACK
             install(trainer, steps, seat=seat)
         elif loop is not None:
-            # a trainer that fits again continues to count; outside of a pack it waits for no one
+            # a trainer that fits again keeps its counts; outside a pack it waits for no other run
             loop.steps, loop.graph, loop.seat, loop.is_wanted = self.steps, self.graph, seat, False
         elif stage == "fit" and self.steps != 1:
             install(trainer, self.steps, self.graph)

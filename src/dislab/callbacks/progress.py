@@ -1,4 +1,4 @@
-"""Progress of a run on the terminal: a bar, or lines where the output is not a terminal."""
+"""Shows the progress of a run: a bar on a terminal, otherwise lines."""
 
 import math
 import shutil
@@ -17,12 +17,12 @@ from dislab.functional.checks import check_choice, check_count
 from dislab.training.seat import current_seat
 
 Show = Literal["auto", "bar", "lines", "nothing"]
-"""How progress is shown: `auto` is a bar on a terminal and lines elsewhere."""
+"""Form of the progress display: `auto` is a bar on a terminal and lines elsewhere."""
 
 _LINES: Final = 100
-"""Lines of a whole run, unless their distance is set."""
+"""Number of lines per run, unless their interval is set."""
 _UNKNOWN: Final = 1000
-"""Steps between two lines of a run of unknown length."""
+"""Interval between lines, in steps, for a run of unknown length."""
 
 
 @final
@@ -30,16 +30,16 @@ class Progress(pl.Callback):
     """Prints the start of training, its progress, and the losses of `test` and `validate`.
 
     One line names the method, its parameters, data, device, precision and run folder. On a terminal
-    a bar follows, with the steps, the loss and the time left. Elsewhere, as in the file of a batch
-    job, a line does, every `steps` optimiser steps. All of it goes to the standard error. The loss
-    is the one of the latest row of the log, so that no step waits for the device; the time left
-    follows from the mean rate of this process, validations included.
+    a bar follows, with the steps, the loss and the remaining time. Elsewhere, as in the log file of
+    a batch job, a line follows every `steps` optimiser steps. Everything goes to standard error.
+    The loss is that of the latest row of the log, so that no step waits for the device; the
+    remaining time is estimated from the mean rate of this process, including validations.
 
     Args:
         show: `bar`, `lines` or `nothing`; `auto` is a bar on a terminal, and lines elsewhere and
             for the runs of a pack.
-        steps: Fewest optimiser steps between two lines; null for a hundredth of the run, and 1,000
-            where its length is unknown. A line comes with a row of the log
+        steps: Minimum number of optimiser steps between two lines; null for a hundredth of the run,
+            or 1,000 if its length is unknown. Lines appear only together with a row of the log
             (`trainer.log_every_n_steps`).
 
     Raises:
@@ -59,7 +59,7 @@ class Progress(pl.Callback):
         self._loss = ""
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Print what is trained, and open the bar."""
+        """Prints a summary of the training setup, and opens the bar."""
         folder = None if is_rehearsal(trainer) else run_folder(trainer)  # every process asks
         self._first = self._last = trainer.global_step
         self._began, self._total, self._loss = time.monotonic(), _total(trainer), ""
@@ -79,7 +79,7 @@ class Progress(pl.Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Move the bar, or print a line if one is due."""
+        """Updates the bar, or prints a line if one is due."""
         shown = self._shown(trainer)
         if shown == "nothing":
             return
@@ -95,7 +95,7 @@ class Progress(pl.Callback):
             rank_zero_info(self._line(step, _loss(trainer) if logs else "", trainer))
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Close the bar, and print the time that training took."""
+        """Closes the bar, and prints the training time."""
         self._close()
         steps, seconds = trainer.global_step - self._first, time.monotonic() - self._began
         if self._shown(trainer) != "nothing" and steps:
@@ -111,7 +111,7 @@ class Progress(pl.Callback):
         self._close()
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Open the bar over batches of the test split."""
+        """Opens the bar over batches of the test split."""
         self._open_batches(trainer, "test", trainer.num_test_batches)
 
     def on_test_batch_end(
@@ -127,12 +127,12 @@ class Progress(pl.Callback):
         self._advance()
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Print the losses of the test split."""
+        """Prints the losses of the test split."""
         self._close()
         self._print_losses(trainer)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Open the bar over batches of the validation split, unless training has its own."""
+        """Opens the bar over batches of the validation split, except during training."""
         if trainer.state.fn == "validate":
             self._open_batches(trainer, "validation", trainer.num_val_batches)
 
@@ -150,22 +150,22 @@ class Progress(pl.Callback):
             self._advance()
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Print the losses of the validation split, unless it is a part of training."""
+        """Prints the losses of the validation split, except during training."""
         if trainer.state.fn == "validate":
             self._close()
             self._print_losses(trainer)
 
     def _shown(self, trainer: pl.Trainer) -> Show:
-        """The chosen form in the first process; nothing in the others."""
+        """The form of display in the first process; `nothing` in the others."""
         if not trainer.is_global_zero:
             return "nothing"
         if self.show == "auto":
-            alone = current_seat() is None  # bars of several runs would write over each other
+            alone = current_seat() is None  # bars of several runs would overwrite each other
             return "bar" if alone and sys.stderr.isatty() else "lines"
         return self.show
 
     def _every(self, trainer: pl.Trainer) -> int:
-        """Steps between two lines."""
+        """Interval between lines, in steps."""
         if self.steps is not None:
             return self.steps
         return _UNKNOWN if self._total is None else max(1, (self._total - self._first) // _LINES)
@@ -182,7 +182,7 @@ class Progress(pl.Callback):
         return self._of_pack(trainer) + ", ".join(parts)
 
     def _of_pack(self, trainer: pl.Trainer) -> str:
-        """The folder of a run of a pack, whose lines are mixed with those of others."""
+        """Prefix with the run folder in a pack, as lines of its runs are interleaved."""
         return "" if current_seat() is None else f"{run_folder(trainer).name}: "
 
     def _print_losses(self, trainer: pl.Trainer) -> None:
@@ -206,7 +206,7 @@ class Progress(pl.Callback):
             self._open(name, int(total) if math.isfinite(total) else None, 0, " batches")
 
     def _open(self, name: str, total: int | None, first: int, unit: str) -> None:
-        width = shutil.get_terminal_size().columns  # tqdm takes an unknown width for no width
+        width = shutil.get_terminal_size().columns  # tqdm treats an unknown width as zero
         self._bar = tqdm(
             desc=name, total=total, initial=first, unit=unit, ncols=width, file=sys.stderr
         )
@@ -224,7 +224,7 @@ class Progress(pl.Callback):
 def _headline(
     trainer: pl.Trainer, module: pl.LightningModule, first: int, total: int | None
 ) -> str:
-    """What is trained, on what data, where and how."""
+    """One line with the method, its parameters, data, device, precision and steps."""
     count = sum(parameter.numel() for parameter in module.parameters())
     text = f"Training {type(module).__name__} ({count:,} parameters)"
     data = getattr(trainer, "datamodule", None)
@@ -239,7 +239,7 @@ def _headline(
 
 
 def _total(trainer: pl.Trainer) -> int | None:
-    """Optimiser steps at which training ends; None where only time or a signal ends it."""
+    """Optimiser step at which training ends; None if only time or a signal ends it."""
     limits = [trainer.max_steps] if trainer.max_steps >= 0 else []
     epochs, batches = trainer.max_epochs, trainer.num_training_batches
     counts_batches = trainer.lightning_module.automatic_optimization  # else several steps a batch
@@ -249,7 +249,7 @@ def _total(trainer: pl.Trainer) -> int | None:
 
 
 def _loss(trainer: pl.Trainer) -> str:
-    """The loss of the row of the log that is being written; empty if there is none."""
+    """Loss of the log row being written; empty if there is none."""
     value = trainer.callback_metrics.get("train/loss")
     return "" if value is None else f"{float(value):.5g}"
 

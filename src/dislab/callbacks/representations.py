@@ -1,4 +1,4 @@
-"""Writer of the codes of a data set."""
+"""Writes the codes of a data set."""
 
 from typing import Any, final
 
@@ -22,10 +22,9 @@ Share = tuple[list[Tensor], list[Tensor]]
 class Representations(pl.Callback):
     """Writes the codes of a prediction run into `representations.npz` of the run folder.
 
-    Its keys are `codes` (float32, one row an image), `factors` (int64 value numbers, one row an
-    image) and `factor_names`; of a continuous factor also `values_NAME` (float64), its numbers in
-    their order. Load it with `numpy.load(path)`. With several processes the rows of
-    the first come first, then those of the second, and so on.
+    Its keys are `codes` (float32, one row per image), `factors` (int64 value numbers, one row per
+    image) and `factor_names`; for a continuous factor also `values_NAME` (float64), its values in
+    order. Load it with `numpy.load(path)`. With several processes, rows are ordered by rank.
     """
 
     def __init__(self) -> None:
@@ -33,7 +32,7 @@ class Representations(pl.Callback):
         self._factors: list[Tensor] = []
 
     def on_predict_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Forgets an earlier run."""
+        """Discards the codes of an earlier run."""
         self._codes, self._factors = [], []
 
     def on_predict_batch_end(

@@ -17,9 +17,9 @@ from dislab.runs import load_run
 class RunPage(pl.Callback):
     """Writes `report.html` into the run folder at the end of `test` and `validate`.
 
-    The page shows the files that exist at that time, so place this callback after those of scores
+    The page shows the files that exist at that time, so place this callback after those for scores
     and pictures. If the page cannot be written, the run continues, with a warning that gives the
-    reason and the command for another attempt.
+    reason and the command to try again.
 
     Attributes:
         written: Whether the page has been written.
@@ -29,7 +29,7 @@ class RunPage(pl.Callback):
         self.written = False
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Writes the page, unless the validation is a part of training."""
+        """Writes the page, except after validations during training."""
         if trainer.state.fn == "validate":
             self._run(trainer, pl_module)
 
@@ -62,8 +62,8 @@ class RunPage(pl.Callback):
 
 
 def _stored(folder: Path, module: Objective) -> Objective | None:
-    """The objective of the last checkpoint, as `dislab report` finds it later."""
+    """The objective from the last checkpoint, as `dislab report` would load it later."""
     try:
         return load_run(folder).to(module.device)
-    except InputError:  # no checkpoint was asked for, or a part is not installed
+    except InputError:  # no checkpoint was saved, or a part is not installed
         return None

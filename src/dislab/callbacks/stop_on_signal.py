@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP end training between two steps."""
+"""Ends training between two steps on Ctrl-C, SIGTERM or SIGHUP."""
 
 import signal
 from collections.abc import Callable
@@ -16,32 +16,33 @@ from dislab.training.seat import current_seat
 from dislab.training.step_end import log_step, validation_follows
 
 _STEPS_BETWEEN_TALKS: Final = 10
-"""Steps between exchanges of signals among processes; each exchange waits for the device."""
+"""Interval, in steps, of exchanging signals among processes; each exchange waits for the device."""
 
 
 @final
 class StopOnSignal(pl.Callback):
     """Ends training after the current optimiser step when Ctrl-C, SIGTERM or SIGHUP arrives.
 
-    A checkpoint is written first, after a validation if one is due. Taken between two steps, it
-    holds a state that an uninterrupted run passes through, so that the resumed run equals it; one
-    that is taken in the middle of a step, as an exception hook would, does not. A second signal
-    ends the process at once, and so does the first one outside training, as in the final scoring.
+    A checkpoint is written first, after a validation if one is due. Written between two steps, it
+    holds a state that an uninterrupted run also reaches, so that the resumed run gives the same
+    results; a checkpoint from the middle of a step, as in an exception hook, would not. A second
+    signal ends the process at once, as does the first one outside training, for example in the
+    final scoring.
     """
 
     def __init__(self) -> None:
-        self.received: int | None = None  # also after training, where no step was left to stop at
+        self.received: int | None = None  # kept after training if no step was left to stop at
         self._previous: Handlers = {}
         self._step = 0
         self._talk = 0
         self._leaves = False
 
     def on_sanity_check_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Install the signal handler; Lightning's own one would wait for other processes."""
+        """Installs the signal handler; Lightning's own would wait for other processes."""
         self._take(interrupt)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Install the signal handler, unless the validation is part of training."""
+        """Installs the signal handler, unless the validation is part of training."""
         if trainer.state.fn == "validate":
             self._take(interrupt)
 
@@ -54,7 +55,7 @@ class StopOnSignal(pl.Callback):
         self._take(interrupt)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Install the signal handler, which Python allows in the main thread only."""
+        """Installs the signal handler, which Python allows only in the main thread."""
         self.received = None
         self._leaves = False
         self._step = trainer.global_step
@@ -69,27 +70,27 @@ class StopOnSignal(pl.Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Write the checkpoint and stop, at the end of a step."""
+        """Writes the checkpoint and stops at the end of a step."""
         self._ask_pack()
         whole, self._step = trainer.global_step > self._step, trainer.global_step
         if whole and self._is_to_stop(trainer):
             self._leaves = True
             if not validation_follows(trainer):
-                # Lightning logs the values of a step after this hook; the resumed run will not
+                # Lightning logs a step only after this hook, and the resumed run would skip it
                 log_step(trainer)
                 for one in trainer.checkpoint_callbacks:  # which come after this callback
                     one.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
                 self._leave(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Stop after the validation of the last step."""
+        """Stops after the validation of the last step."""
         if self._leaves:
             for one in trainer.checkpoint_callbacks:
                 one.on_validation_end(trainer, pl_module)
             self._leave(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Lets a signal end later stages at once; shares a signal that came too late."""
+        """Makes later signals end the process at once; shares a signal that came too late."""
         self._take(interrupt)
         self._ask_pack()
         came = self.received is not None
@@ -111,7 +112,7 @@ class StopOnSignal(pl.Callback):
         if (path := last_checkpoint(trainer)) is not None:
             trainer.save_checkpoint(path, weights_only=False)
         if current_seat() is not None:
-            raise SystemExit(1)  # Lightning handles KeyboardInterrupt in the main thread only
+            raise SystemExit(1)  # Lightning handles KeyboardInterrupt only in the main thread
         raise KeyboardInterrupt
 
     def _receive(self, trainer: pl.Trainer, number: int, frame: FrameType | None) -> None:
@@ -119,7 +120,7 @@ class StopOnSignal(pl.Callback):
             self._give_back()
             raise KeyboardInterrupt
         self.received = number
-        # several processes have to stop at the same step, which only Lightning's steps settle
+        # all processes must stop at the same step, which they agree on only in Lightning's steps
         if (loop := installed(trainer)) is not None and trainer.world_size == 1:
             loop.is_wanted = True
         leave_closed_terminal()
@@ -128,7 +129,7 @@ class StopOnSignal(pl.Callback):
         )
 
     def _ask_pack(self) -> None:
-        """Takes over the signal that the run's pack, if it is in one, received for all its runs."""
+        """Fetches a signal that the run's pack, if any, received for all its runs."""
         if (seat := current_seat()) is not None:
             self.received = seat.signal
 

@@ -1,4 +1,4 @@
-"""The `dislab` command: a dispatcher that imports no more than the chosen command needs."""
+"""The `dislab` command: a dispatcher that imports only what the chosen command needs."""
 
 import errno
 import os
@@ -56,10 +56,10 @@ _OTHER_NAMES: Final = {
     "sweep": "study",
     "grid": "study",
 }
-"""Commands of dislab for the words that other programs use."""
+"""dislab's equivalents of command names in other programs."""
 
 _FIRST_SPEAKS: Final = 10.0
-"""Seconds that the other processes of a run wait for the first one to report a mistake."""
+"""Seconds that the other processes of a run wait for the first one to report an error."""
 
 _HELP: Final = """usage: dislab COMMAND [options]
 
@@ -77,10 +77,11 @@ A first run:  dislab fit --config factorvae --config quick
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Exit status: 0 for success, 1 for failed training, 2 for a mistake, 130 for an interrupt.
+    """Runs the command line and returns the exit status.
 
-    Ctrl-C, SIGTERM and SIGHUP interrupt. `args` lacks the program's name; None takes the command
-    line of the process.
+    The status is 0 for success, 1 for failed training, 2 for a user error, and 130 for an
+    interrupt by Ctrl-C, SIGTERM or SIGHUP. `args` excludes the program's name; None uses the
+    command line of the process.
     """
     command, *rest = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
@@ -88,8 +89,8 @@ def main(args: Sequence[str] | None = None) -> int:
             return dispatch(command, rest)
     except InputError as error:
         if os.environ.get("LOCAL_RANK", "0") != "0":
-            # the first process most likely says the same, and ends this one; ended by a failure of
-            # this one, it could not say it
+            # the first process most likely reports the same error and then ends this one; if this
+            # one ended first, the first could not report it
             time.sleep(_FIRST_SPEAKS)
         print(f"dislab: error: {_memory(error) if lacks_memory(error) else error}", file=sys.stderr)
         return 2
@@ -119,7 +120,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 2
     except (KeyboardInterrupt, SystemExit) as ended:  # training handles signals itself
         if isinstance(ended, SystemExit) and ended.code != 1:
-            raise  # 1 is how Lightning leaves after an interrupt
+            raise  # Lightning exits with 1 after an interrupt
         if os.environ.get("LOCAL_RANK", "0") == "0":  # the first of the processes of a run
             again = shlex.join(["dislab", command, *rest])
             print(f"dislab: interrupted; files are whole. Run again: {again}", file=sys.stderr)
@@ -135,7 +136,7 @@ def _memory(error: BaseException) -> str:
 
 
 def dispatch(command: str, args: list[str]) -> int:
-    """Run a command and return its exit status; mistakes are raised as `InputError`."""
+    """Runs a command and returns its exit status; user errors are raised as `InputError`."""
     if command in ("-h", "--help"):
         rows = _rows()
         print(_HELP.format(commands="\n".join(rows)), end="")
@@ -161,8 +162,8 @@ def dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import data
 
         return data.run(args)
-    # read by the OpenMP library when torch loads it: threads that spin while they wait slow a
-    # training step several times as soon as another process wants a core
+    # read by the OpenMP library when torch loads it: busy-waiting threads make a training step
+    # several times slower as soon as another process needs a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if command == "study":
         from dislab.cli import study
@@ -208,7 +209,7 @@ def dispatch(command: str, args: list[str]) -> int:
 
 
 def _rows() -> Iterator[str]:
-    """A line for each command, dislab's own first, then those of plugins."""
+    """One line per command, dislab's own first, then those of plugins."""
     others = {
         name: f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
         for name, plugin in commands().items()

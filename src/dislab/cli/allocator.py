@@ -1,4 +1,4 @@
-"""Memory of a training process: what glibc keeps of it, and what Python searches for garbage."""
+"""Memory settings of a training process, for glibc's allocator and Python's garbage collector."""
 
 import ctypes
 import gc
@@ -13,11 +13,11 @@ _LARGEST: Final = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
-    """Whether the C library was set to keep freed memory for the next step of this process.
+    """Makes the C library keep freed memory for the next step; returns whether it succeeded.
 
-    By default glibc maps every activation of a few megabytes afresh and returns it to the kernel
-    after use, which costs thousands of page faults a training step on a CPU. The setting holds
-    for the whole process and does nothing with other C libraries.
+    By default, glibc maps every activation of a few megabytes anew and returns it to the kernel
+    after use, which costs thousands of page faults per training step on a CPU. The setting applies
+    to the whole process and has no effect with other C libraries.
     """
     if platform.libc_ver()[0] != "glibc":
         return False
@@ -27,10 +27,10 @@ def keep_freed_memory() -> bool:
 
 @contextmanager
 def old_objects_left_alone() -> Iterator[None]:
-    """Lets Python's search for unused objects pass over those that exist already.
+    """Excludes existing objects from Python's garbage collection.
 
-    The libraries behind a training are 400,000 objects, which stay until its end; to search them
-    again and again takes 4 % of the time of a small network's steps.
+    The imported libraries consist of 400,000 objects, which exist until the end of training;
+    repeatedly scanning them takes 4 % of the time of a small network's steps.
     """
     gc.freeze()
     try:

@@ -7,10 +7,10 @@ from dislab.errors import InputError
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports a mistake in one message, without the usage text."""
+    """A parser that reports an error in one message, without the usage text."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the mistake as an `InputError`.
+        """Raises the error as an `InputError`.
 
         Args:
             message: Message of argparse.

@@ -1,4 +1,4 @@
-"""Arrays in .npz files of any program."""
+"""Reads arrays from .npz files of any program."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
     """The arrays of an .npz file by name: the required ones, and the descriptions of factors.
 
     Raises:
-        InputError: It does not exist, is no such file, is damaged, holds Python objects or a
-            single array, or lacks an array.
+        InputError: The file does not exist, is no .npz file, is damaged, contains Python objects or
+            a single array, or lacks an array.
     """
     if not path.is_file():
         raise InputError(f"{path} does not exist; give an .npz file")
@@ -38,12 +38,12 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
             return {key: stored[key] for key in read}
     except InputError:
         raise
-    except Exception as error:  # numpy, zipfile and zlib raise half a dozen types
+    except Exception as error:  # numpy, zipfile and zlib raise many types of errors
         raise InputError(f"{path} cannot be read as .npz: {_said(error)}") from error
 
 
 def names_of(arrays: Mapping[str, Any]) -> list[str] | None:
-    """The names of the factors, from the array `names` or `factor_names`; None without them."""
+    """Names of the factors, from the array `names` or `factor_names`; None if both are missing."""
     given = next((arrays[key] for key in _NAMES if key in arrays), None)
     return None if given is None else list(map(str, given.ravel()))
 
@@ -51,10 +51,10 @@ def names_of(arrays: Mapping[str, Any]) -> list[str] | None:
 def measured_factors(
     path: Path, arrays: Mapping[str, Any], names: Sequence[str] | None, kinds: Mapping[str, str]
 ) -> Any:
-    """The factors of a file, with the numbers in `values_NAME` for each continuous one.
+    """Factors of a file; value numbers of continuous ones are replaced by those in `values_NAME`.
 
     Raises:
-        InputError: Values do not fit the factors.
+        InputError: Values do not match the factors.
     """
     positions = np.asarray(arrays["factors"])
     if names is None or positions.ndim != 2 or positions.dtype.kind not in "iu":
@@ -73,13 +73,13 @@ def measured_factors(
 
 
 def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
-    """The factors that the arrays of a file describe, with the combinations of values that occur.
+    """Factor space described by the arrays of a file, with the combinations of values that occur.
 
-    The arrays are `factors`, perhaps `names` or `factor_names`, and `values_NAME` for each factor
-    whose values are not 0, 1, 2, ….
+    The arrays are `factors`, optionally `names` or `factor_names`, and `values_NAME` for each
+    factor whose values are not 0, 1, 2, ….
 
     Raises:
-        InputError: The factors are no value numbers, or names or values do not fit them.
+        InputError: The factors are no value numbers, or names or values do not match them.
     """
     positions = np.asarray(arrays["factors"])
     if positions.ndim != 2 or 0 in positions.shape or positions.dtype.kind not in "iu":

@@ -1,4 +1,4 @@
-"""Descriptions of the data sets, read without importing them: `dislab data list`."""
+"""Descriptions of data sets for `dislab data list`, read without importing them."""
 
 import json
 import re
@@ -12,13 +12,13 @@ class Entry(NamedTuple):
     """One data set.
 
     Attributes:
-        name: Its class.
+        name: Its class name.
         summary: First line of its docstring.
         contents: Images and factors.
         drawn: Comparison of drawn images with published ones; empty unless both exist.
-        untried: Whether its reader has never met the published files.
-        licence: Of the images.
-        citation: Where they come from.
+        untried: Whether its reader has never been tested on the published files.
+        licence: Licence of the images.
+        citation: Source of the images.
         size: Bytes of the default version on disk; None if unknown.
         cached: Bytes of all its versions in the cache folder.
         distribution: The package that declares it.
@@ -46,12 +46,12 @@ def catalogue() -> list[Entry]:
 
 
 def as_json(entries: list[Entry]) -> str:
-    """The entries for programs."""
+    """The entries as JSON."""
     return json.dumps([entry._asdict() for entry in entries], indent=2, ensure_ascii=False)
 
 
 def as_table(entries: list[Entry]) -> str:
-    """The entries for people, two lines each."""
+    """The entries as a readable table, two lines each."""
     names = max((len(entry.name) for entry in entries), default=0)
     rows = []
     for entry in entries:
@@ -98,7 +98,7 @@ def _entry(plugin: Plugin) -> Entry:
 
 
 def _bytes_of(folder: str | None, name: str) -> int:
-    """Bytes of a data set's finished arrays in its cache folder, or in folders of its name."""
+    """Bytes of a data set's complete arrays in its cache folder, or in folders of its name."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     folders = {name.lower(), snake} if folder is None else {folder} - {""}
     banks = [path for one in folders for path in cache_path().joinpath(one).glob("*.npy")]

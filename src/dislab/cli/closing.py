@@ -1,4 +1,4 @@
-"""The last lines of a training command: where the results are, and the next commands."""
+"""Last lines of a training command: locations of results, and useful next commands."""
 
 import shlex
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from dislab.runs import SCORES
 
 
 def closing(folder: Path, page: bool, steps: int | None = None) -> str:
-    """The results of a run with their places, one line each, and commands that go on from it.
+    """Locations of the results of a run, one per line, and useful next commands.
 
     Args:
         folder: The run folder.
-        page: Whether its page was written now.
-        steps: Optimiser steps of a training that has just ended; None after other commands.
+        page: Whether its page was written by this command.
+        steps: Optimiser steps of the training that has just ended; None after other commands.
     """
     return "\n".join(f"{name:<9} {text}" for name, text in _rows(folder, page, steps))
 

@@ -1,4 +1,4 @@
-"""`dislab completion bash | zsh`: a script by which a shell completes the words of dislab."""
+"""`dislab completion bash | zsh`: a script for command-line completion in a shell."""
 
 import contextlib
 import io
@@ -21,7 +21,7 @@ _VERBS: Final[Mapping[str, Iterable[str]]] = {
     "plugins": ("new", *GROUPS),
     "study": study.VERBS,
 }
-"""Second words of commands."""
+"""Subcommands by command."""
 
 _PARTS: Final = {
     "--model": "objectives",
@@ -32,10 +32,10 @@ _PARTS: Final = {
     "--metrics": "metrics",
     "--predictors": "predictors",
 }
-"""Options whose values are parts of a group."""
+"""Options whose values are parts of a plugin group."""
 
 _OPTION: Final = re.compile(r"^ +(?:-\w, )?(--[\w-]+)(?: \{([^}]*)\})?", re.MULTILINE)
-"""An option in the help of a command, and its choices."""
+"""Matches an option in the help of a command, and its choices."""
 
 _SCRIPT: Final = Template(
     """\
@@ -98,12 +98,12 @@ def run(args: list[str]) -> int:
 
 
 def script(shell: str) -> str:
-    """The script of a shell; zsh reads that of bash through its own emulation.
+    """The completion script of a shell; zsh runs that of bash through its emulation.
 
     Args:
         shell: `bash` or `zsh`.
     """
-    declared = commands()  # the commands of plug-ins, whose options only they know
+    declared = commands()  # commands of plug-ins, whose options are not known here
     text = _SCRIPT.substitute(
         shell=shell,
         verbs=" ".join(_VERBS),
@@ -118,7 +118,7 @@ def script(shell: str) -> str:
 
 
 def _cases(cases: Iterable[tuple[str, Iterable[str]]], indent: int) -> str:
-    """Branches of a `case` that choose among words."""
+    """Branches of a shell `case` statement that select words."""
     return "\n".join(f'{"":{indent}}{one}) words="{" ".join(words)}" ;;' for one, words in cases)
 
 
@@ -145,19 +145,19 @@ def _options() -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def _names() -> Iterator[tuple[str, Iterable[str]]]:
-    """Words that are no options, by command; files where there are none."""
+    """Positional words by command; without any, the shell completes files."""
     yield from _VERBS.items()
     known = configs.names()
     for action in ("show", "copy"):
         yield f"configs {action}", [*known, "all"] if action == "copy" else known
     for action in ("prepare", "show"):
         yield f"data {action}", [plugin.name for plugin in available("datasets")]
-    for verb in ("plan", "run"):  # the others look at folders
+    for verb in ("plan", "run"):  # the others take folders
         yield f"study {verb}", [one for one in known if one.startswith("studies/")]
 
 
 def _places() -> Iterator[str]:
-    """Commands with their verbs, but for those whose parser takes long to import."""
+    """Commands with their verbs, except those whose parser takes long to import."""
     for command in COMMANDS:
         if command == "study":
             yield from (f"study {verb}" for verb in study.VERBS)

@@ -1,4 +1,4 @@
-"""Checks of the YAML that a training command is about to read, in files and in options."""
+"""Checks the YAML that a training command will read, in files and in options."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,20 +13,20 @@ from dislab.yaml_files import check_limits, parse_mapping, parse_yaml, read_text
 _CONFIGS: Final = ("--config", "-c")
 _FOLDERS: Final = ("--run", "--resume")
 _SECTIONS: Final = ("--model", "--data", "--trainer", "--optimizer", "--lr_scheduler")
-"""Options that take a file of any name in place of their settings."""
+"""Options that accept a file, of any name, instead of their settings."""
 _SUFFIXES: Final = (".yaml", ".yml")
 _EXAMPLE: Final = "model: {class_path: VAE}"
 
 
 def check_configurations(args: Sequence[str]) -> None:
-    """Refuses broken YAML, before a parser reads it that names no file and drops duplicate keys.
+    """Rejects invalid YAML before the parser, which does not name files and drops duplicate keys.
 
-    Files that options name, files that these name, and the options themselves are read. A file that
-    does not exist is left to the parser.
+    Checks the options, the files that they name, and the files named in these. Missing files are
+    left to the parser.
 
     Raises:
-        InputError: A file is not UTF-8, is no YAML, is nested too deeply or has too many aliases;
-            a key is set twice; a configuration holds no settings.
+        InputError: A file is not UTF-8, is not valid YAML, is nested too deeply or has too many
+            aliases; a key is set twice; or a configuration has no settings.
     """
     seen: set[Path] = set()
     for option, value in _options(args):
@@ -42,9 +42,9 @@ def check_configurations(args: Sequence[str]) -> None:
 
 
 def read_values_strictly() -> None:
-    """Lets jsonargparse refuse duplicate keys, deep nesting and too many aliases in every text.
+    """Makes jsonargparse reject duplicate keys, deep nesting and too many aliases everywhere.
 
-    A text `None` becomes null: jsonargparse passes a null for a part's setting on as that text.
+    The text `None` becomes null, as jsonargparse passes on null settings of a part as this text.
     """
     load = jsonargparse.get_loader("yaml")
     if getattr(load, "is_strict", False):
@@ -59,7 +59,7 @@ def read_values_strictly() -> None:
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Options and their values; a separate value belongs to the option before it."""
+    """Options and their values, whether joined by `=` or separate."""
     option = ""
     for arg in args:
         if arg.startswith("-"):
@@ -94,5 +94,5 @@ def _is_file(path: Path) -> bool:
     """Whether a path is a regular file; a pipe, readable only once, is left to the parser."""
     try:
         return path.is_file()
-    except (OSError, ValueError):  # too long for a name, or with a null character
+    except (OSError, ValueError):  # too long a name, or a null character
         return False

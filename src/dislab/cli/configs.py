@@ -1,4 +1,4 @@
-"""The configurations that come with dislab: `dislab configs`, and their names after `--config`."""
+"""Configurations that come with dislab: the command `dislab configs`, and names for `--config`."""
 
 import re
 import shutil
@@ -13,7 +13,7 @@ from dislab.cli.arguments import Parser
 from dislab.errors import InputError, suggestion
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
-"""What is meant as the name of a configuration, and not as another path."""
+"""Matches words that are meant as names of configurations rather than as paths."""
 _FLAGS: Final = ("--config", "-c")
 ACTIONS: Final = ("list", "show", "copy")
 
@@ -46,15 +46,15 @@ def run(args: list[str]) -> int:
 
 
 def resolved(args: Sequence[str]) -> list[str]:
-    """The arguments with paths for the names of configurations behind `--config`.
+    """The arguments with names of configurations after `--config` replaced by their paths.
 
-    A file or folder that exists is taken as it is; so is a name unlike that of any configuration.
+    Existing files and folders stay unchanged, as do names that resemble no configuration.
 
     Args:
         args: The arguments after the command.
 
     Raises:
-        InputError: A name is much like that of a configuration.
+        InputError: A name resembles that of a configuration, but is none.
     """
     found: list[str] = []
     for before, one in zip(["", *args], args, strict=False):
@@ -69,7 +69,7 @@ def resolved(args: Sequence[str]) -> list[str]:
 
 
 def find(name: str) -> Path:
-    """The file that exists under a name, else the configuration of dislab with that name, if any.
+    """The existing file with a name, else dislab's configuration with that name, if any.
 
     Args:
         name: A path, or a name such as `factorvae`, `studies/quick` or `configs/factorvae.yaml`.
@@ -83,12 +83,12 @@ def names() -> list[str]:
 
 
 def _known(name: str) -> Path | None:
-    """The configuration of dislab with that name, unless a file or folder has it.
+    """The configuration of dislab with a name, unless a file or folder has this name.
 
     Raises:
-        InputError: Nothing has the name, and a configuration has one that is much like it.
+        InputError: Nothing has the name, but a configuration has a similar one.
     """
-    with suppress(OSError, ValueError):  # no system has a file of such a name
+    with suppress(OSError, ValueError):  # no file can have such a name
         if Path(name).exists():
             return None
     found = _own(name)
@@ -119,13 +119,13 @@ def _named(name: str) -> Path:
 
 
 def _folder() -> Path:
-    """The configurations in the installed package, else those of the checkout that it lies in."""
+    """Folder of the configurations in the installed package, else in its source checkout."""
     inside = Path(str(files("dislab"))) / "configs"
     return inside if inside.is_dir() else inside.parents[2] / "configs"
 
 
 def _all() -> dict[str, Path]:
-    """Files by name."""
+    """Configuration files by name."""
     folder = _folder()
     paths = sorted(folder.rglob("*.yaml"), key=lambda path: (len(path.parts), path))
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
@@ -144,7 +144,7 @@ def _first_line(path: Path) -> str:
 
 
 def _copied(name: str, folder: Path) -> Path:
-    """The copy of one configuration, or of all, whole or not at all."""
+    """Copies one configuration or all of them, atomically; returns the path of the copy."""
     source = _folder() if name == "all" else _named(name)
     target = folder / source.name
     if target.exists():

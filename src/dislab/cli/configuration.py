@@ -1,4 +1,4 @@
-"""Configuration files: the copy in a run folder, and the files that a command reads."""
+"""Configuration files: those that a command reads, and the copy in a run folder."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -53,16 +53,16 @@ _CHANGEABLE_OF_DATA: Final = tuple(
         "dataset.init_args.download",
     )
 )
-"""Settings of data for the place and reading of images, which leave the images the same."""
+"""Data settings for the location and loading of images, which do not change the images."""
 
 
 def header() -> list[str]:
-    """First lines of every configuration that is written: the versions that wrote it."""
+    """First lines of every written configuration: the versions that wrote it."""
     return [f"{name}=={version(name)}" for name in ("dislab", "lightning")]
 
 
 def written_elsewhere(args: Sequence[str]) -> str:
-    """A sentence on the configurations that another version of dislab wrote; empty if none."""
+    """Sentence about configurations written by another version of dislab; empty if none."""
     named = _named(args)
     paths = [*named.config, *([named.folder / CONFIG] if named.folder else [])]
     here = version("dislab")
@@ -82,7 +82,7 @@ def written_elsewhere(args: Sequence[str]) -> str:
 
 
 def of_run(args: Sequence[str]) -> list[str]:
-    """The arguments, preceded by the configuration and checkpoint of the run that they name."""
+    """The arguments, preceded by the configuration and checkpoint of the named run."""
     folder = _named(args).folder
     if folder is None:
         return list(args)
@@ -93,7 +93,7 @@ def of_run(args: Sequence[str]) -> list[str]:
 
 
 def _named(args: Sequence[str]) -> argparse.Namespace:
-    """The files and folders that the arguments name."""
+    """The options that name files and folders."""
     named = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     named.add_argument("--run", "--resume", type=Path, dest="folder")
     named.add_argument("--config", "-c", type=Path, action="append", default=[])
@@ -101,7 +101,7 @@ def _named(args: Sequence[str]) -> argparse.Namespace:
 
 
 def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
-    """Settings of a model by dotted names with `prefix`, without those that come from the data."""
+    """Flat model settings by dotted names with `prefix`, without those taken from the data."""
     found: dict[str, Any] = {}
     from_data = offered()
     for key, value in (settings.as_dict() if hasattr(settings, "as_dict") else settings).items():
@@ -109,7 +109,7 @@ def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
         name = prefix if key in ("init_args", "dict_kwargs") else f"{prefix}{key}."
         if isinstance(value, dict) or hasattr(value, "as_dict"):
             found |= flat(value, name)
-        elif key == "class_path":  # the same class may be written by several paths
+        elif key == "class_path":  # one class may have several import paths
             found[f"{prefix}class"] = value.rpartition(".")[2]
         elif key not in from_data:
             found[name.rstrip(".")] = tuple(value) if isinstance(value, list) else value
@@ -117,7 +117,7 @@ def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Old and new values of the settings in which two configurations differ, by dotted names."""
+    """Old and new values of settings that differ between two configurations, by dotted names."""
     found: dict[str, tuple[Any, Any]] = {}
     for key in dict.fromkeys([*old, *new]):
         before, after = old.get(key), new.get(key)
@@ -130,10 +130,10 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[A
 
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections that a resumed run changes.
+    """Sections of the configuration that a resumed run changes.
 
     Raises:
-        InputError: A setting that is fixed for the run differs; the message lists the others.
+        InputError: A setting that the run cannot change differs; the message lists those it can.
     """
     found = {}
     for name, (before, after) in changes(old, new).items():
@@ -149,15 +149,15 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class KeepConfig(Callback):
-    """Keeps the complete configuration of a run in `config.yaml`.
+    """Writes the complete configuration of a run to `config.yaml`.
 
-    A run that goes on with other settings gets a new file once nothing refuses to train; the old
-    one is kept beside it under the step at which it ended.
+    When a run is resumed with changed settings, a new file is written once all checks have passed;
+    the old one is kept in the same folder, named after the step at which the settings changed.
 
     Args:
-        text: Text that a new run writes; empty for a resumed run.
+        text: Text of the file of a new run; empty for a resumed run.
         settings: The sections that a resumed run changes.
-        step: Optimiser steps that the resumed run has done.
+        step: Optimiser steps that the resumed run has completed.
     """
 
     def __init__(self, text: str, settings: Mapping[str, Any], step: int = 0) -> None:
@@ -166,13 +166,13 @@ class KeepConfig(Callback):
         self._step = step
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Write the file of a new run before training starts."""
+        """Writes the file of a new run before training starts."""
         if self._text and trainer.is_global_zero:
             _write(run_folder(trainer) / CONFIG, self._text)
         self._text = ""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Update the file of a resumed run."""
+        """Updates the file of a resumed run."""
         self.renew(trainer)
 
     def renew(self, trainer: Trainer) -> None:

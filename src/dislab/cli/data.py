@@ -1,4 +1,4 @@
-"""`dislab data list | prepare | show`: the data sets, their files and their pictures."""
+"""`dislab data list | prepare | show`: lists data sets, prepares their files, draws pictures."""
 
 import re
 import sys
@@ -26,7 +26,7 @@ List the data sets, make or fetch one's files, or draw pictures of its images an
 
 
 def run(args: list[str]) -> int:
-    """Run `dislab data` and return the exit status."""
+    """Runs `dislab data` and returns the exit status."""
     action, *rest = args or ["--help"]
     if action in ("-h", "--help"):
         print(_HELP, end="")
@@ -94,7 +94,7 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[s
             f"no data set is named {name!r}{suggestion(name, names)}; the data sets are "
             f"{', '.join(names)}"
         )
-    import jsonargparse  # with the data sets torch is imported, which listing them must not do
+    import jsonargparse  # data sets import torch, which listing must avoid
 
     from dislab.cli.config_checks import check_configurations
     from dislab.cli.messages import explain

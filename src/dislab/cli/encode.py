@@ -1,4 +1,4 @@
-"""`dislab encode`: a model's codes of images that are drawn the same way for every run."""
+"""`dislab encode`: writes a model's codes of images that are the same for every run."""
 
 import argparse
 from pathlib import Path
@@ -42,7 +42,7 @@ def encode(
 ) -> None:
     """Writes the codes of a run into `out`, or into `codes.npz` in the run folder.
 
-    `seed` decides which `images` of the split are encoded; all of a split with fewer images are.
+    `seed` determines which `images` of the split are encoded; a smaller split is encoded entirely.
     """
     from dislab import plugins
     from dislab.base.state_draws import draw_states

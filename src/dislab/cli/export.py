@@ -1,4 +1,4 @@
-"""`dislab export`: the model of a run for other programs."""
+"""`dislab export`: writes the model of a run for other programs."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Help of the training commands: the common options, and the other settings by section."""
+"""Help of the training commands: common options, and all other settings by section."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from dislab.cli import COMMANDS
 from dislab.errors import InputError, suggestion
 
 ALL: Final = "all"
-"""In place of a section: every setting at once."""
+"""Name that stands for all sections in `--help`."""
 
 COMMON: Final = {
     "Configuration": {
@@ -56,7 +56,7 @@ _HEADING: Final = re.compile(r"^(\S.*):$", re.MULTILINE)
 
 
 def requested(args: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The section that `--help` is asked for, empty for the common options, and other arguments.
+    """The section given after `--help` (empty for the common options), and the other arguments.
 
     Args:
         args: The arguments after the command.
@@ -73,11 +73,11 @@ def requested(args: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def help_text(command: str, full: str, section: str) -> str:
-    """The common options, all settings of a section, or all settings.
+    """Help text with the common options, the settings of a section, or all settings.
 
     Args:
         command: The command.
-        full: Its whole help.
+        full: The full help of the command.
         section: Name of the section; empty for the common options, `ALL` for everything.
 
     Raises:
@@ -99,7 +99,7 @@ def help_text(command: str, full: str, section: str) -> str:
 
 
 def _sections(full: str) -> dict[str, tuple[str, str]]:
-    """Title and text of each section, by the beginning of its options."""
+    """Title and text of each section, by the prefix of its options."""
     pieces = _HEADING.split(full)[1:]
     found: dict[str, tuple[str, str]] = {}
     for title, text in zip(pieces[::2], pieces[1::2], strict=True):

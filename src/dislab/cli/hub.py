@@ -1,4 +1,4 @@
-"""`dislab push` and `dislab pull`: models on the Hugging Face Hub."""
+"""`dislab push` and `dislab pull`: upload and download of models at the Hugging Face Hub."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`dislab import`: results of another program as a table of runs."""
+"""`dislab import`: reads results of another program into a table of runs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Properties of the data that the constructor of an objective requests by name."""
+"""Links from properties of the data to constructor arguments of an objective with equal names."""
 
 import inspect
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from dislab.errors import InputError
 
 
 def link(parser: LightningArgumentParser) -> None:
-    """Lets the model take from the data all that any data module offers."""
+    """Links the model's arguments to the properties that any data module offers."""
     for name in offered():
         target = f"model.init_args.{name}"
         if name in DataModule.offers:
             parser.link_arguments(f"data.{name}", target, apply_on="instantiate")
-        else:  # a property that other data modules lack
+        else:  # some data modules lack this property
             parser.link_arguments("data", target, _taking(name), apply_on="instantiate")
 
 
@@ -29,7 +29,7 @@ def _taking(name: str) -> Callable[[DataModule], Any]:
 
 
 def check_offers(config: Any) -> None:
-    """Checks that the data module offers all that the model needs of it.
+    """Checks that the data module offers all properties that the model needs.
 
     Raises:
         InputError: The model needs a property that the data module lacks; the message names data

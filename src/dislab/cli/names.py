@@ -1,4 +1,4 @@
-"""Restrict the names in configuration files and command lines to parts."""
+"""Restricts class names in configuration files and on command lines to parts."""
 
 import inspect
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _CALLABLE: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, Modu
 
 
 def confine_names() -> None:
-    """Lets the parsers of this process import modules of parts only, whatever a value names."""
+    """Makes the parsers of this process import only modules of parts, whatever a value names."""
     set_parsing_settings(
         import_path_denylist=["*"],
         import_path_allowlist=packages(),
@@ -24,13 +24,13 @@ def confine_names() -> None:
 
 
 def check_names(config: Any, place: str = "") -> None:
-    """Checks that parsed settings name classes only, before any of them is made.
+    """Checks that parsed settings name only classes, before any of them is instantiated.
 
-    The parser has imported modules of parts only, and compared the classes with the types that
-    signatures give; but it takes functions for builders.
+    The parser imports only modules of parts and checks classes against the types in signatures, but
+    it accepts functions as builders.
 
     Raises:
-        InputError: They name a function or another object.
+        InputError: The settings name a function or another object.
     """
     _check(config, place, None)
 

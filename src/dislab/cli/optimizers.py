@@ -1,4 +1,4 @@
-"""Whether a model's optimiser and schedule take their settings, before a run folder is made."""
+"""Checks the settings of a model's optimiser and schedule before a run folder is created."""
 
 import warnings
 from typing import Any, Final
@@ -7,11 +7,11 @@ from dislab.base import Objective
 from dislab.errors import InputError
 
 _OF_THE_TRAINER: Final = ("configure_model", "configure_optimizers")
-"""Hooks that may need the trainer: a model that overrides them is not checked without it."""
+"""Hooks that may need the trainer: models that override them are not checked."""
 
 
 def check_optimizer(model: Objective) -> None:
-    """Build optimiser and schedule of a copy once as a check, and take one step of the schedule."""
+    """Builds optimiser and schedule of a copy as a check, and takes one step of the schedule."""
     if any(getattr(type(model), name) is not getattr(Objective, name) for name in _OF_THE_TRAINER):
         return
     made: Any = model.configure_optimizers()
@@ -19,7 +19,7 @@ def check_optimizer(model: Objective) -> None:
         return
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # no optimiser step goes before
+            warnings.simplefilter("ignore")  # PyTorch warns, as no optimiser step precedes
             made["lr_scheduler"]["scheduler"].step()
     except (ValueError, TypeError, ArithmeticError) as error:
         raise InputError(

@@ -1,4 +1,4 @@
-"""`dislab plugins`: every part that a configuration can name."""
+"""`dislab plugins`: lists all parts that a configuration can name."""
 
 import json
 import sys
@@ -12,9 +12,9 @@ from dislab.plugins import GROUPS, Plugin, available, faults, load
 
 
 def run(args: list[str]) -> int:
-    """Print the table of plugins, or write a new one, and return the exit status.
+    """Prints the table of plugins, or writes a new one, and returns the exit status.
 
-    Parts of other distributions are imported, so that the table names those that cannot be used.
+    Parts of other distributions are imported, so that the table shows those that cannot be used.
     """
     if args[:1] == ["new"]:
         return skeleton.run(args[1:])
@@ -42,7 +42,7 @@ def run(args: list[str]) -> int:
 
 
 def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:
-    """The errors of other distributions' parts, without an import of dislab's own parts."""
+    """Import errors of other distributions' parts; does not import dislab's own parts."""
     others = [plugin for plugin in plugins if plugin.distribution != "dislab"]
     errors = faults(others)
     for plugin in others:

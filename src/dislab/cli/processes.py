@@ -1,4 +1,4 @@
-"""Errors of a run of several processes after one of them ended."""
+"""Recognises errors in a distributed run that result from the end of another process."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ _SIGNS: Final = ("gloo", "Connection closed by peer", "Connection reset by peer"
 
 
 def lost_another(error: RuntimeError) -> bool:
-    """Whether a process failed because it waited for another one that ended."""
+    """Whether a process failed while waiting for another one that had ended."""
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return False
     if isinstance(error, dist.DistBackendError | dist.DistNetworkError):

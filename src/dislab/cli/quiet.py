@@ -1,4 +1,4 @@
-"""Notes and warnings of Lightning that a user of the command cannot act on."""
+"""Hides notes and warnings of Lightning that a user of the command cannot act on."""
 
 import logging
 import re
@@ -6,8 +6,8 @@ import warnings
 from typing import Final
 
 _WARNINGS: Final = (
-    "Experiment logs directory .* exists and is not empty",  # the run folder, which is new
-    "Precision .* is not supported by the model summary",  # a size in MB, nothing else
+    "Experiment logs directory .* exists and is not empty",  # the new run folder
+    "Precision .* is not supported by the model summary",  # affects only a size in MB
     r"Found .* module\(s\) in eval mode",  # a frozen model inside another one
     "GPU available but not used",  # because the user asked for the CPU
     # float16's scaler skipped the first step
@@ -18,7 +18,7 @@ _WARNINGS: Final = (
     "The .* does not have many workers",  # images come from memory, or from a file in batches
     "The number of training batches .* is smaller than the logging interval",  # steps are logged
 )
-"""Beginnings of the warnings."""
+"""Patterns for the start of hidden warnings."""
 
 _NOTES: Final = re.compile(
     r"Seed set to|Random seed|[A-Z]PU available|Using .*precision|Using .*AMP"
@@ -27,7 +27,7 @@ _NOTES: Final = re.compile(
     r"|LOCAL_RANK: |Initializing distributed|-{20,}|distributed_backend=|All distributed processes"
     r"|`weights_only` was not set|💡|.*litlogger|.*litmodels"
 )
-"""Beginnings of the notes."""
+"""Pattern for the start of hidden notes."""
 
 _LOGGERS: Final = (
     "lightning.fabric.utilities.rank_zero",
@@ -39,7 +39,7 @@ _LOGGERS: Final = (
 
 
 def hide_lightnings_notes() -> None:
-    """Leave out the notes and warnings of this process that report nothing about the run."""
+    """Hides notes and warnings that contain no information about the run."""
     for message in _WARNINGS:
         warnings.filterwarnings("ignore", message)
     for name in _LOGGERS:

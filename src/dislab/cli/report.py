@@ -1,4 +1,4 @@
-"""`dislab report`: the page of one or several runs, or of a study."""
+"""`dislab report`: writes the page of one or several runs, or of a study."""
 
 import argparse
 import sys
@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _reported(folder: Path) -> "ReportedRun":
-    """A run with its model and data; the page says why one of these is missing."""
+    """A run with its model and data; if one is missing, the page gives the reason."""
     from dislab.cli.run_data import run_config, run_data
     from dislab.report import ReportedRun
     from dislab.runs import load_run

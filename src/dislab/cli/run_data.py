@@ -1,4 +1,4 @@
-"""The data of a finished run, with the command line's messages."""
+"""Loads the data of a finished run, with error messages for the command line."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def run_data(folder: Path, config: dict[str, Any]) -> DataModule:
     """The data module of a run, not yet prepared.
 
     Raises:
-        InputError: The configuration names another class, or wrong settings.
+        InputError: The configuration names a class that is not allowed, or invalid settings.
     """
     try:
         return configured_data(folder, config)

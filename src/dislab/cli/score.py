@@ -1,4 +1,4 @@
-"""`dislab score`: scores of the codes in a file, of any program."""
+"""`dislab score`: scores the codes in a file written by any program."""
 
 import argparse
 import warnings
@@ -128,7 +128,7 @@ def _kinds(words: list[str]) -> "dict[str, Kind]":
     from dislab.factors import Kind
     from dislab.functional.checks import check_choice
 
-    # a circular one would need its period, which changes no score
+    # a circular factor would need its period, which affects no score
     allowed = [kind for kind in get_args(Kind) if kind != "circular"]
     kinds: dict[str, Kind] = {}
     for word in words:
@@ -141,7 +141,7 @@ def _kinds(words: list[str]) -> "dict[str, Kind]":
 
 
 def _columns(word: str) -> list[int]:
-    """The columns of a group: `0-3`, `0,2` or both."""
+    """Column numbers of a group, given as `0-3`, `0,2` or both."""
     from dislab.functional.checks import MOST_LATENTS
 
     columns: list[int] = []
@@ -168,7 +168,7 @@ def _file(path: Path) -> Path:
 
 
 def _check_outputs(options: argparse.Namespace, codes: Path) -> None:
-    """Refuses outputs that cannot be written, before anything is scored."""
+    """Rejects outputs that cannot be written, before scoring."""
     from dislab.storage import check_output
 
     if options.json:

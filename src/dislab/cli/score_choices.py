@@ -1,4 +1,4 @@
-"""Scores with settings, as `dislab score --metrics` names them."""
+"""Parses scores and their settings from `dislab score --metrics`."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ _EXAMPLE: Final = "mig: {class_path: MIG, init_args: {bins: 30}}"
 def score_choices(words: Sequence[str]) -> dict[str, MetricBuilder]:
     """Builders of the chosen scores, by name.
 
-    The words are class names such as `MIG`, settings such as `MIG.bins=30`, which name their class
-    as well, and YAML files of the form of `evaluate.metrics`.
+    The words are class names such as `MIG`, settings such as `MIG.bins=30`, which also select their
+    class, and YAML files with the same structure as `evaluate.metrics`.
 
     Raises:
-        InputError: A class, setting or file does not exist, or a file or a value is malformed, or
-            a file names a score that is named already.
+        InputError: A class, setting or file does not exist, a file or a value is malformed, or a
+            file defines a score that exists already.
     """
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for word in words:
@@ -47,7 +47,7 @@ def score_choices(words: Sequence[str]) -> dict[str, MetricBuilder]:
 
 
 def _in_file(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Class and settings of each score that a file names."""
+    """Class and settings of each score defined in a file."""
     found = {}
     for name, content in read_mapping(path, _EXAMPLE).items():
         entry = {"class_path": content} if isinstance(content, str) else content
@@ -66,7 +66,7 @@ def _in_file(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def _builder(name: str, path: str, settings: dict[str, Any]) -> MetricBuilder:
-    """The builder of a class with settings; refuses settings that the class lacks."""
+    """The builder of a class with settings; rejects unknown settings."""
     module, _, cls_name = path.rpartition(".")
     cls = plugins.load("metrics", cls_name)
     if module and not f"{cls.__module__}.".startswith(f"{module}."):

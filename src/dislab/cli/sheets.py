@@ -1,4 +1,4 @@
-"""Pictures of a data set: some of its images, and one row of images for each factor."""
+"""Pictures of a data set: sample images, and a traversal of each factor."""
 
 from typing import Final
 
@@ -16,18 +16,18 @@ from dislab.functional.random import host_generator
 COLUMNS: Final = 10
 MOST_IMAGES: Final = 1000
 MOST: Final = 20
-"""Factors that a sheet of traversals shows."""
+"""Maximum number of factors on a sheet of traversals."""
 
 
 def check_images(images: int) -> None:
-    """Refuses a number of images that no sheet can show."""
+    """Rejects a number of images that no sheet can show."""
     check_at_least("images", images, 1)
     if images > MOST_IMAGES:
         raise InputError(f"images is {images}; a sheet shows at most {MOST_IMAGES}")
 
 
 def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
-    """Images of random states, the same at every call; all images of a small set.
+    """Images of random states, the same on every call; all images of a small data set.
 
     Raises:
         InputError: The number of images is 0 or too large, or the channels are not 1 or 3.
@@ -43,12 +43,12 @@ def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:
 
 
 def traversal_sheet(dataset: Dataset) -> Figure:
-    """One row for each factor, in which only this factor changes.
+    """One row per factor, in which only this factor changes.
 
-    A complete grid is shown around its middle. Rotations start where their angles begin, and
-    several factors of one circle, such as hues, are spread over it, so that they differ. Of an
-    incomplete grid each row takes the longest line of states that differ in one factor only; a
-    factor without such a line is shown with the others changing too, and the label says so.
+    For a complete grid, the other factors are fixed at their middle values. Circular factors start
+    at 0, and several factors on the same circle, such as hues, are spread over it so that they
+    differ. For an incomplete grid, each row takes the longest series of states that differ only in
+    this factor; for a factor without such a series, others change too, and the label states this.
 
     Raises:
         InputError: The images have neither one nor three channels.
@@ -79,7 +79,7 @@ def _line(space: FactorSpace, column: int) -> tuple[Indices, bool]:
 
 
 def _middle(space: FactorSpace) -> Indices:
-    """The middle value of each factor; circular ones start at 0, equal circles spread evenly."""
+    """Middle value of each factor; circular ones start at 0, spread evenly on equal circles."""
     middle = np.asarray(space.sizes) // 2
     for column, factor in enumerate(space.factors):
         if factor.kind == "circular":

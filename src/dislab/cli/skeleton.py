@@ -1,4 +1,4 @@
-"""`dislab plugins new`: write a package with one working part."""
+"""`dislab plugins new`: writes a package with one working part."""
 
 import builtins
 import importlib.resources
@@ -26,7 +26,7 @@ class _Kind(NamedTuple):
 
 
 _LONGEST: Final = 40
-"""Letters of a package's name: its files are called after it."""
+"""Maximum length of a package name, from which file names are derived."""
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_ ][A-Za-z0-9]+)*")
 _CLASS: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _KEYWORDS: Final = {word.lower() for word in (*keyword.kwlist, *keyword.softkwlist)}
@@ -218,7 +218,7 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
 
 
 def _words(name: str) -> list[str]:
-    """The words of a package's name in lower case; refuses what Python or pip would refuse."""
+    """Words of a package name in lower case; rejects names that Python or pip would reject."""
     bare = name.removeprefix("dislab-")
     if len(bare) > _LONGEST:
         raise InputError(
@@ -252,7 +252,7 @@ def _check_class(cls: str, group: str) -> None:
 
 
 def _imported(group: str) -> set[str]:
-    """Names that the files of a package import, apart from its own class."""
+    """Names that the files of a package import, without its own class."""
     path = importlib.resources.files("dislab.cli") / "templates" / f"{group}.py.txt"
     text = _IMPORTS.get(group, "") + path.read_text(encoding="utf-8")
     lines = re.findall(r"^(?:from \S+ )?import (\([^)]*\)|.+)$", text, re.MULTILINE)
@@ -282,7 +282,7 @@ def _filled(name: str, values: dict[str, str]) -> str:
 
 
 def _write(target: Path, files: dict[str, str]) -> None:
-    """Writes all files or none: a temporary folder is renamed when it is complete."""
+    """Writes all files or none, by renaming a temporary folder when it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:

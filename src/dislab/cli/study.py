@@ -1,4 +1,4 @@
-"""`dislab study`: many runs, made and seen together."""
+"""`dislab study`: trains, scores and compares many runs."""
 
 import argparse
 import math
@@ -51,8 +51,8 @@ def run(args: list[str]) -> int:
     """Runs one verb and returns the exit status; `args` follow `dislab study`.
 
     Raises:
-        InputError: An option makes no sense, or a study cannot be used.
-        TrainingError: The first runs of a study have all failed alike.
+        InputError: An option is invalid, or a study cannot be used.
+        TrainingError: The first runs of a study have all failed in the same way.
     """
     verb, *rest = args or ["--help"]
     if verb in ("-h", "--help"):
@@ -73,8 +73,8 @@ def _plan(parser: Parser, args: list[str]) -> int:
         "--steps_per_second",
         type=float,
         metavar="RATE",
-        help="say how many hours training takes at this rate of one run, as measured on the machine"
-        " that is meant",
+        help="estimate the hours of training from this rate of one run, measured on the machine "
+        "that will train",
     )
     options = parser.parse_args(args)
     rate = options.steps_per_second
@@ -156,12 +156,12 @@ def _work(parser: Parser, args: list[str]) -> int:
     if not options.stale >= 1:
         raise InputError(f"--stale is {options.stale:g}; it must be 1 second or longer")
     plan = read_plan(options.folder, options.study)
-    # read by the library when torch loads it
+    # read by the OpenMP library when torch loads it
     os.environ.setdefault("OMP_NUM_THREADS", str(plan.resources.cpus))
     if not plan.resources.gpus:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     for name in [one for one in os.environ if one.startswith("SLURM_")]:
-        del os.environ[name]  # each run is one process of its own, whatever the job is
+        del os.environ[name]  # each run is a single process, independent of the job
     from dislab.cli import unit
     from dislab.study.worker import Settings, Worker
 
@@ -232,7 +232,7 @@ def _summary(parser: Parser, args: list[str]) -> int:
 
 
 def _about(study: Study) -> Iterator[str]:
-    """The time that a study took and the versions it used, in lines."""
+    """Lines with the run time of a study and the versions used."""
     status = study.status()
     took = ", ".join(
         f"{stage} {duration(seconds)}" for stage, seconds in status.seconds.items() if seconds
@@ -271,7 +271,7 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
     file = read_study_file(options.study)
     try:
         known = read_plan(folder, file.name).runs
-    except InputError:  # there is none, or one that cannot be read: every run is checked anew
+    except InputError:  # no readable plan: every run is checked again
         known = ()
     groups = {one.group.read: one.group for one in known}
     from dislab.runs import versions
@@ -280,7 +280,7 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
 
 
 def _resolver() -> Resolver:
-    """The reader of configurations, which takes a while to import."""
+    """The parser of configurations, which takes a while to import."""
     from dislab.cli.study_settings import resolver
 
     return resolver()
@@ -303,7 +303,7 @@ def _keep(study: Path, folder: Path, plan: Plan) -> None:
 
 
 def _show_end(study: Study) -> int:
-    """Prints the results of a study; returns 1 if a run has failed."""
+    """Prints the results of a study; returns exit status 1 if a run has failed."""
     status = study.status()
     print()
     for line in lines(status):
@@ -316,7 +316,7 @@ def _show_end(study: Study) -> int:
 
 
 def _warn_of_versions(plan: Plan) -> None:
-    """Warns if this worker has another version of dislab than the plan."""
+    """Warns if this worker's version of dislab differs from that of the plan."""
     from dislab.runs import versions
 
     here = versions()

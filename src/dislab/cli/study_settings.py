@@ -1,4 +1,4 @@
-"""Configurations of a study's runs, read by the parser of `dislab fit` without training."""
+"""Parses the configurations of a study's runs as `dislab fit` would, without training."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn, cast
@@ -24,7 +24,7 @@ _OWNERS: Final[dict[str, type]] = {
     "transfer": TransferScores,
     "generalisation": Generalisation,
 }
-"""The class that takes the settings of each section."""
+"""Class that takes the settings, by section."""
 
 _COMMAND: Final = "fit"
 
@@ -33,7 +33,7 @@ class _Parser(Parser):
     """A parser that raises its errors instead of exiting, as a study has many configurations."""
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Raises a message with the error, its place, and the allowed values."""
+        """Raises an error that states the location, the fault and the allowed values."""
         if not self.exit_on_error:
             super().error(message, ex)
         raise InputError(self.explained(message, ex)) from ex
@@ -45,7 +45,7 @@ class _Settings(TrainingCLI):
     command = _COMMAND
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
-        """Leaves the parser to `resolve`."""
+        """Does nothing: `resolve` parses the arguments."""
         self.config = {"subcommand": None}
 
     def _parse_ckpt_path(self) -> None: ...
@@ -53,13 +53,13 @@ class _Settings(TrainingCLI):
     def _set_seed(self) -> None: ...
 
     def before_instantiate_classes(self) -> None:
-        """Nothing is made."""
+        """Does nothing."""
 
     def instantiate_classes(self) -> None:
-        """Nothing is made."""
+        """Instantiates nothing."""
 
     def resolve(self, args: Sequence[str]) -> Resolved:
-        """The settings that the arguments of `dislab fit` stand for."""
+        """Parses arguments of `dislab fit` into settings."""
         check_configurations(args)
         parsed = self.parser.parse_args([_COMMAND, *args])[_COMMAND]
         for name in ("ckpt_path", "resume", "run"):
@@ -80,7 +80,7 @@ class _Settings(TrainingCLI):
 
 
 def resolver() -> Resolver:
-    """The reader of a study's configurations."""
+    """Creates the parser of a study's configurations."""
     read_values_strictly()
     with warnings_in_one_line():
         plugins.load_all()
@@ -93,7 +93,7 @@ def resolver() -> Resolver:
         subclass_mode_data=True,
         auto_configure_optimizers=False,
         save_config_callback=None,
-        parser_kwargs={"allow_abbrev": False},  # a name that is cut short is wrong
+        parser_kwargs={"allow_abbrev": False},  # abbreviated names are errors
         args=[_COMMAND],
     )
     return cli.resolve

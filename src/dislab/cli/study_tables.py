@@ -1,4 +1,4 @@
-"""Tables of many runs, as commands print and write them."""
+"""Prints and writes tables of many runs."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN: Final = 8
-"""Scores of which the rank correlations are printed at the end; a study may have hundreds."""
+"""Maximum number of scores in the printed rank correlations; a study may have hundreds."""
 
 
 def add_table_options(parser: Parser) -> None:
@@ -28,7 +28,7 @@ def add_table_options(parser: Parser) -> None:
 
 
 def check_table_options(options: argparse.Namespace) -> None:
-    """Refuses a file that cannot be written or an unknown format, before the table is computed."""
+    """Rejects unwritable files and unknown formats before the table is computed."""
     if options.out:
         if not options.format:
             format_of(options.out)

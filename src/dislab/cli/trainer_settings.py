@@ -1,4 +1,4 @@
-"""Checks of the settings of the trainer and of its checkpoints, before a run folder is made."""
+"""Checks the settings of the trainer and of checkpoints before a run folder is created."""
 
 import functools
 import inspect
@@ -20,10 +20,10 @@ from dislab.errors import InputError, suggestion
 from dislab.runs import last_checkpoint
 
 _LARGEST: Final = 2**31 - 1
-"""The largest count; larger ones are typing errors, and some cause an overflow."""
+"""Largest allowed count; larger ones are typing errors, and some cause an overflow."""
 
 _MOST_DEVICES: Final = 4096
-"""More processes than this are a typing error; merely counting them can fill the memory."""
+"""Largest allowed number of processes; larger ones are typing errors and could fill the memory."""
 
 _LEAST: Final = {
     "num_nodes": 1,
@@ -38,7 +38,7 @@ _LEAST: Final = {
     "reload_dataloaders_every_n_epochs": 0,
     "fast_dev_run": 0,
 }
-"""The smallest value of each count of the trainer."""
+"""Smallest allowed value of each count of the trainer."""
 
 _LEAST_OF_CHECKPOINTS: Final = {"save_top_k": -1, "every_n_train_steps": 0, "every_n_epochs": 0}
 
@@ -50,7 +50,7 @@ _SHARES: Final = (
     "overfit_batches",
     "val_check_interval",
 )
-"""Settings that count batches as whole numbers, and are shares from 0 to 1 as fractions."""
+"""Settings that are a number of batches if integers, and a share from 0 to 1 if floats."""
 
 _STAGES: Final = ("train/", "validation/")
 
@@ -58,16 +58,16 @@ _CURVES: Final = "curves/"
 """Prefix of the names of scores during training."""
 
 _COUNTERS: Final = ("epoch", "step")
-"""Values for `checkpoint.monitor` that need not be logged."""
+"""Values of `checkpoint.monitor` that are available without being logged."""
 
 _INTERVALS: Final = (int, float, str, timedelta)
-"""Kinds of `val_check_interval`: batches, a share of an epoch, a time."""
+"""Types of `val_check_interval`: batches, a share of an epoch, a time."""
 
 
 def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> None:
-    """Refuses settings that Lightning would fail on, hang on, or silently pass over.
+    """Rejects settings that would make Lightning fail or hang, or that it would silently ignore.
 
-    `trainer` and `checkpoint`, of `ModelCheckpoint`, are settings by name.
+    `trainer` and `checkpoint` hold the settings of the trainer and of `ModelCheckpoint` by name.
 
     Raises:
         InputError: A setting is out of range or cannot work on this machine; the message names it.
@@ -105,7 +105,7 @@ def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, 
 
 
 def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:
-    """Refuses a validation interval that is counted within an epoch and longer than it.
+    """Rejects a validation interval that is counted within an epoch but exceeds its length.
 
     A data module without `epoch_steps` is accepted.
     """
@@ -125,10 +125,10 @@ def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:
 
 @final
 class KnownMonitor(pl.Callback):
-    """Ends training with a message where nothing is logged under `name`, which checkpoints go by.
+    """Stops training with an error if nothing is logged under `name`, which checkpoints monitor.
 
-    The terms of a loss are known after the first evaluated batch: before the first step where
-    Lightning tries the validation out, else after the first validation. The state of training at
+    The terms of a loss are known after the first evaluated batch: before the first step if
+    Lightning does a sanity check, otherwise after the first validation. The state of training at
     that time is saved.
     """
 
@@ -136,11 +136,11 @@ class KnownMonitor(pl.Callback):
         self.name = name
 
     def on_sanity_check_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Looks at the names that the rehearsal of the validation has logged."""
+        """Checks the names logged by the sanity check."""
         self._check(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Looks at the names that the validation has logged."""
+        """Checks the names logged by the validation."""
         if not trainer.sanity_checking:
             self._check(trainer)
 
@@ -153,7 +153,7 @@ class KnownMonitor(pl.Callback):
         }
         names = sorted(stage + term for stage in _STAGES for term in logged)
         if trainer.sanity_checking and self.name.startswith(_CURVES):
-            return  # the first scores follow
+            return  # the first scores come later
         names += [name for name in trainer.callback_metrics if name.startswith(_CURVES)]
         if not names or self.name in (*names, *trainer.callback_metrics, *_COUNTERS):
             return
@@ -188,7 +188,7 @@ def _check_share(name: str, value: object) -> None:
 
 
 def _check_time(value: Any) -> None:
-    """Refuses a time that the trainer's timer cannot read."""
+    """Rejects a time that the trainer's timer cannot parse."""
     try:
         Timer(value)
     except (MisconfigurationException, TypeError, ValueError) as error:
@@ -211,7 +211,7 @@ def _never_null() -> frozenset[str]:
 
 
 def _check_machine(trainer: Mapping[str, Any]) -> None:
-    """Refuses an accelerator, or a number of devices, that this machine lacks."""
+    """Rejects an accelerator or a number of devices that this machine does not have."""
     kind, devices = trainer.get("accelerator", "auto"), trainer.get("devices", "auto")
     if isinstance(kind, str):
         names = ["auto", "gpu", *AcceleratorRegistry.available_accelerators()]
@@ -228,7 +228,7 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
     for number in _numbers(devices):
         if not -1 <= number <= _MOST_DEVICES:
             raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
-    if str(devices).strip() == "0":  # how many, unlike the list [0] or "0,"
+    if str(devices).strip() == "0":  # a number, unlike the lists [0] and "0,"
         raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
     on_cpu = kind == "cpu" or (kind == "auto" and not torch.cuda.is_available())
     if kind == "cpu" and (isinstance(devices, list) or "," in str(devices)):
@@ -251,7 +251,7 @@ _ALLOWED_DEVICES: Final = (
 def _is_there(accelerator: str) -> bool:
     try:
         return bool(AcceleratorRegistry.get(accelerator).is_available())
-    except ModuleNotFoundError:  # the library that reaches it
+    except ModuleNotFoundError:  # the library for this accelerator is missing
         return False
 
 
@@ -272,14 +272,14 @@ def _numbers(devices: object) -> list[int]:
 
 
 def _check_folder(name: str, value: object) -> None:
-    """Refuses a folder that cannot be made or written to, without making it."""
+    """Rejects a folder that cannot be created or written to, without creating it."""
     if value is None or "://" in str(value):
         return
     path = Path(str(value)).expanduser().absolute()
     try:
         there = next(folder for folder in (path, *path.parents) if folder.exists())
         usable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-    except (OSError, ValueError):  # no permission to look, too long a name, or a null character
+    except (OSError, ValueError):  # no read permission, too long a name, or a null character
         there, usable = path, False
     if not usable or "proc" in there.parts[1:2]:
         raise InputError(

@@ -33,18 +33,18 @@ from dislab.training.packed import fit_packed
 _RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 
 _MOST_RUNS: Final = 1024
-"""More runs than this in a pack are a typing error."""
+"""Maximum number of runs in a pack; larger ones are typing errors."""
 
 
 def run(command: str, args: Sequence[str]) -> int:
-    """Run a training command and return the exit status.
+    """Runs a training command and returns the exit status.
 
     Args:
         command: fit, validate, test or predict.
         args: The arguments after the command.
 
     Raises:
-        InputError: The configuration or a file it names is wrong.
+        InputError: The configuration or a file that it names is invalid.
     """
     section, args = requested(args)
     args = resolved(args)
@@ -65,14 +65,14 @@ def run_together(
     runs: Sequence[tuple[Sequence[str], Path]],
     ended: Callable[[int, BaseException | None], object],
 ) -> None:
-    """Train several runs as one pack, each with arguments of its own.
+    """Trains several runs as one pack, each with its own arguments.
 
     Args:
-        runs: What would follow `dislab` for each run, and its run folder.
-        ended: Is called with the place of each run and its error, or None, once it has ended.
+        runs: Command-line arguments after `dislab`, and run folder, of each run.
+        ended: Callback for each run when it ends, with its index and its error, or None.
 
     Raises:
-        InputError: The pack was not trained as a whole; runs that had ended before have been
+        InputError: The pack could not be trained as a whole; runs that had ended before have been
             reported.
     """
 
@@ -84,7 +84,7 @@ def run_together(
                 os.environ[RUN_FOLDER] = str(folder)
                 Parser.origin = written_elsewhere(args)
                 _run_one([command, *of_run(args)])
-        except BaseException as error:  # each run is reported, and leaves the others to go on
+        except BaseException as error:  # each run is reported, and the others continue
             failure = error
         ended(place, failure)
 
@@ -96,7 +96,7 @@ def run_together(
 
 @contextmanager
 def _prepared() -> Iterator[None]:
-    """What holds for the process while it runs a training command."""
+    """Settings of the process while it runs a training command."""
     read_values_strictly()
     with warnings_in_one_line():
         plugins.load_all()
@@ -109,13 +109,13 @@ def _prepared() -> Iterator[None]:
     finally:
         os.environ.pop(RUN_FOLDER, None)
     if dist.is_available() and dist.is_initialized():
-        # otherwise its threads live until the process ends, and may abort it
+        # otherwise its threads run until the process ends, and may abort it
         dist.destroy_process_group()
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Say what a user can do about the errors of libraries."""
+    """Converts errors of libraries into messages that tell users how to fix them."""
     try:
         yield
     except (InputError, TrainingError):
@@ -126,7 +126,7 @@ def _explained() -> Iterator[None]:
         if isinstance(error, RuntimeError) and lost_another(error):
             raise TrainingError(
                 f"process {dist.get_rank()} of {dist.get_world_size()} stopped, because another "
-                "one ended; what that one said, if it could, is further up"
+                "one ended; the output above shows its error, unless it was killed"
             ) from error
         if _restores_a_checkpoint(error):
             raise InputError(
@@ -138,7 +138,7 @@ def _explained() -> Iterator[None]:
 
 
 def _pack_of(command: str, args: Sequence[str]) -> tuple[int, list[str]]:
-    """The number of runs that --pack asks for, 1 without it, and the other arguments."""
+    """Number of runs set by `--pack` (1 by default), and the other arguments."""
     if "--pack" not in [one.partition("=")[0] for one in args]:
         return 1, list(args)
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -159,7 +159,7 @@ def _pack_of(command: str, args: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _run_of_pack(args: Sequence[str], place: int) -> None:
-    """One run of a pack, whose seed is that of the first run plus its place."""
+    """Trains one run of a pack; its seed is that of the first run plus its index."""
     os.environ.pop(RUN_FOLDER, None)
     try:
         if not place:
@@ -175,7 +175,7 @@ def _run_of_pack(args: Sequence[str], place: int) -> None:
 
 
 def _run_one(args: list[str]) -> None:
-    """A whole command."""
+    """Runs a complete command."""
     with ExitStack() as held:
         TrainingCLI.held = held
         TrainingCLI.command = command = args[0]
@@ -205,6 +205,6 @@ def _restores_a_checkpoint(error: Exception) -> bool:
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:
-    """Print the error of a thread, except a failed write, which TensorBoard raises again."""
+    """Prints the error of a thread, except a failed write, which TensorBoard raises again."""
     if not cannot_write(failed.exc_value):
         threading.__excepthook__(failed)

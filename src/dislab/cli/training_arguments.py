@@ -43,37 +43,37 @@ DEFAULTS: Final[dict[str, Any]] = {
         "factor_vae": {"class_path": "dislab.metrics.FactorVAEScore"},
     },
 }
-"""Defaults of dislab where those of the classes differ."""
+"""Defaults of dislab that differ from those of the classes."""
 
 
 class Parser(LightningArgumentParser):
     """A parser whose errors are one message without the usage text."""
 
     origin = ""
-    """Origin of the configuration files, as the end of messages: a file of another version."""
+    """Suffix of messages if a configuration file was written by another version."""
 
     section = ""
     """Section of the settings that `--help` shows; empty for the common options."""
 
     def format_help(self, formatter: HelpFormatter | None = None) -> str:
-        """The help of a command, in sections.
+        """Formats the help of a command in sections.
 
         Args:
-            formatter: Formats the whole help; the parser's own unless given.
+            formatter: Formatter of the full help; the parser's own unless given.
         """
         full: str = super().format_help(formatter)
         command = self.prog.split()[-1]
         return help_text(command, full, self.section) if self.groups else full
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Print the place, the fault and the allowed values in one line, and exit with status 2."""
-        if not self.exit_on_error:  # a parser inside another one, which adds the place
+        """Prints location, fault and allowed values in one line, and exits with status 2."""
+        if not self.exit_on_error:  # a nested parser: the outer one adds the location
             super().error(message, ex)
         sys.stderr.write(f"dislab: error: {self.explained(message, ex)}\n")
         sys.exit(2)
 
     def explained(self, message: str, ex: Exception | None = None) -> str:
-        """The place, the fault and the allowed values, in one line.
+        """Message with location, fault and allowed values in one line.
 
         Args:
             message: Message of jsonargparse.
@@ -86,7 +86,7 @@ class Parser(LightningArgumentParser):
 
 
 def add_arguments(parser: LightningArgumentParser) -> None:
-    """Add the settings and callbacks of every run, and the links between data and model."""
+    """Adds the settings and callbacks of every run, and the links between data and model."""
     parser.add_argument("--name", type=str, default="run", help="name of the run's folder")
     parser.add_argument("--runs", type=str, default="runs", help="folder of all runs")
     parser.add_argument(

@@ -66,8 +66,8 @@ from dislab.training.step_end import count_last_step
 from dislab.yaml_files import parse_yaml
 
 RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
-"""Environment variable that passes the folder of a new run from the first process to the others,
-and from a study to its runs."""
+"""Environment variable that passes the run folder from the first process to the others, and from a
+study to its runs."""
 
 _INTERRUPTED: Final = 130
 """Exit status after Ctrl-C, SIGTERM or SIGHUP."""
@@ -90,15 +90,15 @@ class TrainingCLI(LightningCLI):
 
     @classmethod
     def subcommands(cls) -> dict[str, set[str]]:
-        """The command that is run, alone; the parsers of all four take four times as long."""
+        """Only the command to run, as building the parsers of all four takes four times as long."""
         return {cls.command: super().subcommands()[cls.command]}
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """Add the settings of every run."""
+        """Adds the settings of every run."""
         add_arguments(parser)
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
-        """Parse the command line, and check `run`, `resume` and `ckpt_path`."""
+        """Parses the command line, and checks `run`, `resume` and `ckpt_path`."""
         self.config = parser.parse_args(cast("list[str]", args))
         config = self.config[self.config.subcommand]
         wrong, right = ("run", "resume") if self.config.subcommand == "fit" else ("resume", "run")
@@ -128,7 +128,7 @@ class TrainingCLI(LightningCLI):
             self._asked = flat(config["model"])
 
     def before_instantiate_classes(self) -> None:
-        """Check the settings, and fill in those that depend on the command or the machine."""
+        """Checks the settings, and fills in those that depend on the command or the machine."""
         config = self.config[self.subcommand]
         if TrainingCLI.first_seed is None:
             TrainingCLI.first_seed = config["seed_everything"]
@@ -148,12 +148,12 @@ class TrainingCLI(LightningCLI):
             keep_freed_memory()
 
     def instantiate_classes(self) -> None:
-        """Build data, model and trainer, and report refused settings in one message."""
+        """Builds data, model and trainer, and reports rejected settings in one message."""
         try:
             super().instantiate_classes()
         except InputError:
             raise
-        except Exception as error:  # a part may refuse its settings by any error
+        except Exception as error:  # a part may reject its settings with any error
             message = failure(error, own=True)
             if message is None and isinstance(error, ValueError):
                 message = explain(str(error))
@@ -165,11 +165,11 @@ class TrainingCLI(LightningCLI):
                 callback.asked = self._asks_for_scores()
         channels_last = self.config[self.subcommand]["channels_last"]
         if self._on_cpu() if channels_last is None else channels_last:
-            # the layout of values in memory; their order in a checkpoint stays
+            # changes only the memory layout, not the order of values in a checkpoint
             self.model.to(memory_format=torch.channels_last)
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        """Build the trainer, then the run folder and its loggers once all settings are accepted."""
+        """Builds the trainer and, once all settings are accepted, run folder and loggers."""
         config = self.config_init[self.subcommand]
         if self.subcommand == "fit":
             check_optimizer(cast("Objective", self.model))
@@ -180,7 +180,7 @@ class TrainingCLI(LightningCLI):
         own_bar = any(isinstance(one, ProgressBar) for one in callbacks)
         asked, kwargs["enable_progress_bar"] = settings.get("enable_progress_bar"), own_bar
         if settings.get("enable_model_summary") is None:
-            kwargs["enable_model_summary"] = False  # a line of Progress has its totals
+            kwargs["enable_model_summary"] = False  # Progress prints its totals
         given = _several(settings.get("plugins"))
         if not any(isinstance(one, CheckpointIO) for one in given):
             kwargs["plugins"] = [*given, CheckpointFiles()]
@@ -202,7 +202,7 @@ class TrainingCLI(LightningCLI):
         return trainer
 
     def _keep_run(self, trainer: Trainer, config: Any) -> None:
-        """Make the run folder and direct config, checkpoints, curves and loggers to it."""
+        """Creates the run folder and directs config, checkpoints, curves and loggers to it."""
         folder = self._folder(config)
         self._run_folder = RunFolder(folder)
         first_step = 0
@@ -233,7 +233,7 @@ class TrainingCLI(LightningCLI):
         asked = config["trainer"].get("logger")
         if asked is not None and asked is not True:
             return _several(asked)
-        # a look at all settings takes longer than the usual loggers do
+        # comparing all settings takes longer than creating the usual loggers
         settings = self._plain(self.config) if config["logger"] in ("wandb", "mlflow") else {}
         purge = first_step if config["resume"] else None
         loggers, close = named_logger(
@@ -243,9 +243,9 @@ class TrainingCLI(LightningCLI):
         return loggers
 
     def _remove_unused(self, kind: object, error: object, trace: object) -> None:
-        """Remove the folder of a new run that failed before its first step, or could not be packed.
+        """Removes the folder of a new run that failed before its first step or cannot be packed.
 
-        A folder with files of training is kept.
+        A folder with training results is kept.
         """
         useless = isinstance(error, PackError) or not self._run_folder.has_trained
         if error is not None and useless:
@@ -256,18 +256,18 @@ class TrainingCLI(LightningCLI):
         return self._dumped(command, self.config[command])
 
     def _plain(self, config: Any) -> dict[str, Any]:
-        """A configuration as written to file, without the run to resume or score."""
+        """The configuration to write to a file, without the run to resume or score."""
         text = self._dumped(config.subcommand, config[config.subcommand])
         settings = parse_yaml(text, "the configuration")
         return {**settings, "resume": None, "run": None, "ckpt_path": None}
 
     def _dumped(self, command: str, config: Any) -> str:
-        """Settings as YAML, without checking them once more."""
+        """Settings as YAML, without checking them again."""
         text: str = self._parser(command).dump(config, skip_none=False, skip_validation=True)
         return text
 
     def _dump_config(self) -> None:
-        """Keep settings for checkpoints as Lightning does, without checking them once more."""
+        """Stores settings for checkpoints as Lightning does, without checking them again."""
         if not hasattr(self, "config_dump"):
             text = self.parser.dump(
                 self.config, skip_link_targets=False, skip_none=False, skip_validation=True
@@ -276,7 +276,7 @@ class TrainingCLI(LightningCLI):
             self.config_dump = settings[self.config.subcommand]
 
     def fit(self, **arguments: Any) -> None:
-        """Train; after an interruption, print the command that resumes the run."""
+        """Trains; after an interruption, prints the command that resumes the run."""
         try:
             with old_objects_left_alone():
                 self.trainer.fit(**arguments)
@@ -295,23 +295,23 @@ class TrainingCLI(LightningCLI):
             limit = self.config[self.subcommand]["trainer"]["overfit_batches"]
             if not limit:
                 raise
-            # Lightning's message names other limits
+            # Lightning's own message names other limits
             raise InputError(f"trainer.overfit_batches is {limit}: {one_line(error)}") from error
         except RuntimeError as error:
             if not lost_another(error):
                 raise
             raise TrainingError(
                 f"process {self.trainer.global_rank} of {self.trainer.world_size} stopped, because "
-                "another one ended; what that one said, if it could, is further up. Go on from the "
-                f"last checkpoint, if there is one, with: dislab fit --resume {self._run()}"
+                "another one ended; the output above shows its error, unless it was killed. Go on "
+                f"from the last checkpoint, if there is one: dislab fit --resume {self._run()}"
             ) from error
 
     def _run(self) -> str:
-        """The run folder in messages; a rehearsal has none."""
+        """The run folder for messages; a rehearsal has none."""
         return "RUN" if self._is_rehearsal() else self._run_folder.shown
 
     def _finish(self) -> None:
-        """Write the final configuration and checkpoint of a finished run."""
+        """Writes the final configuration and checkpoint of a finished run."""
         if self._is_rehearsal():
             return
         if not self._run_folder.has_trained:
@@ -320,11 +320,11 @@ class TrainingCLI(LightningCLI):
         saved = getattr(self.trainer.checkpoint_callback, "last_step", -1)
         path = last_checkpoint(self.trainer)
         if path is not None and saved != self.trainer.global_step:
-            # the last step of an epoch or a time limit is known only at its end
+            # with a limit on epochs or time, the last step is known only at the end
             self.trainer.save_checkpoint(path, weights_only=False)
 
     def after_fit(self) -> None:
-        """Compute losses on the test split, score the codes, and print the places of results."""
+        """Computes test losses, scores the codes, and prints the locations of results."""
         if self._is_rehearsal():
             return
         steps = self.trainer.global_step
@@ -347,32 +347,32 @@ class TrainingCLI(LightningCLI):
         self._close(steps)
 
     def validate(self, **arguments: Any) -> None:
-        """Score, without Lightning's table of losses, which Progress prints in a line."""
+        """Scores without Lightning's table of losses, which Progress prints in a line."""
         self.trainer.validate(**arguments | {"verbose": False})
 
     def after_validate(self) -> None:
-        """Print the places of the results."""
+        """Prints the locations of the results."""
         if not self._is_rehearsal():
             self._close()
 
     def test(self, **arguments: Any) -> None:
-        """Score, without Lightning's table of losses, which Progress prints in a line."""
+        """Scores without Lightning's table of losses, which Progress prints in a line."""
         self.trainer.test(**arguments | {"verbose": False})
 
     def after_test(self) -> None:
-        """Print the places of the results."""
+        """Prints the locations of the results."""
         if not self._is_rehearsal():
             self._close()
 
     def _close(self, steps: int | None = None) -> None:
-        """Print the last lines."""
+        """Prints the last lines of the command."""
         if self.trainer.is_global_zero:
             callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
             page = any(isinstance(one, RunPage) and one.written for one in callbacks)
             print(f"\n{closing(self._run_folder.path, page, steps)}")
 
     def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
-        """Refuse model settings other than those of the checkpoint, which would replace them."""
+        """Rejects model settings that differ from those of the checkpoint, which override them."""
         common = self._asked.keys() & stored.keys()
         for key in sorted(common, key=lambda key: (not key.endswith("class"), key)):
             if self._asked[key] != stored[key]:
@@ -407,10 +407,10 @@ class TrainingCLI(LightningCLI):
 
 
 def check_settings(config: Namespace) -> None:
-    """Refuse settings that no signature forbids.
+    """Rejects invalid settings that signatures cannot exclude.
 
     Args:
-        config: The settings of a training command, as its parser returns them.
+        config: The settings of a training command, as returned by its parser.
 
     Raises:
         InputError: A setting names no part, requires a property that the data do not offer, or is
@@ -422,7 +422,7 @@ def check_settings(config: Namespace) -> None:
 
 
 def _show(trainer: Trainer, asked: bool | None, own_bar: bool) -> None:
-    """Let `trainer.enable_progress_bar` decide over progress, and a bar of the user replace it."""
+    """Applies `trainer.enable_progress_bar` to Progress, which a user's own bar replaces."""
     callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
     for callback in [one for one in callbacks if isinstance(one, Progress)]:
         if own_bar:
@@ -432,7 +432,7 @@ def _show(trainer: Trainer, asked: bool | None, own_bar: bool) -> None:
 
 
 def _several(value: Any) -> list[Any]:
-    """A setting of one value, several or none as a list."""
+    """A setting with one, several or no values as a list."""
     if not value:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]

@@ -1,4 +1,4 @@
-"""`dislab transfer`: scores of predictors, trained on codes, on shifted images."""
+"""`dislab transfer`: scores predictors, trained on codes, on shifted images."""
 
 import argparse
 from pathlib import Path
@@ -24,7 +24,7 @@ conditions of scenarios refer to: numbers in its unit, or texts for a kind; with
 numbers 0, 1, 2, …."""
 
 _OF_RUNS: Final[dict[str, Any]] = {"batch_size": 256, "reconstructions": 8, "baselines": []}
-"""Defaults of the options for runs; codes in a file need no encoding."""
+"""Defaults of the options that apply only to runs, as codes in a file need no encoding."""
 
 
 def run(args: list[str]) -> int:
@@ -105,8 +105,8 @@ def _parser() -> Parser:
         "--baselines",
         nargs="+",
         choices=("untrained", "pixels", "pca"),
-        help="of runs only: other codes whose errors stand beside: a copy with fresh weights, grey "
-        "pixels averaged over a grid of 8×8, principal components; none unless given",
+        help="of runs only: baseline codes for comparison: a copy with fresh weights, grey pixels "
+        "averaged over a grid of 8×8, principal components; none unless given",
     )
     parser.add_argument(
         "--other",
@@ -157,7 +157,7 @@ def _score_file(options: argparse.Namespace) -> int:
 
 
 def _domain(path: Path) -> Any:
-    """Codes, factor positions and factor space in a file."""
+    """Codes, value numbers of factors, and factor space in a file."""
     from dislab.cli.arrays import read_arrays, space_of
 
     arrays = read_arrays(path, ("codes", "factors"))

@@ -29,7 +29,7 @@ _EXAMPLE: Final = "ridge: {class_path: Ridge, init_args: {penalty: 0.1}}"
 
 
 def score_runs(options: argparse.Namespace) -> None:
-    """Scores each run, writes its scores.json, and prints all side by side."""
+    """Scores each run, writes its scores.json, and prints all scores side by side."""
     plugins.load_all(plugins.PARTS)
     found = {}
     for one in dict.fromkeys(options.runs):
@@ -76,7 +76,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
 
 
 def _choices(words: Sequence[str] | None) -> Choices:
-    """The predictors that `--predictors` names, with the settings in a file or text, if any."""
+    """Predictors given by `--predictors`: class names, or a file or text with settings."""
     if words is None or len(words) != 1:
         return words
     (word,) = words
@@ -87,7 +87,7 @@ def _choices(words: Sequence[str] | None) -> Choices:
     else:
         return words
     try:
-        # read as the section `transfer` of a configuration is
+        # parsed like the section `transfer` of a configuration
         read: dict[str, PredictorBuilder] = arguments_of(TransferScores, {"predictors": entries})[
             "predictors"
         ]

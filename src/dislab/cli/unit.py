@@ -1,4 +1,4 @@
-"""One stage of one run, as a process of its own that a worker starts and watches."""
+"""Process for one stage of a run, or for a pack, which a worker starts and monitors."""
 
 import gc
 import importlib
@@ -29,13 +29,13 @@ from dislab.storage import atomic
 from dislab.study.units import Outcome, Report, Task
 
 _WATCH: Final = 0.5
-"""Seconds between two checks that the worker is alive."""
+"""Interval between checks that the worker is alive, in seconds."""
 _CONTEXT: Final[Any] = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-"""A fork starts with everything imported; elsewhere libraries do not survive it."""
+"""Forks start with everything imported; outside Linux, libraries do not survive a fork."""
 
 
 class Process:
-    """A stage at work, or the training of a pack, which logs to the file of its first task."""
+    """A running stage, or the training of a pack, which logs to the file of its first task."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         first, *others = self._tasks = list(tasks)
@@ -47,7 +47,7 @@ class Process:
         self._process.start()
 
     def wait(self, seconds: float) -> bool:
-        """Waits some seconds at most; returns whether the process has ended."""
+        """Waits up to `seconds`; returns whether the process has ended."""
         self._process.join(seconds)
         return self._process.exitcode is not None
 
@@ -56,12 +56,12 @@ class Process:
         self._process.terminate()
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Kills the process."""
         self._process.kill()
         self._process.join()
 
     def reports(self) -> list[Report]:
-        """How each of its tasks ended, in their order."""
+        """Outcomes of its tasks, in their order."""
         return [self._report(task) for task in self._tasks]
 
     def _report(self, task: Task) -> Report:
@@ -77,20 +77,20 @@ class Process:
 
 
 def preload() -> None:
-    """Imports the modules that stages need, once for all processes that are forked later."""
+    """Imports the modules that stages need, once for all processes forked later."""
     if _CONTEXT.get_start_method() != "fork":
         return
     from dislab import plugins
     from dislab.cli import training  # noqa: F401
 
-    with warnings.catch_warnings(action="ignore"):  # they go into the log of each run
+    with warnings.catch_warnings(action="ignore"):  # warnings go into the log of each run
         plugins.load_all()
     importlib.import_module("torch.utils.tensorboard")  # the usual logger imports it late
-    gc.freeze()  # a search for garbage would write to pages that processes could share
+    gc.freeze()  # garbage collection would write to pages that processes could share
 
 
 def _main(tasks: Sequence[Task], worker: int) -> None:
-    """Runs tasks in a process of their own, which ends with its worker."""
+    """Runs tasks in a separate process, which ends with its worker."""
     os.setsid()
     _redirect(tasks[0].log)
     threading.Thread(target=_end_with, args=(worker,), daemon=True).start()
@@ -108,7 +108,7 @@ def _write(task: Task, found: Report) -> None:
 
 
 def _done(task: Task) -> Report:
-    """Runs the command; returns how it ended."""
+    """Runs the command of a task; returns its outcome."""
     try:
         with interrupting():
             from dislab.cli import dispatch
@@ -125,7 +125,7 @@ def _done(task: Task) -> Report:
 
 
 def _do_together(tasks: Sequence[Task]) -> None:
-    """Trains a pack, and reports how each run ended as soon as it has."""
+    """Trains a pack, and reports the outcome of each run as soon as it ends."""
     missing = dict(enumerate(tasks))
 
     def report(place: int, error: BaseException | None) -> None:
@@ -199,7 +199,7 @@ def _redirect(log: Path) -> None:
 
 
 def _end_with(worker: int) -> None:
-    """Ends this process once its worker has ended, so that two processes never train one run."""
+    """Ends this process when its worker has ended, so that two processes never train one run."""
     while os.getppid() == worker:
         time.sleep(_WATCH)
     os.kill(os.getpid(), signal.SIGKILL)

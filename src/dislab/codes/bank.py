@@ -28,7 +28,7 @@ from dislab.factors import UNLABELLED, FactorSpace
 __all__ = ["FACTOR_BINS", "CodeBank", "ConstantFactorWarning", "Drawn", "Measured", "checked"]
 
 FACTOR_BINS: Final = 20
-"""Equal-width bins of a continuous factor, for scores that compare its levels."""
+"""Number of equal-width bins of a continuous factor, for scores that compare its levels."""
 
 
 class Measured(NamedTuple):
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
 
     Attributes:
         columns: Columns of the continuous factors.
-        places: Number of each image, from 0 for the smallest that the factor has to 1 for the
+        places: Value of each image, scaled from 0 for the factor's smallest value to 1 for its
             largest, shape (image, column).
     """
 
@@ -45,13 +45,13 @@ class Measured(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Origin of a bank that was drawn from another one.
+    """Origin of a bank whose rows were drawn from another bank.
 
     Attributes:
         bank: The other bank.
-        rows: Its rows that were drawn, in order and with repeats, shape (image,).
-        information: Function from numbers of bins of latents and of continuous factors to the
-            mutual information, where many draws compute it together; None where each computes its
+        rows: The drawn rows, in order and with repeats, shape (image,).
+        information: Function from the numbers of bins of latents and of continuous factors to the
+            mutual information, if many draws compute it together; None if each bank computes its
             own.
     """
 
@@ -62,18 +62,18 @@ class Drawn(NamedTuple):
 
 @final
 class CodeBank:
-    """Checked codes and factors of the same images, and tables of them.
+    """Checked codes and factors of the same images, with cached tables.
 
-    A table is computed at its first use and kept: all scores that need the counts of 20 bins count
-    once.
+    A table is computed on first use and kept: all scores that need counts with 20 bins share one
+    table.
 
     Args:
-        codes: Finite codes in float64; of the other bank where the rows are drawn from one.
+        codes: Finite codes in float64; those of the original bank if rows are drawn from one.
         factors: Positions in int64, within the space; likewise.
-        varied: Which factors take more than one value and are no nuisance; likewise.
-        drawn: Origin of the rows, if they are drawn from another bank.
+        varied: Which factors take more than one value and are not nuisance factors; likewise.
+        drawn: Origin of the rows if they are drawn from another bank.
         measured: The continuous factors, if there are any; likewise.
-        factor_bins: Number of equal-width bins that `factors` has of each of these.
+        factor_bins: Number of equal-width bins of each continuous factor in `factors`.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class CodeBank:
 
     @cached_property
     def factors(self) -> Int[Tensor, "image factor"]:
-        """Positions in int64, within the space; of continuous factors the numbers of bins.
+        """Positions in int64, within the space; bin numbers for continuous factors.
 
-        The bins divide the span from the smallest to the largest number of the images; drawn rows
-        keep their bins.
+        The bins divide the range from the smallest to the largest value among the images; drawn
+        rows keep the bins of the original bank.
         """
         if self._drawn is not None:
             return self._drawn.bank.factors[self._drawn.rows]
@@ -119,7 +119,7 @@ class CodeBank:
 
     @cached_property
     def numbers(self) -> Float[Tensor, "image factor"]:
-        """Factors as numbers: of continuous ones their places in [0, 1], else positions."""
+        """Factors as numbers: continuous ones scaled to [0, 1], others as positions."""
         if self._drawn is not None:
             return self._drawn.bank.numbers[self._drawn.rows]
         numbers = self._given[1].to(self.codes.dtype)
@@ -134,7 +134,7 @@ class CodeBank:
 
     @cached_property
     def varied(self) -> Bool[Tensor, " factor"]:
-        """Which factors take more than one value and are no nuisance."""
+        """Which factors take more than one value and are not nuisance factors."""
         if self._drawn is None:
             return self._given[2]
         return (self.factors != self.factors[:1]).any(0) & self._given[2]
@@ -158,7 +158,7 @@ class CodeBank:
 
     @cached_property
     def squared_correlation(self) -> Float[Tensor, "latent factor"]:
-        """Share of a factor's variance that a line through a latent explains, in [0, 1].
+        """Share of each factor's variance explained by a linear function of each latent, in [0, 1].
 
         It is 0 for a constant latent or factor.
         """
@@ -170,10 +170,10 @@ class CodeBank:
         return (self.covariance[:latents, latents:].square() / products).clamp(0.0, 1.0)
 
     def binned(self, bins: int) -> Int[Tensor, "image latent"]:
-        """Number of the equal-width bin of each code; drawn rows keep their bins.
+        """Number of the equal-width bin of each code; drawn rows keep the original bank's bins.
 
         Args:
-            bins: Number of bins a latent.
+            bins: Number of bins per latent.
         """
         if bins not in self._binned:
             drawn = self._drawn
@@ -185,10 +185,10 @@ class CodeBank:
         return self._binned[bins]
 
     def counts(self, bins: int) -> list[Int[Tensor, "latent bin value"]]:
-        """Number of images in each bin of a latent with each value, one table a factor.
+        """Number of images in each bin of a latent with each value, one table per factor.
 
         Args:
-            bins: Number of bins a latent.
+            bins: Number of bins per latent.
         """
         if bins not in self._counts:
             self._counts[bins] = joint_counts(self.binned(bins), self.factors, bins)
@@ -198,7 +198,7 @@ class CodeBank:
         """Mutual information of latents and factors, entropies and gaps, in nats.
 
         Args:
-            bins: Number of bins a latent.
+            bins: Number of bins per latent.
         """
         if bins not in self._information:
             drawn = self._drawn
@@ -230,7 +230,7 @@ class CodeBank:
         return CodeBank(codes, self._given[1], self.varied, measured=self._measured)
 
     def rows(self, index: Int[Tensor, " image"]) -> "CodeBank":
-        """The bank of some rows, such as a resample's; codes are gathered at their first use.
+        """The bank of some rows, such as a resample; codes are gathered on first use.
 
         Args:
             index: Rows of this bank; they may repeat.
@@ -242,7 +242,7 @@ class CodeBank:
         index: Int[Tensor, " image"],
         information: Callable[[int, int], InformationGaps] | None,
     ) -> "CodeBank":
-        """The bank of some rows, whose mutual information may be computed elsewhere.
+        """The bank of some rows, with mutual information that may be computed elsewhere.
 
         Args:
             index: Rows of this bank; they may repeat.
@@ -254,7 +254,7 @@ class CodeBank:
         )
 
     def in_order(self, index: Int[Tensor, " image"]) -> "CodeBank":
-        """An independent bank of some rows, such as all of them in another order.
+        """A new bank of some rows with bins of its own, such as all rows in another order.
 
         Args:
             index: Rows of this bank.
@@ -266,7 +266,7 @@ class CodeBank:
         return CodeBank(self.codes[index], factors, self.varied, measured=measured)
 
     def of_factors(self, kept: Sequence[int]) -> "CodeBank":
-        """The bank without the other factors.
+        """The bank with only some of the factors.
 
         Args:
             kept: Columns of the factors that are kept, ascending.
@@ -281,7 +281,7 @@ class CodeBank:
         return CodeBank(self.codes, factors, varied, measured=measured)
 
     def with_factor_bins(self, bins: int) -> "CodeBank":
-        """The bank with another number of bins a continuous factor; itself where it has none.
+        """The bank with another number of bins per continuous factor; itself if it has none.
 
         Args:
             bins: Number of equal-width bins.
@@ -304,18 +304,18 @@ def checked(
     space: FactorSpace,
     least: int,
 ) -> CodeBank:
-    """The batches joined in a bank, or an error that names their fault.
+    """Join the batches into a bank, after checks.
 
     Args:
         codes: Batches of codes, shape (batch, latent).
         factors: Batches of positions, shape (batch, factor), one for each batch of codes.
         space: The factors behind the images.
-        least: Smallest number of images that the score needs.
+        least: Smallest number of images that the score accepts.
 
     Raises:
-        InputError: The images have no factors, the shapes do not fit, the codes hold NaN or
-            infinity, the factors are no integers or no value numbers of the space, there are too
-            few images, or no factor takes more than one value.
+        InputError: The images have no factors, the shapes do not match, the codes hold NaN or
+            infinity, the factors are not value numbers of the space, there are too few images, or
+            no factor takes more than one value.
 
     Warns:
         ConstantFactorWarning: Some factors take one value only.

@@ -12,11 +12,12 @@ from dislab.errors import InputError
 from dislab.factors import FactorSpace
 
 NAMES_SHOWN: Final = 8
-"""Names or numbers that a message lists before it only counts the rest."""
+"""Largest number of names or numbers listed in a message; the rest are counted."""
 LARGEST: Final = 1e15
-"""Largest magnitude of a code: sums of squares still fit into single precision."""
+"""Largest allowed magnitude of a code, so that sums of squares fit into single precision."""
 SMALLEST: Final = 1e-100
-"""Smallest magnitude of a latent's largest code, unless that is 0: its square is not 0."""
+"""Smallest allowed magnitude of a latent's largest code, other than 0, so that its square is not
+0."""
 
 
 class ConstantFactorWarning(UserWarning):
@@ -24,7 +25,7 @@ class ConstantFactorWarning(UserWarning):
 
 
 def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
-    """The batches joined, in float64; refuses shapes, NaN and sizes that scores cannot square."""
+    """Join the batches, in float64; refuse wrong shapes, NaN, and magnitudes unfit for squaring."""
     if not batches:
         raise InputError("the score has no codes; call update(codes, factors) before compute()")
     shapes = {tuple(batch.shape[1:]) for batch in batches}
@@ -38,7 +39,7 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
         raise InputError(f"codes are real numbers, not {codes.dtype}")
     codes = codes.to(torch.float64)
     if len(codes):
-        low, high = codes.aminmax(dim=0)  # one pass is all that sound codes cost
+        low, high = codes.aminmax(dim=0)  # valid codes need only this pass
         size = torch.maximum(-low, high)
         if not bool((size.isfinite() & (size <= LARGEST)).all()):
             _refuse_broken(codes)
@@ -49,7 +50,7 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
 
 
 def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor, "image factor"]:
-    """The batches joined, in int64; refuses numbers that are no positions of the space."""
+    """Join the batches, in int64; refuse numbers that are not positions of the space."""
     wrong = {str(one.dtype) for one in batches if one.is_floating_point() or one.is_complex()}
     wrong |= {str(one.dtype) for one in batches if one.dtype == torch.bool}
     if wrong:
@@ -75,7 +76,7 @@ def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor
 
 
 def check_images(count: int, least: int) -> None:
-    """Refuses fewer images than the score needs."""
+    """Refuse fewer images than the score needs."""
     if count < least:
         raise InputError(f"the score got {_images(count)} and needs at least {least}; encode more")
 
@@ -83,7 +84,7 @@ def check_images(count: int, least: int) -> None:
 def varied_factors(
     factors: Int[Tensor, "image factor"], space: FactorSpace
 ) -> Bool[Tensor, " factor"]:
-    """Which factors take more than one value and are no nuisance; at least one must.
+    """Which factors take more than one value and are not nuisance factors; at least one must.
 
     Warns:
         ConstantFactorWarning: Some take one value only.

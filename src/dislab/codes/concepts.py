@@ -1,4 +1,4 @@
-"""Scores of images that were drawn from descriptions."""
+"""Scores of images generated from descriptions."""
 
 import math
 
@@ -15,13 +15,13 @@ def read_attributes(
     symbol: Float[Tensor, "reference symbol"],
     factor: Int[Tensor, " symbol"],
 ) -> Int[Tensor, "image factor"]:
-    """The attribute of each factor of each image, −1 where no reference describes the factor.
+    """The attribute of each factor of each image; −1 if no reference describes the factor.
 
-    It is that of the nearest described image, by squared distance of pixels, among those whose
-    description names the factor.
+    It is the attribute of the nearest reference image, by squared distance of pixels, among those
+    whose description names the factor.
 
     Args:
-        image: Images to read, pixels in [0, 1].
+        image: Images to classify, pixels in [0, 1].
         reference: Described images, likewise.
         symbol: Their descriptions, k-hot.
         factor: Number of the factor that each attribute belongs to.
@@ -47,7 +47,7 @@ def concept_accuracy(
     concept: Float[Tensor, " symbol"],
     factor: Int[Tensor, " symbol"],
 ) -> float:
-    """Fraction of the named attributes that are found in images of a concept.
+    """Fraction of a concept's named attributes that its images show.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, appendix: accuracy.
 
@@ -65,11 +65,11 @@ def concept_diversity(
     concept: Float[Tensor, " symbol"],
     factor: Int[Tensor, " symbol"],
 ) -> float:
-    """KL in nats of the open attributes of a concept from a flat distribution; lower is better.
+    """KL divergence in nats of the unnamed factors' attributes from a uniform one; lower is better.
 
-    For each factor that the concept does not name, KL(found attributes ‖ all attributes equally
-    often), averaged over these factors; not a number if there is none. Of n images of a factor of v
-    attributes the KL is about (v − 1)/2n even where all are equally likely.
+    For each factor that the concept does not name, KL(found attributes ‖ uniform distribution),
+    averaged over these factors; NaN if there are none. For n images and a factor with v attributes,
+    the KL divergence is about (v − 1)/2n even if all attributes are equally likely.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, appendix: diversity.
 

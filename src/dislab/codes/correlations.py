@@ -8,7 +8,7 @@ from torch import Tensor
 def pearson(
     codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"]
 ) -> Float[Tensor, "latent factor"]:
-    """Correlation of each latent with each factor, in [-1, 1]; 0 where either is constant."""
+    """Correlation of each latent with each factor, in [-1, 1]; 0 if either is constant."""
     left, right = _unit(codes), _unit(factors)
     return (left.T @ right).clamp(-1.0, 1.0)
 
@@ -16,11 +16,11 @@ def pearson(
 def canonical_variates(
     codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"], learnt: int
 ) -> tuple[Float[Tensor, "image pair"], Float[Tensor, "image pair"]]:
-    """Linear combinations of latents and of factors that correlate most, in pairs.
+    """Pairs of linear combinations of latents and of factors with the largest correlations.
 
-    The first `learnt` images decide the combinations: pairs of these images have the largest
-    possible correlations, and do not correlate with other pairs. There are as many pairs as the
-    smaller of the two ranks. Columns are of similar scales. Hotelling (1936),
+    The combinations are fitted on the first `learnt` images, where each pair has the largest
+    possible correlation and is uncorrelated with the other pairs. The number of pairs is the
+    smaller of the two ranks. Columns must have similar scales. Hotelling (1936),
     https://doi.org/10.1093/biomet/28.3-4.321.
     """
     left, right = _whitened(codes, learnt), _whitened(factors, learnt)
@@ -39,12 +39,12 @@ def roc_auc(
 ) -> Float[Tensor, " column"]:
     """Probability that a positive row has a higher score than a negative one; ties count half.
 
-    NaN where all rows are positive or none is. Hanley & McNeil (1982),
+    NaN if all rows are positive or none is. Hanley & McNeil (1982),
     https://doi.org/10.1148/radiology.143.1.7063747.
     """
     ranks, order = _ascending_ranks(scores)
     count = positive.double().sum(0)
-    own = ranks * positive.T.contiguous().gather(1, order)  # no need to put ranks back in place
+    own = ranks * positive.T.contiguous().gather(1, order)  # the order of rows is irrelevant
     above = own.sum(1) - count * (count + 1) / 2
     return above / (count * (len(scores) - count))
 
@@ -58,7 +58,7 @@ def _ascending_ranks(
     place = torch.arange(rows, device=columns.device, dtype=torch.float64).expand_as(ascending)
     edge = torch.ones_like(ascending[:, :1], dtype=torch.bool)
     changes = torch.cat([edge, ascending[:, 1:] != ascending[:, :-1], edge], dim=1)
-    # equal entries share the places from the first one before them to the last one after them
+    # equal entries share the places from their first to their last one
     first = place.where(changes[:, :-1], 0.0).cummax(1).values
     last = place.where(changes[:, 1:], rows - 1.0).flip(1).cummin(1).values.flip(1)
     return (first + last) / 2 + 1, order
@@ -66,18 +66,18 @@ def _ascending_ranks(
 
 def _unit(columns: Float[Tensor, "image column"]) -> Float[Tensor, "image column"]:
     centred = columns - columns.mean(0)
-    # exactly 0 for a constant column, whose mean may be a rounding error off
+    # exactly 0 for a constant column, whose mean may have a rounding error
     moving = (columns != columns[:1]).any(0)
     length = torch.where(moving, centred.norm(dim=0), 1.0)
     return centred * moving / torch.where(length > 0, length, 1.0)
 
 
 def gaussian_total_correlation(covariance: Float[Tensor, "latent latent"]) -> Float[Tensor, ""]:
-    """Divergence of a Gaussian of a given covariance from the product of its marginals, in nats.
+    """KL divergence of a Gaussian with this covariance from the product of its marginals, in nats.
 
-    It is minus half the log-determinant of the correlations, without constant latents. Eigenvalues
-    are cut at the rounding error of float64, so that a latent that is a linear function of others
-    counts about 17 nats instead of infinitely many.
+    It is minus half the log-determinant of the correlation matrix, without constant latents.
+    Eigenvalues are clipped at the rounding error of float64, so that a latent that is a linear
+    function of others adds about 17 nats instead of infinity.
     """
     spread = covariance.diagonal().sqrt()
     moving = spread > 0
@@ -90,9 +90,9 @@ def gaussian_total_correlation(covariance: Float[Tensor, "latent latent"]) -> Fl
 def gaussian_wasserstein_correlation(
     covariance: Float[Tensor, "latent latent"],
 ) -> Float[Tensor, ""]:
-    """Squared 2-Wasserstein distance of a Gaussian from the product of its marginals.
+    """Squared 2-Wasserstein distance of this covariance's Gaussian from its marginals' product.
 
-    Its unit is that of the squared codes. Dowson & Landau (1982),
+    It has the unit of squared codes. Dowson & Landau (1982),
     https://doi.org/10.1016/0047-259X(82)90077-X.
     """
     spread = covariance.diagonal().sqrt()
@@ -109,7 +109,7 @@ def covariance(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "latent la
 
 
 def _whitened(columns: Float[Tensor, "image column"], learnt: int) -> Float[Tensor, "image part"]:
-    """Uncorrelated combinations of columns, of length 1 over the images learnt from."""
+    """Uncorrelated combinations of columns, of norm 1 over the first `learnt` images."""
     centred = columns - columns[:learnt].mean(0)
     _, lengths, directions = torch.linalg.svd(centred[:learnt], full_matrices=False)
     tiny = lengths.max() * max(columns.shape) * torch.finfo(lengths.dtype).eps

@@ -1,4 +1,4 @@
-"""Disentanglement and completeness of a matrix of importances."""
+"""Disentanglement and completeness of an importance matrix."""
 
 import math
 from typing import NamedTuple
@@ -14,10 +14,11 @@ class ImportanceScores(NamedTuple):
     """Disentanglement and completeness, all in [0, 1].
 
     Attributes:
-        disentanglement: Mean over latents, weighted by their share of all importance; a scalar.
-        completeness: Mean over factors, weighted by their share of all importance; a scalar.
-        per_latent: Disentanglement of each latent; 0 for one without importance.
-        per_factor: Completeness of each factor; 0 for one without importance.
+        disentanglement: Mean over latents, weighted by their share of the total importance; a
+            scalar.
+        completeness: Mean over factors, weighted by their share of the total importance; a scalar.
+        per_latent: Disentanglement of each latent; 0 for a latent without importance.
+        per_factor: Completeness of each factor; 0 for a factor without importance.
     """
 
     disentanglement: Tensor
@@ -27,13 +28,13 @@ class ImportanceScores(NamedTuple):
 
 
 def importance_scores(importance: Float[Tensor, "latent factor"]) -> ImportanceScores:
-    """Disentanglement and completeness of the importances of latents for the prediction of factors.
+    """Disentanglement and completeness from the importances of latents for predicting factors.
 
-    A latent's disentanglement is one minus the entropy of its shares over the factors, in units of
-    the largest possible one; a factor's completeness is the same over the latents. Eastwood &
-    Williams (2018), https://openreview.net/forum?id=By-7dz-AZ, section 2. There completeness is an
-    unweighted mean; here it is weighted like disentanglement, as in Locatello et al. (2019),
-    https://arxiv.org/abs/1811.12359.
+    A latent's disentanglement is one minus the entropy of its importance shares over the factors,
+    divided by the largest possible entropy; a factor's completeness is the same over the latents.
+    Eastwood & Williams (2018), https://openreview.net/forum?id=By-7dz-AZ, section 2. There
+    completeness is an unweighted mean; here it is weighted like disentanglement, as in Locatello et
+    al. (2019), https://arxiv.org/abs/1811.12359.
 
     Raises:
         InputError: There is one latent or one factor, for which the scores are not defined, or an
@@ -51,7 +52,7 @@ def importance_scores(importance: Float[Tensor, "latent factor"]) -> ImportanceS
 
 
 def too_few(latents: int, factors: int) -> str | None:
-    """The complaint about one latent or varied factor, whose largest entropy is zero, or None."""
+    """Message if there are fewer than two latents or varied factors, else None."""
     if min(latents, factors) >= 2:
         return None
     found = f"{_counted(latents, 'latent')} and {_counted(factors, 'factor')}"
@@ -62,7 +63,7 @@ def too_few(latents: int, factors: int) -> str | None:
 
 
 def check_enough(latents: int, factors: int) -> None:
-    """Refuses fewer than two latents or varied factors."""
+    """Refuse fewer than two latents or varied factors."""
     if complaint := too_few(latents, factors):
         raise InputError(complaint)
 

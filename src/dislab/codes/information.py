@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 CODES_AT_ONCE: Final = 8192
-"""Codes that are binned together: temporaries that stay in the cache; changes no result."""
+"""Number of codes binned together, so that temporaries stay in the cache; changes no result."""
 
 
 class InformationGaps(NamedTuple):
@@ -18,8 +18,8 @@ class InformationGaps(NamedTuple):
     Attributes:
         mutual_information: Nats, shape (latent, factor).
         entropy: Nats, shape (factor,).
-        gap: Difference between the two most informative latents, as a share of the factor's
-            entropy, shape (factor,); NaN where the entropy is zero.
+        gap: Difference in information of the two most informative latents, divided by the factor's
+            entropy, shape (factor,); NaN if the entropy is zero.
     """
 
     mutual_information: Tensor
@@ -30,7 +30,7 @@ class InformationGaps(NamedTuple):
 def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, "image latent"]:
     """Number of the equal-width bin of each code, from 0.
 
-    The bins of a latent divide the span from its smallest to its largest code. A code on an inner
+    The bins of a latent divide the range from its smallest to its largest code. A code on an inner
     edge belongs to the upper bin, the largest code to the last bin. A constant latent has all its
     codes in one bin.
     """
@@ -44,7 +44,7 @@ def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, 
     parts = torch.split(columns, images, dim=1), torch.split(numbers, images, dim=1)
     for part, out in zip(*parts, strict=True):
         guess = ((part - low) / width).floor_().clamp_(0, bins - 1)
-        # Division may put a code that lies on an edge, or next to it, one bin off.
+        # Rounding may put a code on or next to an edge into a neighbouring bin.
         guess -= (part < guess * width + low).to(guess.dtype)
         guess += (part >= (guess + 1) * width + low).to(guess.dtype)
         out.copy_(guess.clamp_(max=bins - 1))
@@ -54,7 +54,7 @@ def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, 
 def joint_counts(
     binned: Int[Tensor, "image latent"], factors: Int[Tensor, "image factor"], bins: int = 0
 ) -> list[Int[Tensor, "latent bin value"]]:
-    """Number of images in each bin of a latent with each value, one table a factor.
+    """Number of images in each bin of a latent with each value, one table per factor.
 
     Args:
         binned: Bin numbers.
@@ -62,7 +62,7 @@ def joint_counts(
         bins: Number of bins; 0 takes as many as the bin numbers need.
     """
     latents, bins = binned.shape[1], bins or int(binned.max()) + 1
-    # 32 bits count more cells than fit in memory, and halve the memory to move.
+    # 32 bits suffice for all cells that fit into memory, and halve the memory traffic.
     cells = (binned.T + torch.arange(latents, device=binned.device)[:, None] * bins).int()
     tables = []
     for column in factors.T.int().contiguous():
@@ -78,8 +78,8 @@ def mutual_information(
 ) -> tuple[Float[Tensor, "*many latent"], Float[Tensor, "*many"]]:
     """Mutual information of each latent with a factor, and the factor's entropy, in nats.
 
-    The information is exactly 0 where counts are independent, as for a constant latent, and so is
-    the entropy of a single value; a rounding error would be magnified by ratios.
+    The information is exactly 0 if counts are independent, as for a constant latent, and so is the
+    entropy of a single value: ratios would magnify a rounding error.
     """
     values = counts[..., 0, :, :].sum(-2)
     total = values.sum(-1)
@@ -98,8 +98,8 @@ def mutual_information(
 def gaps_of_counts(counts: Sequence[Int[Tensor, "*many latent bin _"]]) -> InformationGaps:
     """The mutual information of all latents and factors, and the gap of each factor.
 
-    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6. With one latent the second most
-    informative one counts as uninformative.
+    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6. With a single latent, the second
+    largest information counts as 0.
 
     Args:
         counts: Table of counts of each factor; leading axes of many sets of images are kept.
@@ -120,7 +120,7 @@ def information_gaps(
 ) -> InformationGaps:
     """The mutual information of all latents and factors, and the gap of each factor.
 
-    Codes are in float64 for the accuracy of the bins' edges.
+    Codes are in float64 for exact bin edges.
     """
     return gaps_of_counts(joint_counts(bin_numbers(codes, bins), factors))
 
@@ -133,7 +133,7 @@ def _count_log(counts: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 def modularity_per_latent(
     information: Float[Tensor, "latent factor"],
 ) -> Float[Tensor, " latent"]:
-    """One minus the squared information about other factors, in units of the largest possible.
+    """One minus the squared information about other factors, relative to the largest possible.
 
     It is 1 for a latent with information about one factor only, 0 for equal information about all,
     and 0 for no information. Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312. There are
@@ -148,7 +148,7 @@ def modularity_per_latent(
 def informed_latents(
     information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"], share: float
 ) -> Bool[Tensor, " latent"]:
-    """Which latents know at least some share of a factor's entropy; no entropy is 0."""
+    """Which latents hold at least a `share` of some factor's entropy; entropies are above 0."""
     largest = (information / entropy).max(1).values
     return (largest >= share) & (largest > 0)
 
@@ -156,9 +156,9 @@ def informed_latents(
 def gaps_per_latent(
     information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"]
 ) -> Float[Tensor, " latent"]:
-    """Difference between a latent's two best factors, in shares of their entropies.
+    """Difference of a latent's two largest informations, each divided by its factor's entropy.
 
-    With one factor the second share counts as 0. Li et al. (2020),
+    With a single factor, the second share counts as 0. Li et al. (2020),
     https://arxiv.org/abs/2002.10549.
     """
     share = information / entropy
@@ -171,7 +171,7 @@ def joint_entropy_excess(
     entropy: Float[Tensor, " factor"],
     latent_entropy: Float[Tensor, " latent"],
 ) -> Float[Tensor, " factor"]:
-    """Joint entropy of a factor and its best latent, minus the gap to the second, in nats.
+    """Joint entropy of a factor and its most informative latent, minus the gap, in nats.
 
     It is 0 at best: the latent then holds the factor and nothing else, and no other latent has
     information about it. Do & Tran (2020), https://arxiv.org/abs/1908.09961.
@@ -183,10 +183,10 @@ def joint_entropy_excess(
 
 
 def exclusive_gaps(information: Float[Tensor, "latent factor"]) -> Float[Tensor, " factor"]:
-    """The largest gap to a second factor among the latents of each factor, in nats.
+    """For each factor, the largest gap to a second factor among its latents, in nats.
 
-    A latent belongs to the factor that it has most information about. A factor without latents gets
-    0. Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587.
+    A latent belongs to the factor about which it has most information. A factor without latents
+    gets 0. Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587.
     """
     padded = torch.cat([information, torch.zeros_like(information[:, :1])], dim=1)
     best, index = padded.topk(2, dim=1)
@@ -198,10 +198,10 @@ def exclusive_gaps(information: Float[Tensor, "latent factor"]) -> Float[Tensor,
 def concentration_ratio(
     shares: Float[Tensor, "row column"],
 ) -> Float[Tensor, " row"]:
-    """The largest entry's share of each row, shifted and scaled so that equal entries give 0.
+    """The largest entry's share of each row, rescaled so that equal entries give 0.
 
-    An empty row gives 0. Hsu et al. (2023), https://arxiv.org/abs/2305.18378; the mean over rows of
-    a normalised matrix of mutual information is InfoM or InfoC.
+    A row of zeros gives 0. Hsu et al. (2023), https://arxiv.org/abs/2305.18378; the mean over rows
+    of a normalised matrix of mutual information is InfoM or InfoC.
     """
     columns = shares.shape[1]
     if columns < 2:

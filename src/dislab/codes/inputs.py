@@ -1,4 +1,4 @@
-"""Codes to predict factors from: checked, with mean 0 and standard deviation 1."""
+"""Inputs of predictors: checked codes, standardised to mean 0 and standard deviation 1."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -10,17 +10,17 @@ from torch import Tensor
 from dislab.errors import InputError
 
 LEAST_SPREAD: Final = 1e-6
-"""A latent that spreads by less than this share of its size is rounding: it never varies."""
+"""A latent whose standard deviation is below this share of its magnitude counts as constant."""
 
 
 def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence[int]) -> None:
-    """Refuses codes and targets that no predictor can learn from.
+    """Refuse codes and targets that no predictor can learn from.
 
     Args:
-        codes: Codes of the same images by each run, shape (run, image, latent).
+        codes: Codes of the same images in each run, shape (run, image, latent).
         targets: Values or class numbers, shape (image, factor).
         latents: Number of latents of the predictor.
-        classes: Number of classes of each factor of the predictor; 0 for a number.
+        classes: Number of classes of each factor of the predictor; 0 if it is regressed.
     """
     check_codes(codes, latents)
     if targets.shape != (codes.shape[1], len(classes)):
@@ -47,10 +47,10 @@ def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence
 
 
 def check_codes(codes: Tensor, latents: int, runs: int | None = None) -> None:
-    """Refuses codes of another shape than (run, image, latent), and NaN and infinity.
+    """Refuse codes of another shape than (run, image, latent), and NaN and infinity.
 
-    `runs` is the number of runs that the predictor learnt from: 0 before it learnt, which is
-    refused as well; None accepts any.
+    `runs` is the number of runs in training; 0, before training, is refused as well; None accepts
+    any number.
     """
     if codes.ndim != 3 or codes.shape[2] != latents:
         raise InputError(
@@ -67,7 +67,7 @@ def check_codes(codes: Tensor, latents: int, runs: int | None = None) -> None:
             f"there are codes of {len(codes)} runs, but the predictor learnt from {runs}; give "
             "those of the same runs in the same order"
         )
-    if not codes.sum().isfinite():  # a sum is all that sound codes cost
+    if not codes.sum().isfinite():  # valid codes need only this sum
         _refuse_broken(codes)
 
 
@@ -83,18 +83,18 @@ def _refuse_broken(codes: Float[Tensor, "run image latent"]) -> None:
 
 
 class Standard(NamedTuple):
-    """How codes are standardised, in float64.
+    """Means and scales that standardise codes, in float64.
 
     Attributes:
         centre: Means, shape (run, 1, latent).
-        scale: One over the standard deviations, or 0 for a latent that never varies.
+        scale: Inverse standard deviations; 0 for a constant latent.
     """
 
     centre: Tensor
     scale: Tensor
 
     def of(self, codes: Float[Tensor, "run image latent"]) -> Float[Tensor, "run image latent"]:
-        """Standardised codes in float64 of the same runs; 0 wherever a latent never varied."""
+        """Standardised codes of the same runs in float64; 0 for latents that were constant."""
         return (codes.to(self.centre.device).double() - self.centre) * self.scale
 
 
@@ -104,6 +104,6 @@ def standard(codes: Float[Tensor, "run image latent"]) -> Standard:
     centre = codes.mean(1, keepdim=True)
     spread = codes.std(1, correction=0, keepdim=True)
     varies = spread > LEAST_SPREAD * codes.abs().amax(1, keepdim=True)
-    # a spread that float64 cannot invert counts as none
+    # a standard deviation that float64 cannot invert counts as 0
     scale = torch.where(varies, spread.clamp_min(1e-300).reciprocal(), 0.0)
     return Standard(centre, scale)

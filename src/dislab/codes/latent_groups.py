@@ -1,4 +1,4 @@
-"""Vector-valued latents: groups of columns that form one latent."""
+"""Vector-valued latents, each a group of columns."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from dislab.errors import InputError
 
 
 def check_groups(groups: Sequence[Sequence[int]], columns: int, setting: str = "groups") -> None:
-    """Refuses groups that are empty, overlap, or name columns that the codes lack."""
+    """Refuse groups that are empty, overlap, or name missing columns."""
     if not groups or not all(map(len, groups)):
         given = [list(group) for group in groups]
         raise InputError(f"{setting} are {given}; give each at least one column")
@@ -28,11 +28,11 @@ def check_groups(groups: Sequence[Sequence[int]], columns: int, setting: str = "
 def first_components(
     codes: Float[Tensor, "image column"], groups: Sequence[Sequence[int]]
 ) -> Float[Tensor, "image group"]:
-    """The first principal component of each group of columns, about its mean.
+    """The first principal component of each group of centred columns.
 
     Du et al. (2021), https://arxiv.org/abs/2111.03042, and Yang et al. (2022),
     https://arxiv.org/abs/2205.15375, score vector-valued latents by it. The largest weight of a
-    component is positive. A group of one column stays as it is.
+    component is positive. A group of one column is returned unchanged.
     """
     components = []
     for group in groups:

@@ -1,4 +1,4 @@
-"""Which latents matter most, and which factor each of them carries."""
+"""Order of the latents by activity, and the factor that each encodes."""
 
 from typing import Final, NamedTuple
 
@@ -11,23 +11,23 @@ from dislab.functional.random import host_generator
 
 BINS: Final = 20
 ACTIVE: Final = 0.01
-"""Nats of KL above which a latent counts as active."""
+"""KL divergence in nats above which a latent counts as active."""
 NAMED: Final = 0.1
-"""Nats of KL above which a factor is named for a latent.
-
-A sample of a latent carries no more information than its KL, however much its mean carries."""
+"""KL divergence in nats above which a factor is named for a latent. A sample of a latent carries no
+more information than its KL, even if its mean does."""
 STILL: Final = 1e-6
-"""Share of the largest standard deviation up to which a code without a posterior is dead."""
+"""Share of the largest standard deviation up to which a code without a posterior counts as dead."""
 NAMED_SPREAD: Final = 0.01
-"""Share of the largest standard deviation above which a factor is named for such a code."""
+"""Share of the largest standard deviation above which a factor is named for a code without a
+posterior."""
 
 
 class Carried(NamedTuple):
-    """The factor that a latent carries most information about.
+    """The factor about which a latent carries most information.
 
     Attributes:
-        factor: Its number.
-        nats: The information, less what shuffled factors give.
+        factor: Number of the factor.
+        nats: Mutual information, minus that with shuffled factors.
     """
 
     factor: int
@@ -35,15 +35,15 @@ class Carried(NamedTuple):
 
 
 class LatentOrder(NamedTuple):
-    """Latents in the order of a picture, and properties by the number of the latent.
+    """Order of the latents in pictures, and their properties by latent number.
 
     Attributes:
         latents: Numbers of the latents, the most active one first.
-        amount: KL in nats of methods with posteriors, else the standard deviation of the codes,
-            shape (latent,).
-        dead: Whether each latent carries nothing.
-        carried: The factor of each latent; None for one that is not active enough.
-        centre: Position 0 of each latent, in the unit of its codes, shape (latent,).
+        amount: KL divergence in nats for methods with posteriors, else the standard deviation of
+            the codes, shape (latent,).
+        dead: Whether each latent is inactive.
+        carried: The factor of each latent; None for latents that are not active enough.
+        centre: Origin of each latent's traversal, in the unit of its codes, shape (latent,).
         scale: One standard deviation of each latent, likewise.
     """
 
@@ -60,7 +60,7 @@ def order_by_kl(
     kl: Float[Tensor, " latent"],
     positions: Int[Tensor, "point factor"],
 ) -> LatentOrder:
-    """Latents of posteriors, by their KL from the prior in nats, a mean over the points."""
+    """Order latents by the mean KL divergence of their posteriors from the prior, in nats."""
     carried = _carried(means, positions, (kl > NAMED).tolist())
     dead: list[bool] = (kl <= ACTIVE).tolist()
     return LatentOrder(
@@ -73,7 +73,7 @@ def order_by_spread(
     positions: Int[Tensor, "point factor"],
     bounded: bool = False,
 ) -> LatentOrder:
-    """Codes without posteriors, by their standard deviation; bounded ones keep their own order."""
+    """Order codes without posteriors by standard deviation; bounded codes keep their order."""
     codes = codes.double()
     centre, spread = codes.mean(0), codes.std(0, correction=0)
     latents = list(range(codes.shape[1])) if bounded else _descending(spread)
@@ -102,10 +102,10 @@ def _carried(
 def _information(
     codes: Float[Tensor, "point latent"], factors: Int[Tensor, "point factor"]
 ) -> Float[Tensor, "latent factor"]:
-    """Mutual information in nats, minus that of the same codes with shuffled factors.
+    """Mutual information in nats, minus that of the codes with shuffled factors.
 
-    A few thousand points share some information with any factor by chance, and more with one of
-    many values. A code that is not finite counts as 0.
+    On a few thousand points, codes share some information with any factor by chance, and more with
+    a factor of many values. Non-finite codes count as 0.
     """
     codes = codes.where(codes.isfinite(), 0.0)
     shuffled = factors[torch.from_numpy(host_generator(0).permutation(len(factors)))]

@@ -1,4 +1,4 @@
-"""Mutual information of continuous latents and factors, from nearest neighbours."""
+"""Mutual information of continuous latents and factors, estimated from nearest neighbours."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 JITTER: Final = 1e-10
-"""Noise that keeps codes apart, in standard deviations of their latent."""
+"""Noise that separates equal codes, in standard deviations of their latent."""
 
 
 def neighbour_information(
@@ -19,10 +19,10 @@ def neighbour_information(
 ) -> Float[Tensor, " latent"]:
     """Mutual information of each latent with a factor, in nats, without bins.
 
-    For each image the distance to its k-th neighbour among the images with its value is found, k
-    being `neighbours`, and the images of any value that are nearer are counted. Ross (2014),
-    https://doi.org/10.1371/journal.pone.0087357, eq. 2. Values with one image are left out; for
-    values of k images or fewer, k is lowered. A little noise separates equal codes.
+    For each image, the estimator takes the distance to the k-th neighbour (k is `neighbours`) among
+    the images with the same value, and counts the images of any value within this distance. Ross
+    (2014), https://doi.org/10.1371/journal.pone.0087357, eq. 2. Values with a single image are left
+    out; for values with at most k images, k is reduced. A little noise separates equal codes.
     """
     counts = torch.bincount(column)[column]
     kept = counts > 1
@@ -45,13 +45,13 @@ def neighbour_information(
 def _counts_within(
     codes: Float[Tensor, " image"], labels: Int[Tensor, " image"], near: Int[Tensor, " image"]
 ) -> Int[Tensor, " image"]:
-    """Number of codes, itself included, nearer to each code than its k-th of its label."""
+    """For each code, the number of codes, with itself, nearer than its k-th neighbour."""
     ascending, order = codes.sort()
     grouped = labels[order].argsort(stable=True)
-    own = ascending[grouped]  # by label, ascending within each
+    own = ascending[grouped]  # ordered by label, then by code
     kinds = labels[order][grouped]
     radius = _reach(own, kinds, near[order][grouped])
-    # strictly within, for the k-th neighbour itself does not count: rounding must not let it in
+    # strictly within: the k-th neighbour itself must not count, even with rounding
     radius = radius - 4 * torch.finfo(own.dtype).eps * (own.abs() + radius)
     low = torch.searchsorted(ascending, own - radius, right=True)
     high = torch.searchsorted(ascending, own + radius)
@@ -61,10 +61,10 @@ def _counts_within(
 def _reach(
     own: Float[Tensor, " image"], kinds: Int[Tensor, " image"], near: Int[Tensor, " image"]
 ) -> Float[Tensor, " image"]:
-    """Distance of each code to its k-th neighbour of its label; codes are sorted by label and size.
+    """Distance of each code to its k-th neighbour of its label; sorted by label, then code.
 
-    The k nearest of sorted codes are a window that contains the code; the distance is the
-    smallest, over all windows of k + 1 codes, of the longer way to a window's end.
+    A code and its k nearest neighbours form a window of k + 1 sorted codes. The distance is the
+    smallest, over all such windows, of the code's distance to the farther end.
     """
     images = len(own)
     place = torch.arange(images, device=own.device)

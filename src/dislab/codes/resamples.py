@@ -1,4 +1,4 @@
-"""Banks drawn with replacement from a bank, with the counts of many of them in one pass."""
+"""Banks drawn with replacement from a bank, with the counts of many resamples in one pass."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -15,15 +15,15 @@ from dislab.codes.information import InformationGaps, gaps_of_counts
 from dislab.functional.random import host_generator
 
 NUMBERS_AT_ONCE: Final = 2**23
-"""Row weights and cells of count tables that are held together; bounds the memory."""
+"""Largest number of row weights and count-table cells in memory at once."""
 
 
 def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
-    """Banks of as many images as a bank, drawn from it uniformly and with replacement.
+    """Draw resamples of a bank, uniformly and with replacement, each with as many images.
 
-    Each has the counts and the mutual information of its rows, in the bins of the whole bank. They
-    are computed for many resamples together, as one sparse product of cells and weights; the weight
-    of a row is its number of draws.
+    Each uses the bins of the original bank. Counts and mutual information are computed for many
+    resamples together, as one sparse product of cells and weights; the weight of a row is its
+    number of draws.
     """
     generator = host_generator(seed)
     together = max(1, NUMBERS_AT_ONCE // (len(bank) + 1))
@@ -35,7 +35,7 @@ def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
 
 
 class _Informed:
-    """Mutual information of the resamples, computed on first use for each number of bins."""
+    """Mutual information of several resamples, computed on first use for each number of bins."""
 
     def __init__(self, bank: CodeBank, rows: npt.NDArray[np.int64]) -> None:
         self.bank = bank
@@ -50,7 +50,7 @@ class _Informed:
 
     def _all(self, bank: CodeBank, bins: int) -> InformationGaps:
         images = len(bank)
-        # the narrowest integers that a count fits in: the product is bound by memory
+        # the narrowest integers that hold a count: memory limits the speed of the product
         width = np.uint16 if images < 2**16 else np.int32
         weights = np.stack([np.bincount(own, minlength=images) for own in self.rows]).T
         weights = np.ascontiguousarray(weights.astype(width))
@@ -68,9 +68,9 @@ class _Informed:
 def weighted_counts(
     bank: CodeBank, bins: int, weights: npt.NDArray[np.integer[Any]]
 ) -> list[Int[Tensor, "resample latent bin _"]]:
-    """Counts of images of each resample by bin of a latent and value, one table a factor.
+    """Counts of each resample's images by latent bin and value, one table per factor.
 
-    `weights` are the numbers of draws of each row, shape (image, resample).
+    `weights` is the number of draws of each row, shape (image, resample).
     """
     from scipy.sparse import csr_matrix
 

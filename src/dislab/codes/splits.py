@@ -1,4 +1,4 @@
-"""Images that a score learns from, and images that it is tested on."""
+"""Division of the images into training and test images of a score."""
 
 import warnings
 from typing import Final
@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.errors import InputError
 
 TEST_FRACTION: Final = 1 / 3
-"""Share of the images, the last ones, that scores test on unless another is given."""
+"""Default share of test images, which are the last ones."""
 
 
 class UnseenValueWarning(UserWarning):
@@ -18,7 +18,7 @@ class UnseenValueWarning(UserWarning):
 
 
 def check_fraction(test_fraction: float) -> None:
-    """Refuses a share of test images that leaves none to learn from or to test on."""
+    """Refuse a share of test images that leaves no training or no test images."""
     if not 0 < test_fraction < 1:
         raise InputError(
             f"test_fraction is {test_fraction}; it must lie between 0 and 1, both excluded"
@@ -26,7 +26,7 @@ def check_fraction(test_fraction: float) -> None:
 
 
 def train_count(images: int, test_fraction: float) -> int:
-    """Number of images to learn from, the first ones: at least two, and not all of three."""
+    """Number of training images, which come first: at least two, at most all but one."""
     return min(max(images - round(images * test_fraction), 2), images - 1)
 
 
@@ -38,11 +38,11 @@ def check_labels(
     unseen_values: str = "all images with them count as mistakes",
     unseen: bool = True,
 ) -> None:
-    """Refuses a factor that is constant in the first `train` images, and warns of unseen values.
+    """Refuse a factor that is constant in the first `train` images, and warn about unseen values.
 
-    `score`, `name` of the factor, and `unseen_values`, the treatment of values that only the test
-    part has, are for messages. Numbers that are regressed need not repeat: `unseen` is false for
-    them.
+    `score`, `name` (of the factor) and `unseen_values` (the treatment of values that occur only in
+    the test part) are for messages. `unseen` is false for regressed factors, whose values need not
+    repeat.
 
     Warns:
         UnseenValueWarning: Some values are in the test part only.
@@ -65,9 +65,9 @@ def check_labels(
 
 
 def standardized(codes: Float[Tensor, "image latent"], train: int) -> Float[Tensor, "image latent"]:
-    """Codes in units of the standard deviations of the first images, about their means.
+    """Codes standardised by the means and standard deviations of the first `train` images.
 
-    A latent that is constant in the first `train` images is only shifted.
+    A latent that is constant in these images is only shifted.
     """
     first = codes[:train]
     still = (first == first[:1]).all(0)
@@ -78,9 +78,9 @@ def standardized(codes: Float[Tensor, "image latent"], train: int) -> Float[Tens
 def explained_share(
     predicted: Float[Tensor, " image"], wanted: Float[Tensor, " image"]
 ) -> Float[Tensor, ""]:
-    """Share of the variance of numbers that predictions explain, R²; 0 where it is negative.
+    """Share of the variance of numbers explained by predictions, R², clipped at 0.
 
-    It is 0, too, where all numbers are equal.
+    It is 0 if all numbers are equal.
     """
     total = (wanted - wanted.mean()).square().sum()
     missed = (predicted - wanted).square().sum()
@@ -90,7 +90,7 @@ def explained_share(
 def spread_columns(
     columns: Float[Tensor, "*row varied"], varied: list[int], factors: int, fill: float
 ) -> Float[Tensor, "*row factor"]:
-    """The columns of the varied factors in their places among all factors; `fill` in the others."""
+    """Place the columns of the varied factors among all factors; the others get `fill`."""
     spread = columns.new_full((*columns.shape[:-1], factors), fill)
     spread[..., varied] = columns
     return spread

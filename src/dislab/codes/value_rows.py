@@ -1,4 +1,4 @@
-"""Rows of the images of each value of a factor."""
+"""Rows of the images with each value of a factor."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Data modules: which states make up a batch."""
+"""Data modules: choose the states that form a batch."""
 
 from dislab.datamodules.clamped_data import ClampedData
 from dislab.datamodules.composition_data import CompositionData

@@ -16,9 +16,9 @@ _PARTS: Final = {1: ("any",), 2: ("low", "high"), 3: ("low", "middle", "high")}
 class Attributes:
     """The attribute of each value of each factor.
 
-    `given` holds, for each factor to describe, its attributes as conditions on its values. Where it
-    is None, every factor that varies and is no nuisance is described: ordinal and circular factors
-    are cut into `parts` attributes, categorical ones have one for each value. Refuses unknown
+    `given` maps each factor to describe to its attributes, as conditions on its values. If it is
+    None, every varying factor except nuisance factors is described: ordinal and circular factors
+    are divided into `parts` attributes, categorical ones have one per value. Rejects unknown
     factors or values, overlapping attributes, no attributes, and `parts` below 1.
     """
 
@@ -35,7 +35,7 @@ class Attributes:
         self.columns = [space.column(name) for name in given]
         self.names: list[str] = []
         self.of_value = np.full((len(given), max(space.sizes)), -1, dtype=np.int64)
-        """Number of the attribute by factor described and value number; -1 for none."""
+        """Attribute number by described factor and value number; -1 for none."""
         for row, (name, conditions) in enumerate(given.items()):
             for label, admitted in _labelled(space[name], conditions, parts):
                 values = self.of_value[row, : len(admitted)]
@@ -48,11 +48,11 @@ class Attributes:
                 self.names.append(f"{name}={label}")
 
     def of(self, positions: Indices) -> Indices:
-        """Attributes of states by their value numbers: a column a described factor, -1 is none."""
+        """Attributes of states by their value numbers: one column per described factor, or -1."""
         return self.of_value[np.arange(len(self.columns)), positions[:, self.columns]]
 
     def symbols(self, attributes: Indices) -> npt.NDArray[np.float32]:
-        """k-hot vectors, one row a state, of attributes as `of` returns them."""
+        """k-hot vectors, one row per state, of attributes as returned by `of`."""
         symbols = np.zeros((len(attributes), len(self.names) + 1), dtype=np.float32)
         symbols[np.arange(len(attributes))[:, None], attributes] = 1  # -1 is the last column
         return symbols[:, :-1]
@@ -60,7 +60,7 @@ class Attributes:
     def concepts(self, given: Sequence[Sequence[str]]) -> Indices:
         """Combinations of names such as `shape=heart`, one row each, in the columns of `of`.
 
-        Each names attributes of at least two factors, one of each; others are refused.
+        Each must name attributes of at least two factors, one per factor.
         """
         owner = {number: row for row in range(len(self.columns)) for number in self.of_value[row]}
         concepts = np.full((len(given), len(self.columns)), -1, dtype=np.int64)

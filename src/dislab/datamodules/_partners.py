@@ -1,4 +1,4 @@
-"""Second images of pairs: states that differ from given ones in some factors and no other."""
+"""Second images of pairs: states that differ from given ones in certain factors only."""
 
 import math
 from itertools import combinations
@@ -15,9 +15,9 @@ Mask = npt.NDArray[np.bool_]
 
 _MOST_SETS: Final = 4096
 _PROPOSALS: Final = (1, 2, 8)
-"""Drawn at once for every row, and for those rows that the ones before did not serve."""
+"""Numbers of proposals: first for every row, then for rows whose earlier proposals all failed."""
 _FIRSTS: Final = 10
-"""Draws of a first image before a pair is given up, if no state is its partner."""
+"""Number of first images to try for a pair before giving up, if none has a partner."""
 
 
 class Pairs(NamedTuple):
@@ -25,7 +25,7 @@ class Pairs(NamedTuple):
 
     Attributes:
         first: Rows of the first images.
-        second: Rows of the second ones; -1 where no state is a partner.
+        second: Rows of the second images; -1 if no state is a partner.
     """
 
     first: Indices
@@ -41,12 +41,12 @@ class Partners(Protocol):
 
 
 class GridPartners:
-    """Partners by index arithmetic, for states that fill much of a complete grid.
+    """Partners by index arithmetic, for states that fill most of a complete grid.
 
-    The second image differs in one of the `sizes` of `factors` (columns), each size equally likely,
-    and every other value of these factors is equally likely. Proposals that are not among the
-    states are rejected; after a few rejections all candidates are searched. `looks` has one row a
-    state of the grid, and equal rows where the images are equal.
+    The number of `factors` (columns) that change is one of `sizes`, all equally likely, and so are
+    all new values of these factors. Proposals that are not among the states are rejected; after a
+    few rejections all candidates are searched. `looks` has one row per state of the grid, with
+    equal rows for equal images.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class GridPartners:
         self._number[states] = np.arange(len(states))
         present = present_values(space, states)
         self._sizes = np.array([len(values) for values in present])
-        # values that no state has are skipped: a rank counts those that some have
+        # ranks count only values that occur in some state
         self._ranks = space.positions(states)
         self._offset = np.zeros((len(present), int(self._sizes.max())), dtype=np.int64)
         for column, values in enumerate(present):
@@ -105,7 +105,7 @@ class GridPartners:
     ) -> Indices:
         steps = 1 + (generator.random((proposals, *changed.shape)) * (self._sizes - 1)).astype(int)
         ranks = self._ranks.take(first, axis=0) + steps * changed
-        # as the remainder, which takes several times as long
+        # equals the remainder, which takes several times as long
         ranks -= self._sizes * (ranks >= self._sizes)
         return _first_fitting(self._fitting(ranks, first, changed))
 
@@ -120,8 +120,8 @@ class GridPartners:
         return int(fitting[generator.integers(len(fitting))]) if len(fitting) else -1
 
     def _fitting(self, ranks: Indices, first: Indices, changed: Mask) -> Indices:
-        """Rows of the states with these factor ranks; -1 for states that are no partners."""
-        # one factor at a time: several times as fast as a sum over an axis that short
+        """Rows of the states with these factor ranks; -1 for states that are not partners."""
+        # one factor at a time: several times as fast as a sum over such a short axis
         states = sum(offset.take(ranks[..., column]) for column, offset in enumerate(self._offset))
         differs = self._looks.take(states, axis=0) != self._own.take(first, axis=0)
         return np.where((differs == changed).all(axis=-1), self._number.take(states), -1)
@@ -130,9 +130,9 @@ class GridPartners:
 class RunPartners:
     """Partners by sorting the states once for each set of factors, for any states.
 
-    `looks`, `factors` and `sizes` are those of `GridPartners`. `weights` weigh the states in a
-    draw, all equal where None; `firsts` are the rows that may be first images, all where None.
-    Refuses too many sets of factors.
+    `looks`, `factors` and `sizes` are as in `GridPartners`. `weights` are the weights of the states
+    in a draw, equal if None; `firsts` are the rows that may be first images, all if None. Rejects
+    too many sets of factors.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class RunPartners:
         self._lottery = Lottery(
             len(self._firsts), None if weights is None else weights[self._firsts]
         )
-        # the sets of each size that some states differ in, to draw from
+        # sets of each size in which some states differ
         usable = np.diff(self._ends) > 0
         lengths = self._changed.sum(axis=1)
         choices = [np.flatnonzero(usable & (lengths == size)) for size in sizes]
@@ -212,13 +212,13 @@ class RunPartners:
         return int(fitting[Lottery(len(fitting), weights).draw(generator, 1)[0]])
 
     def _fitting(self, rows: Indices, first: Indices, which: Indices) -> Indices:
-        """The given rows, with -1 in place of those that are no partners."""
+        """The given rows, with -1 in place of those that are not partners."""
         differs = self._looks.take(rows, axis=0) != self._looks.take(first, axis=0)
         return np.where((differs == self._changed[which]).all(axis=-1), rows, -1)
 
 
 def present_values(space: FactorSpace, states: Indices) -> list[Indices]:
-    """The value numbers of each factor that some of the states have."""
+    """Value numbers of each factor that occur in the states."""
     return [
         np.flatnonzero(np.bincount(column, minlength=size))
         for column, size in zip(space.positions(states).T, space.sizes, strict=True)

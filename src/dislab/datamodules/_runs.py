@@ -13,11 +13,11 @@ Weights = npt.NDArray[np.float64]
 
 
 def looks(dataset: Dataset, states: Indices) -> Indices:
-    """Positions of the first states with the same images, one row a state.
+    """Value numbers of the first state with the same image, one row per state.
 
-    Two states look alike in a factor where these agree, whatever their labels say: dSprites at
-    orientation 0 and 2π, for one. In a nuisance factor all look alike: it may change with any
-    other, and never counts as a change.
+    Two states count as equal in a factor if these numbers agree, even if their labels differ, as
+    for dSprites at orientations 0 and 2π. In a nuisance factor all states count as equal: it may
+    change together with any other factor, and never counts as a change.
     """
     rows = dataset.factors.positions(dataset.canonical(states))
     rows[..., [column for column, one in enumerate(dataset.factors.factors) if one.nuisance]] = 0
@@ -25,10 +25,10 @@ def looks(dataset: Dataset, states: Indices) -> Indices:
 
 
 def groups(rows: Indices) -> Indices:
-    """Numbers of the distinct rows, from 0 without gaps; without columns all rows are equal."""
+    """Consecutive numbers of the distinct rows, from 0; without columns all rows are equal."""
     number = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
-        # renumbered at every column, so that no product of sizes can overflow
+        # renumbered at every column, so that products of sizes cannot overflow
         number = np.unique(number * (int(column.max()) + 1) + column, return_inverse=True)[1]
     return number
 
@@ -37,21 +37,21 @@ def places(lots: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
     """The rank of each number in its short row, from 0 for the smallest."""
     columns = np.ascontiguousarray(lots.T)
     place = np.zeros(columns.shape, dtype=np.int16)
-    # for short rows much faster than sorting each of them
+    # much faster for short rows than sorting each of them
     for column in columns:
         place += columns > column
     return place.T
 
 
 class Lottery:
-    """Draws places between bounds, all alike, or in proportion to one weight a place."""
+    """Draws positions between bounds, uniformly or in proportion to a weight per position."""
 
     def __init__(self, count: int, weights: Weights | None = None) -> None:
         self._count = count
         self._cumulative = None if weights is None else np.append(0.0, np.cumsum(weights))
 
     def draw(self, generator: np.random.Generator, shape: int | tuple[int, ...]) -> Indices:
-        """Places among all, with replacement."""
+        """Draws from all positions, with replacement."""
         if self._cumulative is None:
             return generator.integers(self._count, size=shape)
         return self._place(generator.random(shape) * self._cumulative[-1], 0, self._count)
@@ -63,7 +63,7 @@ class Lottery:
         high: Indices,
         shape: tuple[int, ...] | None = None,
     ) -> Indices:
-        """One place in each interval from `low` to below `high`, which broadcast to `shape`."""
+        """Draws one position in each interval [low, high); the bounds broadcast to `shape`."""
         shape = low.shape if shape is None else shape
         if self._cumulative is None:
             return generator.integers(low, high, size=shape)
@@ -74,14 +74,14 @@ class Lottery:
     def _place(self, height: npt.NDArray[np.float64], low: Any, high: Any) -> Indices:
         assert self._cumulative is not None
         place = np.searchsorted(self._cumulative, height, side="right") - 1
-        return np.clip(place, low, high - 1)  # rounding must not leave the interval
+        return np.clip(place, low, high - 1)  # rounding could leave the interval
 
 
 class Runs:
-    """States sorted once for each set of columns; the states that agree in these columns are a run.
+    """States sorted once per set of columns; states that agree in these columns form a run.
 
-    The rows are those that `looks` returns, one a state. States are drawn by their weights, all
-    alike where None.
+    The rows are the result of `looks`, one per state. States are drawn in proportion to their
+    weights, uniformly if None.
     """
 
     def __init__(
@@ -105,14 +105,14 @@ class Runs:
         self._order = np.concatenate(orders)
         self._start = np.concatenate(starts)
         self._stop = np.concatenate(stops)
-        # whether the run of a state holds images other than its own
+        # whether the run of a state contains images other than its own
         self.varied = np.stack(varied)
         self._lottery = Lottery(len(self._order), None if weights is None else weights[self._order])
 
     def pick(
         self, generator: np.random.Generator, which: Indices, row: Indices, proposals: int = 1
     ) -> Indices:
-        """Rows, (proposals, row), that agree with given ones in the column sets `which`."""
+        """Draws rows, shape (proposals, row), that agree with `row` in the column sets `which`."""
         place = which * self.count + row
         low, high = self._start[place], self._stop[place]
         return self._order[self._lottery.between(generator, low, high, (proposals, len(row)))]

@@ -1,4 +1,4 @@
-"""Index plans of images with descriptions."""
+"""Index plans for images with descriptions."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -14,11 +14,11 @@ from dislab.factors import Indices
 
 
 class DescriptionPlan:
-    """Images, and descriptions that are drawn for them.
+    """Draws images and descriptions of them.
 
-    `of_state` holds the attributes of the states, -1 for none, one column a described factor. A
-    description names one of the numbers `specified` of factors, each equally likely, and never a
-    combination in `held_out`.
+    `of_state` holds the attributes of the states, -1 for none, one column per described factor. The
+    number of factors that a description names is one of `specified`, all equally likely; a
+    description never names a combination in `held_out`.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class DescriptionPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Consecutive batches."""
+        """Draws consecutive batches."""
         examples = count * batches
         row = self._lottery.draw(generator, examples)
         named = self.of_state.take(row, axis=0)
@@ -58,10 +58,10 @@ class DescriptionPlan:
 
 
 class ConceptPlan:
-    """A few `examples` of each concept, the same in every batch.
+    """Draws from a fixed small number `examples` of images of each concept.
 
-    The order of `states` decides which examples are taken; `of_state`, `specified` and `held_out`
-    are those of `DescriptionPlan`. Refuses settings that leave no concept.
+    The order of `states` determines which examples are used; `of_state`, `specified` and `held_out`
+    are as in `DescriptionPlan`. Rejects settings that leave no concept.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class ConceptPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Consecutive batches: draw a description size, a concept of it, and an example."""
+        """Draws consecutive batches: a description size, a concept of that size, an example."""
         size = generator.integers(len(self._sets) - 1, size=count * batches)
         which = generator.integers(self._sets[size], self._sets[size + 1])
         place = generator.integers(self._ends[which], self._ends[which + 1])
@@ -113,9 +113,9 @@ class ConceptPlan:
 
 
 class HeldOutPlan:
-    """Images of held-out combinations, each described by its combination.
+    """Draws images of held-out combinations, each described by its combination.
 
-    Refuses a combination without image.
+    Rejects a combination without image.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class HeldOutPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Consecutive batches; all combinations are equally likely."""
+        """Draws consecutive batches; all combinations are equally likely."""
         concept = generator.integers(len(self.held_out), size=count * batches)
         ends = np.append(0, np.cumsum([len(rows) for rows in self._rows]))
         row = np.concatenate(self._rows)[generator.integers(ends[concept], ends[concept + 1])]
@@ -148,7 +148,7 @@ class HeldOutPlan:
 
 
 def names_any(named: Indices, concepts: Indices) -> npt.NDArray[np.bool_]:
-    """Which descriptions (attributes, -1 for none) name all attributes of a combination."""
+    """Mask of descriptions (attributes, -1 for none) that name all attributes of a combination."""
     contains = np.zeros(len(named), dtype=np.bool_)
     for concept in concepts:
         contains |= ((concept < 0) | (named == concept)).all(axis=1)
@@ -158,7 +158,7 @@ def names_any(named: Indices, concepts: Indices) -> npt.NDArray[np.bool_]:
 def _first_of_each(
     described: Indices, columns: list[int], held_out: Indices, examples: int
 ) -> Indices:
-    """The first rows of each description that names all columns and no held-out combination."""
+    """First rows of each description that names all columns and no held-out combination."""
     fitting = np.flatnonzero(
         (described[:, columns] >= 0).all(axis=1) & ~names_any(described, held_out)
     )

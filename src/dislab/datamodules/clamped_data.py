@@ -18,10 +18,10 @@ from dislab.functional.checks import check_at_least, naming
 class ClampedData(PlannedData):
     """Batches of images that differ in one group of factors alone.
 
-    The group that is active in a batch is drawn by the ratios, then a state that others differ
-    from in this group alone, then all images of the batch among those. Factors of no group are
-    held in every batch, but for nuisance factors, which only tell images apart. In validation and
-    test the groups take turns, in the same batches every time.
+    The active group of a batch is drawn in proportion to the ratios, then a reference state from
+    which other states differ in this group alone, then all images of the batch among these. Factors
+    outside all groups are constant within a batch, except nuisance factors, which only distinguish
+    images. In validation and test the groups alternate, with the same batches every time.
 
     Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2: azimuth, elevation,
     light and intrinsic factors in the ratio 1:1:1:10.
@@ -62,7 +62,7 @@ class ClampedData(PlannedData):
         return tuple(self.groups)
 
     def eval_batches(self, split: Split) -> int:
-        """Number of the batches that evaluate a split, over all processes: enough for every group.
+        """Number of evaluation batches of a split over all processes: enough to cover every group.
 
         Args:
             split: Which part of the selected states.
@@ -126,7 +126,7 @@ class ClampedData(PlannedData):
                 seen[name] = group
 
     def _check_ratios(self) -> np.ndarray:
-        """Share of batches in which each group is active; refuses shares that do not fit."""
+        """Share of batches in which each group is active; rejects ratios that do not match."""
         if self.ratios is None:
             return np.full(len(self.groups), 1 / len(self.groups))
         if set(self.ratios) != set(self.groups):
@@ -143,13 +143,13 @@ class ClampedData(PlannedData):
 
 
 class ClampedPlan:
-    """Batches of one active group each.
+    """Draws batches with one active group each.
 
     Args:
         states: The states to draw from.
-        runs: For each group, the states that agree in everything else.
-        shares: Share of batches in which each group is active; None lets them take turns.
-        weights: Weight of each state in a draw; None where all are equal.
+        runs: For each group, the states sorted by all other factors.
+        shares: Share of batches in which each group is active; None to alternate.
+        weights: Weight of each state in a draw; None if all are equal.
     """
 
     def __init__(
@@ -166,9 +166,9 @@ class ClampedPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches of `count` images, one behind the other.
+        """Draws consecutive batches of `count` images.
 
-        Without shares the groups take turns, and `number`, that of the first batch, decides them.
+        Without shares the groups alternate, starting from `number`, that of the first batch.
         """
         if self._groups is None:
             active = np.arange(number, number + batches) % len(self._held)

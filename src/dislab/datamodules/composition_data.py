@@ -1,4 +1,4 @@
-"""References, transforms, and targets: references that take over one factor of the transform."""
+"""Triplets of reference, transform and target: the reference with one factor of the transform."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final, get_args
@@ -23,23 +23,23 @@ class CompositionData(PlannedData):
 
     The action, which names the factor, is drawn first, then the target, then a reference that
     differs from it in this factor alone, then a transform among the states that agree with it in
-    this one. On a complete grid this equals drawing a reference, an action, and a transform that
-    differs in the factor; elsewhere every triplet is of states that exist.
+    this factor. On a complete grid this equals drawing a reference, an action, and a transform that
+    differs in the factor; on other data it ensures that all states of a triplet exist.
 
-    With `triplets` within_split all three images are of one split: in training none is held out, in
-    a test all are. With across_splits the references and transforms of a test are any selected
-    states, of validation any but the test split's. Validation and test draw as many triplets as
-    they have states, the same every time; a factor that no triplet of theirs can take over is left
-    out.
+    With `triplets` within_split, all three images belong to one split: in training none is held
+    out, in a test all are. With across_splits, references and transforms of a test are any selected
+    states, and those of validation any outside the test split. Validation and test draw as many
+    triplets as they have states, the same every time; a factor that none of their triplets can
+    transfer is left out.
 
-    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, section 2.3, and the code of
-    its authors, which takes the three images from one split and has the factor differ.
+    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, section 2.3, and the
+    authors' code, which takes the three images from one split and requires the factor to differ.
 
     Args:
         dataset: The images and their factors.
-        transfer: Names of the factors that may be taken over; all that vary unless given.
-        triplets: Where references and transforms come from: the split of the target, or in
-            validation and test more.
+        transfer: Names of the factors that may be transferred; all that vary unless given.
+        triplets: Source of references and transforms: the split of the target, or further splits in
+            validation and test.
         **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
@@ -81,7 +81,7 @@ class CompositionData(PlannedData):
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """Names of the factors that may be taken over."""
+        """Names of the factors that may be transferred."""
         return tuple(self.transfer)
 
     def plan(self, split: Split) -> "CompositionPlan":
@@ -91,7 +91,7 @@ class CompositionData(PlannedData):
             split: Which part of the selected states.
 
         Raises:
-            InputError: No triplet takes over a factor: in training any of them, elsewhere all.
+            InputError: Some factor cannot be transferred in training, or none in another split.
         """
         sources = self._sources(split)
         targets = np.searchsorted(sources, self.indices(split))
@@ -138,23 +138,23 @@ class CompositionData(PlannedData):
         Args:
             images: References, transforms and targets.
             positions: Value numbers behind the images.
-            labels: Which factor is taken over: `action`.
+            labels: Which factor is transferred: `action`.
         """
         return CompositionBatch(images[0], images[1], images[2], positions[0], labels["action"])
 
 
 class CompositionPlan:
-    """Triplets of states.
+    """Draws triplets of states.
 
     Args:
         sources: The states to draw references and transforms from.
-        targets: Rows of those that may be targets.
-        look: Rows that are equal where images are, one row a source.
-        columns: The factors that may be taken over.
-        weights: Weight of each state in a draw of training, where all sources are targets.
+        targets: Rows of the sources that may be targets.
+        look: One row per source, with equal rows for equal images.
+        columns: The factors that may be transferred.
+        weights: Weight of each state in a training draw, where all sources are targets.
 
     Attributes:
-        impossible: Those of the factors that no triplet can take over.
+        impossible: The factors that no triplet can transfer.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class CompositionPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches of `count` triplets, one behind the other; `number` makes no difference."""
+        """Draws consecutive batches of `count` triplets; `number` is not used."""
         target, reference = self._pairs.attempt(generator, count * batches)
         differs = self._look.take(target, axis=0) != self._look.take(reference, axis=0)
         action = differs[:, self._columns].argmax(axis=1)

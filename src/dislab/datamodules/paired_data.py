@@ -26,20 +26,20 @@ _PROBES: Final = 200
 class PairedData(PlannedData):
     """Pairs of images that differ in some of their factors and share the others.
 
-    Which factors change is drawn first, then a first image, then a second one among those that
-    differ from it in exactly these factors; where none does, another first one is drawn. Both
-    images of a pair are of one split, and images that look alike count as having equal factors.
-    Nuisance factors, which only tell images apart, are left out of account.
+    The factors that change are drawn first, then a first image, then a second one among the images
+    that differ from it in exactly these factors; if there is none, another first image is drawn.
+    Both images of a pair belong to one split, and identical images count as having equal factors.
+    Nuisance factors, which only distinguish images, are ignored.
     Validation and test draw as many pairs as they have states, the same every time.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 5: with `reference`, their
-    published code draws new values that may equal the old ones; here changed factors differ.
+    published code draws new values that may equal the old ones; here changed factors always differ.
 
     Args:
         dataset: The images and their factors.
-        scheme: How many factors change: `changed` k, `shared` all but k, `uniform` from 1 to one
-            less than there are, each as likely (the paper's), `reference` 1 or k, each as likely
-            (the published code's).
+        scheme: Number of factors that change: `changed` k, `shared` all but k, `uniform` from 1 to
+            all but one, equally likely (as in the paper), `reference` 1 or k, equally likely (as in
+            the published code).
         k: Number of factors that the scheme counts; one unless given. Not for `uniform`.
         change: Names of the factors that may change; all that vary unless given.
         **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
@@ -112,7 +112,7 @@ class PairedData(PlannedData):
         return PairBatch(images[0], images[1], positions[0], positions[1], labels["changed"])
 
     def _columns(self) -> list[int]:
-        """The factors that may change, by their columns."""
+        """Columns of the factors that may change."""
         varying = [
             len(values) > 1 and not factor.nuisance
             for values, factor in zip(
@@ -136,7 +136,7 @@ class PairedData(PlannedData):
         return sorted(self.factors.column(name) for name in self.change or names)
 
     def _check_partners(self, look: Indices, partners: Partners, columns: list[int]) -> None:
-        """Refuses states where a factor never changes alone, in sampled pairs and then in all."""
+        """Rejects states in which a factor never changes alone; checks sampled, then all pairs."""
         first, second = partners.attempt(host_generator(self.split_seed), _PROBES)
         changed = (look[first] != look[second])[second >= 0]
         seen = changed[changed.sum(axis=1) == 1].any(axis=0)
@@ -155,12 +155,12 @@ class PairedData(PlannedData):
 
 
 class PairPlan:
-    """Pairs of states.
+    """Draws pairs of states.
 
     Args:
         states: The states to draw from.
-        look: Rows that are equal where images are, one row a state.
-        partners: Draws their rows.
+        look: One row per state, with equal rows for equal images.
+        partners: Draws the rows of pairs.
         split: Name of the split, for messages.
         names: The factors that change, for messages.
     """
@@ -177,7 +177,7 @@ class PairPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches of `count` pairs, one behind the other; `number` makes no difference.
+        """Draws consecutive batches of `count` pairs; `number` is not used.
 
         Raises:
             InputError: Hardly any state has a partner.
@@ -202,7 +202,7 @@ class PairPlan:
 
 
 def _changes(scheme: Scheme, k: int | None, count: int) -> tuple[int, ...]:
-    """The possible numbers of changing factors, all equally likely."""
+    """Possible numbers of changing factors, all equally likely."""
     check_choice("scheme", scheme, get_args(Scheme))
     if scheme == "uniform":
         if k is not None:

@@ -13,9 +13,9 @@ from dislab.factors import Indices
 class SingleData(PlannedData):
     """Single images, drawn at random with replacement.
 
-    The training batch of a step is a function of the run's seed and the step alone: the same for
-    every number of workers, split over the processes of a distributed run, and continued exactly
-    when a run is resumed. The other splits are walked through in order, every state once.
+    The training batch of a step depends only on the run's seed and the step: it is the same for any
+    number of workers, is divided among the processes of a distributed run, and continues exactly
+    when a run is resumed. The other splits are traversed in order, every state once.
 
     Its settings are those of `PlannedData`.
     """
@@ -30,11 +30,11 @@ class SingleData(PlannedData):
 
 
 class SinglePlan:
-    """Single states, drawn with replacement.
+    """Draws single states with replacement.
 
     Args:
         states: The states to draw from.
-        weights: Weight of each in a draw; None where all are equal.
+        weights: Weight of each in a draw; None if all are equal.
     """
 
     def __init__(self, states: Indices, weights: Weights | None = None) -> None:
@@ -44,5 +44,5 @@ class SinglePlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches of `count` images, one behind the other; `number` makes no difference."""
+        """Draws consecutive batches of `count` images; `number` is not used."""
         return Drawn(self.states[self._lottery.draw(generator, count * batches)])

@@ -22,26 +22,27 @@ _EXAMPLES: Final = 0x5CA
 class SymbolData(PlannedData):
     """Images, each with a k-hot description that names some of its attributes.
 
-    How many factors a description names is drawn first, each number as likely: from abstract
-    concepts to particular ones. Which factors they are is drawn next. Validation and test draw as
-    many images as they have states, the same every time; where combinations are held out, test
-    images show one of them and are described by exactly this.
+    The number of factors that a description names is drawn first, all numbers equally likely, which
+    gives abstract to specific concepts. Then the factors are drawn. Validation and test draw as
+    many images as they have states, the same every time; if combinations are held out, each test
+    image shows one of them and is described by exactly this combination.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, sections 3 and 4.
 
     Args:
         dataset: The images and their factors.
-        attributes: For each factor that is described, conditions on its values by the names of
-            its attributes, such as `{posX: {left: {max: 0.33}}}`; null makes them by `parts`.
-            Every factor that varies by `parts` unless given.
-        parts: Number of attributes that an ordinal or circular factor is cut into; categorical
-            factors have one for each value.
+        attributes: For each factor to describe, conditions on its values by the names of its
+            attributes, such as `{posX: {left: {max: 0.33}}}`; null divides it by `parts`. Unless
+            given, every varying factor is divided by `parts`.
+        parts: Number of attributes that an ordinal or circular factor is divided into; categorical
+            factors have one per value.
         specified: Numbers of factors that a description may name; all unless given. An image
-            that has fewer attributes is described by those it has.
+            with fewer attributes is described by those it has.
         held_out: Combinations of attributes, such as `[[shape=heart, posX=low]]`, that no
             description of training and validation names together.
-        examples_per_concept: Training images of each concept, which are then the whole training
-            set; unless given, all images are described anew in every batch. Not with correlation.
+        examples_per_concept: Number of training images per concept, which then form the whole
+            training set; unless given, descriptions of all images are redrawn in every batch.
+            Incompatible with correlation.
         **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
@@ -88,7 +89,7 @@ class SymbolData(PlannedData):
         states, weights = self.indices(split), self.weights(split)
         few = self.examples_per_concept if split == "train" else None
         if few is not None:
-            # the order decides which examples are taken: the same ones in every run
+            # a fixed order, so that the same examples are used in every run
             states = host_generator(self.split_seed, _EXAMPLES).permutation(states)
         named = self._attributes.of(self.factors.positions(states))
         there = (named >= 0).any(axis=1)
@@ -128,7 +129,7 @@ class SymbolData(PlannedData):
             return Attributes(self.factors, self.attributes, self.parts)
 
     def _check_levels(self) -> list[int]:
-        """The numbers of factors that a description may name."""
+        """Numbers of factors that a description may name."""
         count = len(self._attributes.columns)
         levels = list(range(1, count + 1)) if self.specified is None else self.specified
         if not levels or min(levels) < 1 or max(levels) > count or len({*levels}) < len(levels):

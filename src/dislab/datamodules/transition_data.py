@@ -17,17 +17,17 @@ from dislab.functional.checks import naming
 
 @final
 class TransitionData(PlannedData):
-    """Images before and after one factor moved to its next or its previous value.
+    """Images before and after one factor moves to its next or its previous value.
 
-    An action is drawn first, each as likely, then a state in which it is possible. Circular
-    factors go round; where their last value shows the same as their first, it is skipped. Both
-    states are of the same split. Validation and test draw as many transitions as they have
+    An action is drawn first, all equally likely, then a state in which it is possible. Circular
+    factors wrap around; if their last value gives the same image as the first, it is skipped. Both
+    states belong to the same split. Validation and test draw as many transitions as they have
     states, the same every time.
 
     Args:
         dataset: The images and their factors.
-        move: Names of the factors that move; all but categorical ones unless given. A categorical
-            factor moves through its values in their order.
+        move: Names of the factors that move; all except categorical ones unless given. A
+            categorical factor moves through its values in their order.
         **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
@@ -71,7 +71,7 @@ class TransitionData(PlannedData):
             split: Which part of the selected states.
 
         Raises:
-            InputError: No state can move, or in training an action is never possible.
+            InputError: No action is possible in the split, or one is never possible in training.
         """
         states = self.indices(split)
         columns = [self.factors.column(name) for name in self.move]
@@ -100,7 +100,7 @@ class TransitionData(PlannedData):
         Args:
             images: Images before and after.
             positions: Value numbers behind the images.
-            labels: Which factors `changed`, and by which `action`.
+            labels: Which factor `changed`, and by which `action`.
         """
         return TransitionBatch(
             images[0], images[1], positions[0], positions[1], labels["changed"], labels["action"]
@@ -108,13 +108,13 @@ class TransitionData(PlannedData):
 
 
 class TransitionPlan:
-    """Draws of states, actions, and the states after them.
+    """Draws states, actions, and the resulting states.
 
     Args:
         states: The states to draw from.
-        after: For each action, the state after it of each state; -1 where the action is impossible.
-        changed: For each action, which factor it moves.
-        weights: Weight of each state in a draw; None where all are equal.
+        after: For each action, the resulting state of each state; -1 if the action is impossible.
+        changed: For each action, the factor that it moves.
+        weights: Weight of each state in a draw; None if all are equal.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class TransitionPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches of `count` transitions in a row; `number` makes no difference."""
+        """Draws consecutive batches of `count` transitions; `number` is not used."""
         action = self._possible[generator.integers(len(self._possible), size=count * batches)]
         low, high = self._ends[action], self._ends[action + 1]
         row = self._row[self._lottery.between(generator, low, high)]

@@ -44,24 +44,24 @@ class Cars3D(BankedDataset):
     """Cars3D: 17,568 images in colour of 183 car models from 4 elevations and 24 azimuths.
 
     The elevations are numbered, since their angles are not published. The models are numbered in
-    the order of their file names. The images, published at 128×128, are brought to `side` by
+    the order of their file names. The images, published at 128×128, are resized to `side` with
     Pillow's bilinear filter; `disentanglement_lib` uses a Lanczos filter instead, so its pixels
     differ slightly.
 
-    The archive also holds other sets, which are not read. Converting needs memory for all images
-    (216 MB at 64 pixels).
+    The archive also contains other data sets, which are not read. Conversion needs memory for all
+    images (216 MB at 64 pixels).
 
     Reed, Zhang, Zhang and Lee (2015), Deep Visual Analogy-Making,
     https://papers.nips.cc/paper/5845-deep-visual-analogy-making
 
     Args:
         side: Height and width of the images in pixels, at most 128.
-        path: The published archive (nips2015-analogy-data.tar.gz), or a folder that holds it or
-            its files car_*_mesh.mat; also looked for in the cache folder.
-        download: Whether the archive may be fetched when it is not found.
+        path: The published archive (nips2015-analogy-data.tar.gz), or a folder that contains it or
+            its files car_*_mesh.mat; the cache folder is searched as well.
+        download: Whether to download the archive if it is not found.
 
     Raises:
-        InputError: The side is not possible.
+        InputError: The side is out of range.
     """
 
     licence: ClassVar[str] = "unstated"
@@ -99,7 +99,7 @@ class Cars3D(BankedDataset):
         path = find(SOURCE, self.path, self.download)
         *views, cars = FACTORS.sizes
         with reading(path, _PAGE), open_tree(path) as tree:
-            # a compressed archive is read in its own order: going back starts it anew
+            # a compressed archive is read in its own order, as seeking back would restart it
             meshes = [name for name in tree.names if _MESH.search(name)]
             if len(meshes) != cars:
                 what = f"it holds {len(meshes)} files car_*_mesh.mat instead of {cars}"
@@ -120,7 +120,7 @@ def _car(name: str) -> tuple[int, str]:
 
 def _mesh(content: bytes, path: Path, name: str) -> npt.NDArray[np.uint8]:
     """The views of a car, shape (elevation, azimuth, height, width, channel)."""
-    # only this needs it, and it would slow the start of every command
+    # imported here, as it is needed only here and would slow the start of every command
     from scipy.io import loadmat
 
     try:

@@ -14,21 +14,21 @@ from dislab.functional.checks import check_at_least, check_count
 
 SIDE: Final = 64
 MARGIN: Final = 8
-"""Pixels between the border of the image and the outermost centres."""
+"""Margin in pixels between the border of the image and the outermost centres."""
 
 
 @final
 class GaussianBlob(Dataset):
     """A Gaussian blob on black, 64×64, at every place of a square grid; nothing is stored.
 
-    The brightness of a pixel is 255 exp(-r²/2σ²), rounded, where r is the distance of its middle
-    from the centre of the blob. Centres lie from 8 to 56 pixels from the left and upper border.
+    The brightness of a pixel is 255 exp(-r²/2σ²), rounded, where r is the distance of the pixel's
+    centre from that of the blob. Centres lie from 8 to 56 pixels from the left and upper border.
 
-    Burgess et al. (2018), https://arxiv.org/abs/1804.03599, section 4.3. Size of the image, σ and
-    grid are not published; the defaults are choices of this toolkit.
+    Burgess et al. (2018), https://arxiv.org/abs/1804.03599, section 4.3. Image size, σ and grid are
+    not published; the defaults are choices of this toolkit.
 
     Args:
-        places: How many horizontal and how many vertical places.
+        places: Number of horizontal positions, and of vertical ones.
         sigma: Standard deviation of the blob in pixels.
 
     Raises:
@@ -64,7 +64,7 @@ class GaussianBlob(Dataset):
         """Does nothing: the images need no file."""
 
     def tables(self) -> dict[str, Tensor]:
-        """The profiles of the blob along one axis as `profiles`, one row a place."""
+        """The profiles of the blob along one axis as `profiles`, one row per position."""
         return {"profiles": self._profiles}
 
     def gather(
@@ -82,7 +82,7 @@ class GaussianBlob(Dataset):
         return (blob * 255).round().to(torch.uint8)
 
     def provenance(self) -> dict[str, str]:
-        """The settings, which decide every image."""
+        """The settings, which determine every image."""
         return {"source": "computed", "places": str(self.places), "sigma": str(self.sigma)}
 
     @cached_property

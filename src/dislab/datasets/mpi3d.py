@@ -75,22 +75,23 @@ COMPLEX: Final = FactorSpace(
 class MPI3D(BankedDataset):
     """MPI3D: an object at the end of a robot arm, rendered or photographed, from seven factors.
 
-    1,036,800 images of 64×64 pixels in colour, or 460,800 of `real_complex`, every combination of
-    the factors. Size 0 is small and 1 large; camera height 0 is the top, 1 the centre and 2 the
+    1,036,800 images of 64×64 pixels in colour (460,800 for `real_complex`), with all combinations
+    of the factors. Size 0 is small and 1 large; camera height 0 is the top, 1 the centre and 2 the
     bottom; the two axes are positions of the arm's joints, from 0 to 39.
 
-    The published npz file holds the images only, in the order of the factors. It is converted once
-    to a file of 12.7 GB (5.7 GB) in the cache folder, which is mapped into memory.
+    The published npz file contains only the images, in the order of the factors. It is converted
+    once to a file of 12.7 GB (5.7 GB for `real_complex`) in the cache folder, which is mapped into
+    memory.
 
     Gondal et al. (2019), https://arxiv.org/abs/1906.03292
 
     Args:
         variant: `toy` is rendered simply, `realistic` realistically, `real` photographed;
             `real_complex` shows photographed everyday objects.
-        path: The published npz file, or the folder that holds it; also looked for in the cache
-            folder.
-        download: Whether the file may be fetched when it is not found; `real_complex` must be
-            fetched by hand.
+        path: The published npz file, or the folder that contains it; the cache folder is searched
+            as well.
+        download: Whether to download the file if it is not found; `real_complex` must be downloaded
+            manually.
     """
 
     licence: ClassVar[str] = "CC BY 4.0"

@@ -1,4 +1,4 @@
-"""Convolutional decoders for 64×64 images, one preset a paper."""
+"""Convolutional decoders for 64×64 images, one preset per paper."""
 
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple, final
@@ -40,8 +40,8 @@ class ConvDecoder64(Decoder):
     Args:
         latent_dim: Number of latents.
         image_shape: Channels, height and width; the last two must be 64.
-        preset: Which paper's network.
-        hidden: Units of each fully connected layer; None takes the preset's.
+        preset: The network, by paper.
+        hidden: Units of each fully connected layer; None takes those of the preset.
         initialization: Distribution of the initial weights.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Convolutional network that generates images."""
+"""Convolutional generator of images."""
 
 from collections.abc import Sequence
 from typing import final
@@ -12,16 +12,16 @@ from dislab.functional.checks import check_count, check_halvings
 
 @final
 class ConvGenerator(Decoder):
-    """Two fully connected layers and transposed convolutions, with ReLU: a generator's body.
+    """Generator of two fully connected layers and transposed convolutions, with ReLU.
 
     The defaults are those of InfoGAN for MNIST (Chen et al. 2016,
     https://arxiv.org/abs/1606.03657, appendix C.1), with layer normalisation in place of batch
-    normalisation, so that an image does not depend on the ones generated beside it.
+    normalisation, so that an image does not depend on the other images of the batch.
 
     Args:
-        latent_dim: Length of the vectors that it reads.
+        latent_dim: Length of the input vectors.
         image_shape: Channels, height and width.
-        channels: Read by each 4×4 transposed convolution of stride 2.
+        channels: Input channels of each 4×4 transposed convolution of stride 2.
         hidden: Units of the first fully connected layer.
         normalize: Whether all layers but the last are normalised.
 

@@ -14,10 +14,10 @@ from dislab.functional.networks import SLOPE, GatedBlock
 class ResidualDecoder128(Decoder):
     """Ten gated residual blocks between 4×4 and 64×64, for 128×128 images.
 
-    Mirrors `ResidualEncoder128`, with bilinear upsampling for its pools and for its stride.
+    It mirrors `ResidualEncoder128`, with bilinear upsampling in place of its pools and its stride.
 
-    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, appendix A. The places of the
-    upsamplings and the slope of the leaky ReLUs, 0.02, are chosen here.
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, appendix A. The positions of the
+    upsamplings and the slope of the leaky ReLUs, 0.02, are choices of dislab.
 
     Args:
         latent_dim: Number of latents.
@@ -56,7 +56,7 @@ class ResidualDecoder128(Decoder):
     def forward(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Logits of a Bernoulli likelihood, or raw means of another one.
+        """Logits of a Bernoulli likelihood, or raw means of another likelihood.
 
         Args:
             z: Latent vectors.

@@ -1,4 +1,4 @@
-"""Decoder that paints each place of an image from the latents and the place's coordinates."""
+"""Decoder that computes each pixel from the latents and the pixel's coordinates."""
 
 from typing import final
 
@@ -14,10 +14,10 @@ from dislab.functional.networks import Initialization, initialize
 
 @final
 class SpatialBroadcastDecoder(Decoder):
-    """Latents tiled over the image beside two coordinate channels, then convolutions of stride 1.
+    """Convolutions of stride 1 over latents tiled across the image and two coordinate channels.
 
     Watters et al. (2019), https://arxiv.org/abs/1901.07017, algorithm 1. Number and width of the
-    convolutions are settings, whose defaults are not taken from the paper.
+    convolutions are settings with defaults that are not from the paper.
 
     Args:
         latent_dim: Number of latents.
@@ -62,7 +62,7 @@ class SpatialBroadcastDecoder(Decoder):
     def forward(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Logits of a Bernoulli likelihood, or raw means of another one.
+        """Logits of a Bernoulli likelihood, or raw means of another likelihood.
 
         Args:
             z: Latent vectors.

@@ -1,4 +1,4 @@
-"""Convolutional network that judges images."""
+"""Convolutional critic of images."""
 
 from collections.abc import Sequence
 from typing import final
@@ -14,25 +14,25 @@ from dislab.functional.checks import check_count, check_halvings
 
 @final
 class ConvCritic(Encoder):
-    """Strided convolutions and one fully connected layer, with leaky ReLU: a discriminator's body.
+    """Discriminator of strided convolutions and one fully connected layer, with leaky ReLU.
 
     The defaults are those of InfoGAN for MNIST (Chen et al. 2016,
     https://arxiv.org/abs/1606.03657, appendix C.1), with layer normalisation in place of batch
-    normalisation: what is said of an image must not depend on the images beside it, because the
-    code of an image is read from here.
+    normalisation: the output for an image must not depend on the other images of the batch, because
+    the image's code is read from it.
 
     Args:
         image_shape: Channels, height and width.
-        outputs: Length of the vector that comes out.
-        channels: Of each 4×4 convolution of stride 2.
+        outputs: Length of the output vector.
+        channels: Output channels of each 4×4 convolution of stride 2.
         hidden: Units of the fully connected layer.
         normalize: Whether all layers but the first are normalised.
-        recognition_hidden: Units of a layer before all outputs but the first, those that read
-            codes, which the paper has for MNIST, with 128; None has no such layer.
+        recognition_hidden: Units of an additional layer before the outputs that read codes (all but
+            the first), 128 in the paper for MNIST; None has no such layer.
 
     Raises:
-        InputError: The images cannot be halved that often, a size is not positive, or there is one
-            output, so that no code is read.
+        InputError: The images cannot be halved that often, a size is not positive, or there is only
+            one output, so that no code is read.
     """
 
     def __init__(

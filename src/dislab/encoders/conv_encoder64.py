@@ -1,4 +1,4 @@
-"""Convolutional encoders for 64×64 images, one preset a paper."""
+"""Convolutional encoders for 64×64 images, one preset per paper."""
 
 from typing import Final, Literal, NamedTuple, final
 
@@ -41,9 +41,9 @@ class ConvEncoder64(Encoder):
 
     Args:
         image_shape: Channels, height and width; the last two must be 64.
-        outputs: Length of the vector that comes out.
-        preset: Which paper's network.
-        hidden: Units of each fully connected layer; None takes the preset's.
+        outputs: Length of the output vector.
+        preset: The network, by paper.
+        hidden: Units of each fully connected layer; None takes those of the preset.
         initialization: Distribution of the initial weights.
 
     Raises:

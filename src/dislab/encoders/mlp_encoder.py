@@ -19,7 +19,7 @@ class MLPEncoder(Encoder):
 
     Args:
         image_shape: Channels, height and width.
-        outputs: Length of the vector that comes out.
+        outputs: Length of the output vector.
         hidden: Units of each hidden layer.
         initialization: Distribution of the initial weights.
 

@@ -16,16 +16,17 @@ from dislab.functional.networks import SLOPE, GatedBlock
 class ResidualEncoder128(Encoder):
     """Ten gated residual blocks between 64×64 and 4×4, for 128×128 images.
 
-    The first half of the outputs are means; the second half, log variances, starts near −1: its
-    weights are a tenth of PyTorch's default. Features are normalised before both.
+    The first half of the outputs are means; the second half are log variances, which start near −1:
+    their initial weights are a tenth of PyTorch's default. Features are normalised before both.
 
-    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, appendix A. The places of the four
-    average pools and the slope of the leaky ReLUs, 0.02, are chosen here. A 1×1 convolution stands
-    after the pool beside it instead of before: the function is the same at a quarter of the cost.
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, appendix A. The positions of the four
+    average pools and the slope of the leaky ReLUs, 0.02, are choices of dislab. A 1×1 convolution
+    comes after its neighbouring pool instead of before: the function is the same at a quarter of
+    the cost.
 
     Args:
         image_shape: Channels, height and width; the last two must be 128.
-        outputs: Length of the vector that comes out; even.
+        outputs: Length of the output vector; even.
 
     Raises:
         InputError: The images are not 128×128, or the outputs are not means and log variances.

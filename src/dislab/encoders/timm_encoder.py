@@ -13,19 +13,19 @@ from dislab.errors import InputError, explained
 
 @final
 class TimmEncoder(Encoder):
-    """A backbone of timm, by its name there, with a linear layer of the wanted length on top.
+    """A timm backbone, chosen by its name, with a linear output layer.
 
-    Needs the extra `dislab[timm]`. Nothing is downloaded unless `pretrained` says so; pretrained
-    backbones then expect timm's own normalisation of images, which is not applied here. Backbones
-    with batch normalisation change with each batch they see, so that several processes do not equal
-    one.
+    Needs the extra `dislab[timm]`. Nothing is downloaded unless `pretrained` is set; pretrained
+    backbones expect timm's normalisation of images, which is not applied here. Batch normalisation
+    depends on each process's batch, so that results of such backbones depend on the number of
+    processes.
 
     Wightman (2019), https://github.com/huggingface/pytorch-image-models.
 
     Args:
         image_shape: Channels, height and width.
-        outputs: Length of the vector that comes out.
-        backbone: A name that `timm.list_models()` knows.
+        outputs: Length of the output vector.
+        backbone: A name from `timm.list_models()`.
         pretrained: Whether to start from published weights, which are downloaded.
 
     Raises:
@@ -55,7 +55,7 @@ class TimmEncoder(Encoder):
             settings["img_size"] = (height, width)
         try:
             self.network: nn.Module = timm.create_model(backbone, pretrained, **settings)
-            with torch.no_grad():  # some backbones refuse a size only when they see an image
+            with torch.no_grad():  # some backbones refuse an image size only in the forward pass
                 self.network.eval()(torch.zeros(1, *image_shape))
         except (AssertionError, RuntimeError, TypeError, ValueError) as error:
             raise InputError(
@@ -77,7 +77,7 @@ class TimmEncoder(Encoder):
 
 
 def _timm() -> ModuleType:
-    """The package timm, imported when an encoder is made; its absence is an error with a remedy."""
+    """Import timm when an encoder is constructed; the error says how to install it."""
     try:
         import timm
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Trained models outside their runs: files for other programs, with a card, and the Hub.
+"""Export of trained models: files for other programs with a model card, and the Hub.
 
 `export` writes them, `dislab.runs.load_run` reads safetensors back, `push` and `pull` exchange them
 with the Hugging Face Hub.

@@ -1,4 +1,4 @@
-"""Model cards: what a file of weights was trained on, what it takes and gives, how good it is."""
+"""Model cards: training data, inputs and outputs, and scores of a file of weights."""
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -13,20 +13,20 @@ from dislab.report.run_record import Table, read_run
 from dislab.runs import CONFIG, versions
 
 CARD: Final = "README.md"
-"""File of the card, which the Hugging Face Hub shows as the page of a model."""
+"""File name of the card, which the Hugging Face Hub shows as the model's page."""
 _TEMPLATE: Final = files("dislab.exports") / "card.md.jinja"
 
 
 class About(NamedTuple):
-    """What a run says of itself.
+    """Information about a run for its card.
 
     Attributes:
         name: Title of the card.
         method: Class of the method.
         penalties: Classes of its regularisers.
         facts: Names and values: method, data, steps and the like.
-        scores: The table of scores; None for a run that was not scored.
-        notes: Sentences that a reader of the numbers should know.
+        scores: The table of scores; None if the run was not scored.
+        notes: Remarks on the scores.
         settings: The training configuration; empty for a run from Python.
         versions: Versions by distribution.
     """
@@ -42,7 +42,7 @@ class About(NamedTuple):
 
 
 def described(run: Path, model: Objective) -> About:
-    """What a run folder says; of a checkpoint or a run from Python, only its method.
+    """Read the information in a run folder; for a checkpoint or a run from Python, only the method.
 
     Args:
         run: A run folder, a checkpoint file, or an export.
@@ -58,7 +58,7 @@ def described(run: Path, model: Objective) -> About:
         return About(run.stem or method, method, penalties, facts, None, [], "", versions())
     found = read_run(run, draw=False)
     facts = {"method": method, **found.facts}
-    # the versions that the scores were taken with, else those of now
+    # the versions at the time of scoring, else the current ones
     used = found.versions or versions()
     return About(
         found.name, method, penalties, facts, found.scores, found.notes, found.settings, used
@@ -71,13 +71,13 @@ def card(
     contents: Mapping[str, float | None],
     half: bool = False,
 ) -> str:
-    """The text of a card, in Markdown with the header that the Hub reads.
+    """The text of a card, in Markdown with the metadata header of the Hub.
 
     Args:
-        about: What the run says.
+        about: Information about the run.
         networks: The encoder and the decoder.
-        contents: Files of the export, each with the largest difference of its outputs from those
-            of the run's model, if it has outputs.
+        contents: Files of the export, each with the largest difference between its outputs and
+            those of the run's model; None for files without outputs.
         half: Whether the weights were rounded to half precision.
     """
     environment = jinja2.Environment(
@@ -96,7 +96,7 @@ def card(
 
 
 def _cell(text: object) -> str:
-    """A text in a cell of a table."""
+    """A text escaped for a table cell."""
     return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
 
 

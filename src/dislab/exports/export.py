@@ -1,4 +1,4 @@
-"""Exports of trained models: files of several formats in one folder, checked, with a card."""
+"""Export of trained models: verified files in several formats in one folder, with a card."""
 
 import os
 import shutil
@@ -37,8 +37,8 @@ class Exported(NamedTuple):
     """A file of an export.
 
     Attributes:
-        file: Its name in the folder.
-        difference: Largest absolute difference of an output of the loaded file from that of the
+        file: Name of the file in the folder.
+        difference: Largest absolute difference between the outputs of the loaded file and of the
             run's model; None for a file without a network.
     """
 
@@ -49,17 +49,17 @@ class Exported(NamedTuple):
 def export(
     run: str | Path, out: str | Path, formats: Sequence[Format], half: bool = False
 ) -> list[Exported]:
-    """Write the model of a run for other programs, and a model card.
+    """Export the model of a run for other programs, with a model card.
 
-    Every file is loaded again and compared with the model on random images before the folder gets
-    its name, so that a failed export leaves nothing behind.
+    Before the folder gets its final name, every file is loaded again and compared with the model on
+    random images, so that a failed export leaves nothing behind.
 
     Args:
         run: A run folder, a checkpoint file, or an export of safetensors.
-        out: The folder to make; it must not exist, or be empty.
+        out: The folder to create; it must not exist, or must be empty.
         formats: `safetensors` for dislab itself, `onnx` for other programs, `torch-export` for
             torch without dislab.
-        half: Whether safetensors hold half precision, in half the space.
+        half: Whether safetensors are stored in half precision, at half the size.
 
     Raises:
         InputError: The run cannot be read, a package is missing, the folder cannot be made, or a
@@ -97,14 +97,14 @@ def export(
 
 @contextmanager
 def new_folder(option: str, out: Path) -> Iterator[Path]:
-    """A folder to fill, which gets its name at the end of the block, or is removed on failure.
+    """A temporary folder, which gets its name at the end of the block, or is removed on failure.
 
     Args:
         option: The option that names the folder, for messages.
-        out: The folder; it must not exist, or be empty.
+        out: The folder; it must not exist, or must be empty.
 
     Raises:
-        InputError: It holds something, or cannot be made.
+        InputError: The folder is not empty, or cannot be created.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{option} is {out}, which exists and is not empty; name a new folder")
@@ -126,7 +126,7 @@ def new_folder(option: str, out: Path) -> Iterator[Path]:
 def _safetensors(
     model: Objective, networks: list[Network], folder: Path, half: bool
 ) -> list[Exported]:
-    """Weights and settings, once the model that they make has been compared."""
+    """Write weights and settings, and compare the model loaded from them."""
     write_exported(model, folder, half)
     loaded = load_run(folder)
     weights = loaded.state_dict()
@@ -146,7 +146,7 @@ def _safetensors(
 
 
 def _of_the_run(run: Path, folder: Path) -> list[Exported]:
-    """Training configuration and scores, if the run has them, without paths of the machine."""
+    """Copy the training configuration and scores, if the run has them, without local paths."""
     files = []
     if (run / CONFIG).is_file():
         settings = without_paths(read_mapping(run / CONFIG, "data: {class_path: SingleData}"))

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face Hub, uploaded and downloaded as safetensors with a card."""
+"""Upload and download models on the Hugging Face Hub, as safetensors with a card."""
 
 import shutil
 import tempfile
@@ -15,11 +15,12 @@ from dislab.runs import CONFIG, SCORES, load_run
 from dislab.runs.exported import SETTINGS, WEIGHTS, is_exported
 
 FILES: Final = (WEIGHTS, SETTINGS, CARD, CONFIG, SCORES)
-"""The files that are exchanged; others in a repository are left there."""
+"""The files that are exchanged; other files of a repository are ignored."""
 _NOT_ALLOWED: Final = (401, 403, 404)
-"""Answers to who is not logged in; the Hub says of a private repository that it does not exist."""
+"""HTTP status codes without a login; for a private repository the Hub answers that it does not
+exist."""
 _CARRIED: Final = ".cache"
-"""Where the library keeps notes on downloads."""
+"""Folder in which the library records downloads."""
 
 
 def push(run: str | Path, repository: str, private: bool = False, half: bool = False) -> str:
@@ -27,8 +28,8 @@ def push(run: str | Path, repository: str, private: bool = False, half: bool = F
 
     Args:
         run: A run folder, a checkpoint file, or an export of safetensors.
-        repository: `user/name`; made when missing.
-        private: Whether a new repository can be seen by its owner alone.
+        repository: `user/name`; created if missing.
+        private: Whether a new repository is visible only to its owner.
         half: Whether weights are stored in half precision.
 
     Raises:
@@ -42,7 +43,7 @@ def push(run: str | Path, repository: str, private: bool = False, half: bool = F
             folder = Path(temporary, "model")
             export(run, folder, ["safetensors"], half)
         else:
-            load_run(run)  # a damaged export stays here
+            load_run(run)  # refuse to upload a damaged export
         with _explained(f"pushing to {repository}"):
             api = hub.HfApi()
             name = api.create_repo(repository, private=private, exist_ok=True).repo_id
@@ -63,7 +64,7 @@ def pull(repository: str, out: str | Path, revision: str | None = None) -> Path:
 
     Args:
         repository: `user/name`.
-        out: The folder to make; it must not exist, or be empty.
+        out: The folder to create; it must not exist, or must be empty.
         revision: A branch, tag or commit; None is the newest.
 
     Raises:
@@ -101,9 +102,9 @@ def _library() -> Any:
 
 @contextmanager
 def _explained(deed: str) -> Iterator[None]:
-    """Turns the errors of the library, of the network and of the Hub into one message."""
+    """Turn errors of the library, the network and the Hub into one message."""
     errors = imported("huggingface_hub.errors", "hub", "the Hugging Face Hub")
-    # its errors of HTTP are OSErrors, those of connections are of the HTTP library in use
+    # HTTP errors are OSErrors; connection errors are those of the HTTP library in use
     refused = (OSError, ValueError, getattr(errors, "HTTPError", OSError))
     bars = imported("huggingface_hub.utils", "hub", "the Hugging Face Hub")
     bars.disable_progress_bars()

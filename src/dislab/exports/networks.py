@@ -11,16 +11,16 @@ from dislab.base.inference import lacks
 from dislab.errors import InputError
 
 _EXAMPLES = 5
-"""Rows of the examples, which tests of exported files compute on."""
+"""Number of rows of the examples, with which exported files are tested."""
 
 
 class Port(NamedTuple):
     """An input or an output of a network.
 
     Attributes:
-        name: Its name in an ONNX file; of torch's programs its place counts.
-        shape: Its sizes after the first one, the batch.
-        kind: Kind of its numbers.
+        name: Name in an ONNX file; in torch's programs only the position counts.
+        shape: Shape without the batch axis.
+        kind: Data type.
         meaning: A phrase for the model card.
     """
 
@@ -34,7 +34,7 @@ class Network(NamedTuple):
     """A function of one tensor, ready to be exported.
 
     Attributes:
-        name: `encoder` or `decoder`, which is the name of its file, too.
+        name: `encoder` or `decoder`, which is also the name of its file.
         module: The function.
         example: An input of five rows.
         source: The input.
@@ -54,12 +54,12 @@ class Network(NamedTuple):
 
 
 def listed(found: Tensor | tuple[Tensor, ...]) -> list[Tensor]:
-    """The outputs of a network as a list, though it has one only."""
+    """The outputs of a network as a list, even if there is only one."""
     return [found] if isinstance(found, Tensor) else list(found)
 
 
 def networks_of(model: Objective) -> list[Network]:
-    """The encoder and the decoder of a method; one that it lacks is left out.
+    """The encoder and the decoder of a method, as far as it has them.
 
     Args:
         model: In evaluation mode, on the CPU, in single precision.
@@ -110,7 +110,7 @@ def _encoder(model: Objective, images: Tensor) -> Network:
 
 
 def _decoder(model: Objective, encoded: dict[str, Tensor]) -> Network:
-    """The decoder, tried on outputs of the encoder."""
+    """The decoder, with outputs of the encoder as its example."""
     name = "mean" if "mean" in encoded else "codes"
     latents, meaning = encoded[name], f"latents, such as the {name} of the encoder"
     source = Port("z", tuple(latents.shape[1:]), "float32", meaning)

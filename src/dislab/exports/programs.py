@@ -1,4 +1,4 @@
-"""Networks as ONNX files and as programs of `torch.export`, each loaded again and compared."""
+"""Export of networks as ONNX files and `torch.export` programs, and comparison after loading."""
 
 import contextlib
 import logging
@@ -15,11 +15,11 @@ from dislab.exports.networks import Network, listed
 from dislab.extras import imported
 
 _TOLERANCE = 1e-4
-"""Largest difference of an output from that of the model, as a share of its largest value."""
+"""Largest allowed difference of an output from the model's, as a share of its largest value."""
 
 
 def write_onnx(network: Network, folder: Path) -> Path:
-    """Write a network as `<name>.onnx`, with any number of rows, and return its path.
+    """Write a network as `<name>.onnx`, for any batch size, and return its path.
 
     Args:
         network: The network.
@@ -47,7 +47,7 @@ def write_onnx(network: Network, folder: Path) -> Path:
 
 
 def read_onnx(path: Path) -> Callable[[Tensor], list[Tensor]]:
-    """A network of an ONNX file, computed by onnxruntime on the CPU.
+    """Load a network from an ONNX file, to run by onnxruntime on the CPU.
 
     Args:
         path: The file.
@@ -63,7 +63,7 @@ def read_onnx(path: Path) -> Callable[[Tensor], list[Tensor]]:
 
 
 def write_program(network: Network, folder: Path) -> Path:
-    """Write a network as `<name>.pt2`, a program of `torch.export` for any number of rows.
+    """Write a network as `<name>.pt2`, a `torch.export` program for any batch size.
 
     Args:
         network: The network.
@@ -80,7 +80,7 @@ def write_program(network: Network, folder: Path) -> Path:
 
 
 def read_program(path: Path) -> Callable[[Tensor], list[Tensor]]:
-    """A network of a `.pt2` file.
+    """Load a network from a `.pt2` file.
 
     Args:
         path: The file.
@@ -96,15 +96,16 @@ def read_program(path: Path) -> Callable[[Tensor], list[Tensor]]:
 
 
 def difference(network: Network, compute: Callable[[Tensor], Sequence[Tensor]], file: str) -> float:
-    """The largest absolute difference of a loaded network's outputs from those of the model.
+    """The largest absolute difference between the outputs of a loaded network and of the model.
 
     Args:
         network: The network.
-        compute: The same network out of a file.
+        compute: The same network, loaded from a file.
         file: Name of the file, for messages.
 
     Raises:
-        InputError: They differ by more than rounding, or the file takes no other number of rows.
+        InputError: The outputs differ by more than rounding, or the file does not accept another
+            batch size.
     """
     largest = 0.0
     for rows in (len(network.example), 1):
@@ -136,7 +137,7 @@ def _program(network: Network) -> torch.export.ExportedProgram:
 def _explained(network: Network, target: str) -> Iterator[None]:
     try:
         yield
-    except RuntimeError as error:  # the base of torch's errors of tracing and translation
+    except RuntimeError as error:  # base class of torch's tracing and translation errors
         said = one_line(error)[:300]
         raise InputError(
             f"torch cannot translate the {network.name} to {target} ({said}); use --to safetensors"
@@ -145,7 +146,7 @@ def _explained(network: Network, target: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without warnings on torch's own code and on packages that are not needed."""
+    """Suppress warnings about torch's own code and about packages that are not needed."""
     log: Any = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)

@@ -1,7 +1,7 @@
 """Factors of variation: their names, values, units and kinds, and predicates over them.
 
-Numpy and the standard library only. An *index* counts the images of a data set, a *position* is
-the row of value numbers behind an image, one column a factor.
+It needs only NumPy and the standard library. An *index* is the number of an image in a data set; a
+*position* is the row of value numbers of an image, one column per factor.
 """
 
 from dislab.factors.factor import TOLERANCE, Factor, Kind

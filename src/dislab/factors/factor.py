@@ -12,11 +12,11 @@ import numpy.typing as npt
 from dislab.errors import InputError, suggestion
 
 Kind = Literal["ordinal", "categorical", "circular", "continuous"]
-"""How a factor's values relate: by order, not at all, around a circle, or as measured numbers of
-which hardly any two are equal."""
+"""Structure of a factor's values: ordered, unordered, circular, or measured numbers that rarely
+repeat."""
 
 TOLERANCE: Final = 1e-6
-"""Slack of every comparison with a factor's value, as a fraction of the factor's range."""
+"""Tolerance of comparisons with a factor's values, as a fraction of the factor's range."""
 
 _VALUES_SHOWN: Final = 50
 
@@ -27,19 +27,19 @@ class Factor:
 
     Args:
         name: The published name.
-        values: The values in their order; numbers in `unit`, or names when the kind is
-            categorical. Of a continuous factor the numbers that were measured, each once.
-        kind: How the values relate.
+        values: The values in their order: numbers in `unit`, or names if the kind is categorical.
+            For a continuous factor, the distinct measured numbers.
+        kind: Structure of the values.
         unit: Unit of numeric values, such as `rad`; empty for plain numbers.
-        period: After how much a circular factor returns to itself, in its unit; a continuous one
-            may have a period.
-        nuisance: Whether it only distinguishes images whose other factors agree, or names the part
-            of a collection they belong to; scores leave it out.
+        period: Period of a circular factor, in its unit; optional for a continuous factor.
+        nuisance: Whether it only distinguishes images with equal other factors, or names the part
+            of a collection that an image belongs to; scores ignore it.
 
     Raises:
-        InputError: No values, a repeated one, one that is infinite or no number, names beside
-            numbers or for a factor that is not categorical, no such kind, continuous numbers too
-            far apart to be subtracted, or a circular factor without a positive period.
+        InputError: There are no values, a value is repeated, infinite or NaN, names are mixed with
+            numbers or given for a factor that is not categorical, the kind does not exist,
+            continuous numbers are too far apart to be subtracted, or a circular factor has no
+            positive period.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Factor:
     nuisance: bool = False
 
     def __post_init__(self) -> None:
-        """Checks the values against the kind."""
+        """Check the values against the kind."""
         if not self.values:
             raise InputError(f"factor {self.name} has no values")
         if len(set(self.values)) < len(self.values):
@@ -75,7 +75,7 @@ class Factor:
         if (needed and self.period is None) or (self.period is not None and not allowed):
             raise InputError(
                 f"factor {self.name}: a circular factor has a period, a continuous one may have "
-                "one, and no other"
+                "one, and other kinds have none"
             )
         if self.period is not None and not 0 < self.period < math.inf:
             raise InputError(f"factor {self.name} has the period {self.period}; it must be above 0")
@@ -86,30 +86,30 @@ class Factor:
 
     @cached_property
     def numbers(self) -> npt.NDArray[np.float64]:
-        """The values as numbers; names count 0, 1, 2, …."""
+        """The values as numbers; names become 0, 1, 2, …."""
         if isinstance(self.values[0], str):
             return np.arange(len(self), dtype=np.float64)
         return np.asarray(self.values, dtype=np.float64)
 
     @cached_property
     def places(self) -> npt.NDArray[np.float64]:
-        """Where each value lies between the first value, 0, and the last one, 1.
+        """Position of each value between the first one, 0, and the last one, 1.
 
-        A continuous factor is taken by its numbers, any other by the numbers of its values.
+        Continuous factors are scaled by their values, all others by their value numbers.
         """
         known = self.numbers if self.kind == "continuous" else np.arange(len(self), dtype=float)
         span = known.max() - known.min()
         return np.asarray((known - known.min()) / (span if span > 0 else 1.0))
 
     def allowed(self, condition: object) -> npt.NDArray[np.bool_]:
-        """Which values a condition admits, shape (values,).
+        """Mask of the values that match a condition, shape (values,).
 
         Args:
             condition: A value, a list of values, or a range `{min: …, max: …}`.
 
         Raises:
-            InputError: The condition names a value that the factor does not have, or is of
-                another form, or admits nothing.
+            InputError: The condition names a value that the factor does not have, has another form,
+                or matches nothing.
         """
         if isinstance(condition, Mapping):
             admitted = self._in_range(condition)

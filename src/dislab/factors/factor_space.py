@@ -15,21 +15,23 @@ from dislab.factors.requests import Selection
 Indices = npt.NDArray[np.int64]
 
 UNLABELLED: Final = "image"
-"""Name of the only factor of images without factors; its value is the image's number."""
+"""Name of the single factor of images without factors; its value is the image number."""
 
 
 @dataclass(frozen=True, eq=False)
 class FactorSpace:
     """The states of a data set: all combinations of its factors' values, or a table of some.
 
-    A complete grid is counted in row-major order, the last factor fastest, and needs no table.
+    States of a complete grid are numbered in row-major order, the last factor fastest; it needs no
+    table.
 
     Args:
         factors: The factors in their published order.
-        table: Positions of the states that exist, shape (states, factors), when not all do.
+        table: Positions of the existing states, shape (states, factors), if not all combinations
+            exist.
 
     Raises:
-        InputError: Two factors share a name, the table is empty or has the wrong shape, a value
+        InputError: Two factors share a name; the table is empty, or has a wrong shape, a value
             number out of range or a repeated row; or no table is given, and the grid has more
             combinations than 64 bits can count.
     """
@@ -38,7 +40,7 @@ class FactorSpace:
     table: npt.NDArray[np.integer[Any]] | None = None
 
     def __post_init__(self) -> None:
-        """Checks names and table."""
+        """Check names and table."""
         if not self.factors or len(set(self.names)) < len(self.factors):
             raise InputError(f"factors need names of their own, not {self.names}")
         if self.table is None:
@@ -72,14 +74,14 @@ class FactorSpace:
 
     @property
     def essential(self) -> tuple[int, ...]:
-        """Columns of the factors that are no nuisance."""
+        """Columns of the factors that are not nuisance factors."""
         return tuple(column for column, one in enumerate(self.factors) if not one.nuisance)
 
     def without_nuisance(self) -> "FactorSpace":
-        """The factors that are no nuisance, and the combinations of their values that exist.
+        """The space without nuisance factors, with the existing combinations of values.
 
         Raises:
-            InputError: All are.
+            InputError: All factors are nuisance factors.
         """
         kept = list(self.essential)
         if len(kept) == len(self.factors):
@@ -101,7 +103,7 @@ class FactorSpace:
         return self.factors[self.column(name)]
 
     def column(self, name: str) -> int:
-        """Which column of a position belongs to a factor.
+        """Column of a factor in a position.
 
         Raises:
             InputError: No factor has that name; the message lists the names.
@@ -120,17 +122,17 @@ class FactorSpace:
             index: State numbers of any shape.
 
         Raises:
-            InputError: A number is no state.
+            InputError: A number is not a state number.
         """
         index = np.asarray(index, dtype=np.int64)
-        # unsigned, a negative number is larger than any state
+        # as an unsigned integer, a negative number is larger than any state number
         if index.size and index.view(np.uint64).max() >= self._count:
             raise InputError(f"state numbers run from 0 to {len(self) - 1}")
         if self.table is not None:
             return np.asarray(self.table[index], dtype=np.int64)
         positions = np.empty((*index.shape, len(self.factors)), dtype=np.int64)
         for column in reversed(range(len(self.factors))):
-            # by one number at a time: several times as fast as by an array of them
+            # dividing by a scalar is several times as fast as by an array
             rest = index // self.sizes[column]
             positions[..., column] = index - rest * self.sizes[column]
             index = rest
@@ -140,7 +142,7 @@ class FactorSpace:
         """State numbers of positions, shape of `positions` without its last axis.
 
         Args:
-            positions: Value numbers, one column a factor.
+            positions: Value numbers, one column per factor.
 
         Raises:
             InputError: A position is out of range or not in the table.
@@ -158,10 +160,10 @@ class FactorSpace:
         return states
 
     def find(self, positions: npt.ArrayLike) -> Indices:
-        """State numbers of positions, -1 for those that are not in the table.
+        """State numbers of positions; -1 for positions that are not in the table.
 
         Args:
-            positions: Value numbers in range, one column a factor.
+            positions: Value numbers in range, one column per factor.
         """
         wanted = self._keys(np.asarray(positions, dtype=np.int64))
         if self.table is None:
@@ -174,7 +176,7 @@ class FactorSpace:
         """Factor values in their units, shape of `positions`; categorical ones as value numbers.
 
         Args:
-            positions: Value numbers, one column a factor.
+            positions: Value numbers, one column per factor.
         """
         positions = np.asarray(positions, dtype=np.int64)
         columns = [
@@ -183,10 +185,10 @@ class FactorSpace:
         return np.stack(columns, axis=-1)
 
     def places(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Where values lie between a factor's first value, 0, and its last, 1; see `Factor.places`.
+        """Values scaled from 0, a factor's first value, to 1, its last one; see `Factor.places`.
 
         Args:
-            positions: Value numbers, one column a factor.
+            positions: Value numbers, one column per factor.
         """
         positions = np.asarray(positions, dtype=np.int64)
         columns = [
@@ -203,7 +205,7 @@ class FactorSpace:
         Raises:
             InputError: A factor or value does not exist, or nothing matches.
         """
-        # a complete grid is an array with one axis a factor, which needs no table of positions
+        # for a complete grid, an array with one axis per factor, without a table of positions
         matches = np.ones(len(self) if self.table is not None else self.sizes, dtype=np.bool_)
         for name, condition in selection.items():
             column = self.column(name)
@@ -229,7 +231,7 @@ class FactorSpace:
         return math.prod(self.sizes) < 2**63
 
     def _keys(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
-        """A sortable key for each position: its number in the full grid, if 64 bits suffice."""
+        """A sortable key for each position: its number in the complete grid, if 64 bits suffice."""
         if self._countable:
             columns = tuple(np.moveaxis(positions, -1, 0))
             return np.asarray(np.ravel_multi_index(columns, self.sizes), dtype=np.int64)

@@ -1,30 +1,30 @@
-"""Recognition of factors that were measured."""
+"""Recognition of measured (continuous) factors."""
 
 import warnings
 from collections.abc import Mapping
 from typing import Final
 
 MANY: Final = 20
-"""More different numbers than this, and than half the number of images, are measurements."""
+"""A factor with more distinct values than this, and than half the number of images, is measured."""
 
 NAMES_SHOWN: Final = 8
-"""Factors that a message names before it only counts the rest."""
+"""Largest number of factors named in a message; the rest are counted."""
 
 
 class ContinuousFactorWarning(UserWarning):
-    """A factor was taken as continuous since it has nearly as many numbers as images."""
+    """A factor was treated as continuous: it has nearly as many distinct values as images."""
 
 
 def are_measured(numbers: int, images: int) -> bool:
-    """Whether a factor has so many different numbers that they must be measurements."""
+    """Whether a factor has so many distinct values that they must be measurements."""
     return numbers > MANY and 2 * numbers > images
 
 
 def warn_of_measured(found: Mapping[str, int], images: int, other: str = "ordinal") -> None:
-    """Warns of factors that are taken as continuous, and names the setting of another kind.
+    """Warn about factors that are treated as continuous, and name the setting that changes it.
 
-    `found` has the number of different numbers of each factor; no warning if empty. `other` is the
-    kind that the first one has otherwise.
+    `found` maps factors to their number of distinct values; if it is empty, there is no warning.
+    `other` is the alternative kind for the first factor.
 
     Warns:
         ContinuousFactorWarning: `found` has such a factor.

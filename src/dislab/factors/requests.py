@@ -1,4 +1,4 @@
-"""Forms of a user's requests about factors: selections of states, and correlations."""
+"""Settings about factors: selections of states, and correlations."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
@@ -12,12 +12,12 @@ selection matches every state."""
 
 
 class Correlation(TypedDict):
-    """Factors that are drawn together rather than independently.
+    """Factors that are drawn with a correlation instead of independently.
 
     Attributes:
-        factors: Names of two, or of more, of which the first is correlated with each of the others.
+        factors: Names of two or more factors; the first is correlated with each of the others.
         strength: Standard deviation of the band around the diagonal of each pair, as a fraction of
-            a factor's range; the smaller, the stronger is the correlation.
+            a factor's range; a smaller value is a stronger correlation.
     """
 
     factors: list[str]

@@ -10,14 +10,14 @@ from typing import Any, Final
 from dislab.errors import InputError, suggestion
 
 MOST: Final = 10**9
-"""The largest count that a setting may have unless something smaller makes sense."""
+"""Default upper limit of settings that are counts."""
 
 MOST_LATENTS: Final = 2**16
-"""The most latents, codes or noise variables that a model may have."""
+"""Largest number of latents, codes or noise variables of a model."""
 
 
 def is_number(value: object, kind: type) -> bool:
-    """Whether a value is a number of a kind; `True` and `False` are none.
+    """Whether a value is a number of a type; `True` and `False` are not.
 
     Args:
         value: Value to check.
@@ -28,13 +28,13 @@ def is_number(value: object, kind: type) -> bool:
 
 @contextmanager
 def naming(setting: str) -> Iterator[None]:
-    """Puts the name of a setting before the message of the code inside that refuses its value.
+    """Prefix the message of an InputError raised in the block with the name of a setting.
 
     Args:
         setting: The setting's name.
 
     Raises:
-        InputError: The code inside refused the value.
+        InputError: The block refused the value.
     """
     try:
         yield
@@ -43,7 +43,7 @@ def naming(setting: str) -> Iterator[None]:
 
 
 def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
-    """Refuses a number that is not whole, or out of bounds.
+    """Refuse a value that is not a whole number within bounds.
 
     Args:
         name: The argument's name.
@@ -52,7 +52,7 @@ def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
         most: The largest allowed value.
 
     Raises:
-        InputError: The number is a fraction, too small or too large.
+        InputError: The value is not a whole number, too small or too large.
     """
     if not is_number(value, Integral) or value < least:
         allowed = f"a whole number of at least {least}"
@@ -64,7 +64,7 @@ def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
 
 
 def check_at_least(name: str, value: Any, least: int | float) -> None:
-    """Refuses a value that is no number, one below a bound, or one that is not finite.
+    """Refuse a value that is not a finite number of at least a bound.
 
     Args:
         name: The argument's name.
@@ -79,7 +79,7 @@ def check_at_least(name: str, value: Any, least: int | float) -> None:
 
 
 def check_above(name: str, value: Any, bound: int | float) -> None:
-    """Refuses a value that is no number, one that is not above a bound, or one that is not finite.
+    """Refuse a value that is not a finite number above a bound.
 
     Args:
         name: The argument's name.
@@ -94,10 +94,10 @@ def check_above(name: str, value: Any, bound: int | float) -> None:
 
 
 def check_betas(betas: tuple[float, float]) -> None:
-    """Refuses coefficients that Adam does not take, which torch does not check in a group's own.
+    """Refuse invalid Adam coefficients, which torch does not check in parameter groups.
 
     Args:
-        betas: Of the mean and of the mean square of the gradients.
+        betas: Coefficients of the running means of the gradients and of their squares.
 
     Raises:
         InputError: One is negative, 1 or more, or NaN.
@@ -110,15 +110,15 @@ def check_betas(betas: tuple[float, float]) -> None:
 
 
 def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Refuses a word that is none of those allowed.
+    """Refuse a value that is not among the allowed words.
 
     Args:
         name: The argument's name.
         value: Value to check.
-        allowed: The words.
+        allowed: The allowed words.
 
     Raises:
-        InputError: The word is another one.
+        InputError: The value is not allowed.
     """
     if value not in allowed:
         hint = suggestion(str(value), allowed)
@@ -126,31 +126,31 @@ def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> None:
-    """Refuses images whose sides cannot be halved so often.
+    """Refuse images whose sides cannot be halved several times.
 
     Args:
         image_shape: Channels, height and width.
-        times: How often.
-        name: Who halves them.
+        times: Number of halvings.
+        name: The network that halves them, for messages.
 
     Raises:
-        InputError: They cannot.
+        InputError: The sides cannot be halved that often.
     """
     _, height, width = image_shape
     if not times or height % 2**times or width % 2**times:
         raise InputError(
             f"{name} halves the sides of an image {times} times, which {height}×{width} pixels do "
-            "not allow; change channels, one number a halving"
+            "not allow; change channels, which has one number per halving"
         )
 
 
 def check_sides(image_shape: tuple[int, int, int], side: int, name: str, other: str) -> None:
-    """Refuses images of another size than a network is made for.
+    """Refuse images of another size than a network expects.
 
     Args:
         image_shape: Channels, height and width.
-        side: Height and width that the network is made for.
-        name: The network.
+        side: Height and width that the network expects.
+        name: The network, for messages.
         other: A network for images of any size.
 
     Raises:
@@ -160,5 +160,5 @@ def check_sides(image_shape: tuple[int, int, int], side: int, name: str, other: 
     if (height, width) != (side, side):
         raise InputError(
             f"{name} is for {side}×{side} images, not {height}×{width}; set resize: {side} of the "
-            f"data module, or side: {side} of a data set that has it, or take {other}, for any size"
+            f"data module, or side: {side} of a data set that has it, or use {other}, for any size"
         )

@@ -1,4 +1,4 @@
-"""Exchange between the processes of a distributed run; with one process each is the identity."""
+"""Communication between the processes of a distributed run; the identity for one process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _alone = False
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Lets this process compute by itself, as the only one; nothing is exchanged meanwhile."""
+    """Within the block, compute as a single process, without communication."""
     global _alone
     before, _alone = _alone, True
     try:
@@ -24,7 +24,7 @@ def alone() -> Iterator[None]:
 
 
 def world() -> tuple[int, int]:
-    """Rank of this process and number of processes; (0, 1) when nothing is distributed."""
+    """Rank of this process and number of processes; (0, 1) without distribution."""
     if not _alone and dist.is_available() and dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
     return 0, 1
@@ -34,7 +34,7 @@ def own_rows(rows: Shaped[Tensor, "all *rest"]) -> Shaped[Tensor, "batch *rest"]
     """This process's slice of the rows of a global batch.
 
     Args:
-        rows: One row an image of the global batch, the same in every process.
+        rows: One row per image of the global batch, the same in every process.
     """
     rank, size = world()
     if size == 1:
@@ -50,7 +50,7 @@ def gather_rows(rows: Shaped[Tensor, "batch *rest"]) -> Shaped[Tensor, "all *res
     processes (as DDP does) the result equals that of one process with the global batch.
 
     Args:
-        rows: One row an image of this process's batch; as many in every process.
+        rows: One row per image of this process's batch; equally many in every process.
     """
     if world()[1] == 1:
         return rows
@@ -68,7 +68,7 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        # a copy, for autograd may hand the same tensor to others
+        # a copy, because autograd may share the tensor with other nodes
         total = gradient.clone(memory_format=torch.contiguous_format)
         dist.all_reduce(total)
         start = dist.get_rank() * ctx.count

@@ -1,4 +1,4 @@
-"""Losses of generators and critics, and the latent codes of InfoGAN."""
+"""Losses of adversarial games between generator and critic, and the latent codes of InfoGAN."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,25 +19,25 @@ Critic = Callable[[Tensor], Tensor]
 def discriminator_loss(
     real: Float[Tensor, " batch"], fake: Float[Tensor, " batch"]
 ) -> Float[Tensor, ""]:
-    """Cross-entropy of telling images from generated ones, both halves summed.
+    """Cross-entropy of the classification into real and generated images, summed over both.
 
     Goodfellow et al. (2014), https://arxiv.org/abs/1406.2661, eq. 1, as a loss.
 
     Args:
-        real: Logits that images are real, of images.
-        fake: The same of generated images.
+        real: Logits of the class real, for real images.
+        fake: The same for generated images.
     """
     return F.softplus(-real).mean() + F.softplus(fake).mean()
 
 
 @full_precision
 def generator_loss(fake: Float[Tensor, " batch"]) -> Float[Tensor, ""]:
-    """Cross-entropy of passing generated images off as real, the non-saturating form.
+    """Cross-entropy of generated images with the label real (non-saturating generator loss).
 
     Goodfellow et al. (2014), https://arxiv.org/abs/1406.2661, section 3.
 
     Args:
-        fake: Logits that images are real, of generated images.
+        fake: Logits of the class real, for generated images.
     """
     return F.softplus(-fake).mean()
 
@@ -49,15 +49,16 @@ def gradient_penalty(
     fake: Float[Tensor, "batch channel height width"],
     mix: Float[Tensor, " batch"],
 ) -> Float[Tensor, ""]:
-    """Mean squared distance from 1 of the critic's gradient norm between real and fake images.
+    """Mean of (‖∇critic‖ − 1)² at points between real and generated images.
 
-    Gulrajani et al. (2017), https://arxiv.org/abs/1704.00028, eq. 3, without its weight.
+    Gulrajani et al. (2017), https://arxiv.org/abs/1704.00028, eq. 3, without the weight.
 
     Args:
-        critic: Values of a batch of images, shape (batch,).
+        critic: Maps a batch of images to values, shape (batch,).
         real: Images.
         fake: Generated images, without gradient.
-        mix: Where between a real (1) and a fake (0) image the gradient is taken, in [0, 1].
+        mix: Points at which the gradient is taken, from 0 (the generated image) to 1 (the real
+            one).
     """
     share = mix[:, None, None, None]
     between = share * real + (1 - share) * fake
@@ -68,7 +69,7 @@ def gradient_penalty(
 
 
 class Recovered(NamedTuple):
-    """Lower bounds of the mutual information of codes and images, in nats per image.
+    """Lower bounds on the mutual information of codes and images, in nats per image.
 
     Attributes:
         categorical: Sum over the categorical codes; at most the sum of the logarithms of their
@@ -88,9 +89,9 @@ def draw_codes(
 
     Args:
         count: Images.
-        sizes: Number of values of each categorical code, all equally likely.
+        sizes: Number of values of each categorical code; values are equally likely.
         continuous: Number of continuous codes, uniform between −1 and 1.
-        stream: Source of the numbers; they live on its device.
+        stream: Source of the random numbers, on its device.
     """
     categories = [
         stream.integers(f"category.{number}", size, count) for number, size in enumerate(sizes)
@@ -137,8 +138,8 @@ def recovered(
     Chen et al. (2016), https://arxiv.org/abs/1606.03657, eq. 5.
 
     Args:
-        outputs: Of Q: logits of each categorical code, then means, then, where Q learns them,
-            logarithms of the standard deviations; else these are 1.
+        outputs: Outputs of Q: logits of each categorical code, then means, then the logarithms of
+            the standard deviations if Q learns them (else they are 1).
         category: The value numbers that the images were generated from.
         continuous: The continuous codes, likewise.
         sizes: Number of values of each categorical code.
@@ -157,7 +158,7 @@ def recovered(
 def read_codes(
     outputs: Float[Tensor, "batch output"], sizes: Sequence[int], continuous: int
 ) -> Float[Tensor, "batch code"]:
-    """One column a code: the most probable value number of a categorical one, else the mean.
+    """One column per code: the most probable value number of a categorical code, else the mean.
 
     Args:
         outputs: Of Q, as for `recovered`.

@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.functional.precision import full_precision
 
 DIPKind = Literal["I", "II"]
-"""Whose covariance is meant: of the posterior means (I) or of the samples' distribution (II)."""
+"""Covariance that is used: that of the posterior means (I) or of the samples (II)."""
 
 
 @full_precision
@@ -38,9 +38,9 @@ def kl_between(
     """KL(N(mean, exp(log_var)) ‖ N(other_mean, exp(other_log_var))) of each latent of each image.
 
     Args:
-        mean: Means of the distributions that the expectation is taken over.
+        mean: Means of the first distributions, over which the expectation is taken.
         log_var: Their log variances.
-        other_mean: Means of the distributions that they are compared with.
+        other_mean: Means of the second distributions.
         other_log_var: Their log variances.
     """
     gap = log_var - other_log_var
@@ -73,7 +73,7 @@ def log_density(
     """Log N(z; mean, exp(log_var)), elementwise with broadcasting.
 
     Args:
-        z: Where the density is taken.
+        z: Points at which the density is evaluated.
         mean: Means.
         log_var: Log variances.
     """
@@ -86,7 +86,7 @@ def standard_log_density(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Log N(z; 0, 1), elementwise.
 
     Args:
-        z: Where the density is taken.
+        z: Points at which the density is evaluated.
     """
     return log_density(z, torch.zeros_like(z), torch.zeros_like(z))
 
@@ -97,16 +97,16 @@ def product_of_experts(
     log_var: Float[Tensor, "expert latent"],
     present: Float[Tensor, "batch expert"],
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
-    """Mean and log variance of N(0, 1) times the Gaussians of the experts that are present.
+    """Mean and log variance of the product of N(0, 1) and the Gaussians of the present experts.
 
-    Precisions add up, and the mean is weighted by them. Without any expert it is the prior.
+    Precisions add up, and means are weighted by them. Without experts, the result is the prior.
 
     Vedantam et al. (2018), https://arxiv.org/abs/1705.10762, §3.2.
 
     Args:
         mean: Means of the experts.
         log_var: Their log variances.
-        present: Which experts take part, 0 or 1.
+        present: Mask of the experts in the product, 0 or 1.
     """
     precision = torch.exp(-log_var)
     total = 1.0 + present @ precision
@@ -117,7 +117,7 @@ def product_of_experts(
 def code_covariance(
     mean: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"], kind: DIPKind
 ) -> Float[Tensor, "latent latent"]:
-    """Covariance of the codes of a batch, with the biased 1/B.
+    """Biased covariance (with 1/B) of the codes of a batch.
 
     Kumar et al. (2018), https://arxiv.org/abs/1711.00848, eq. 5: by the law of total covariance
     the samples' covariance is that of the means plus the *diagonal* matrix of mean variances.

@@ -1,4 +1,4 @@
-"""Distances of images from their reconstructions: in nats, or in the features of a network."""
+"""Reconstruction errors: in nats, or as distances of a network's features."""
 
 import math
 from typing import Final, Literal, assert_never
@@ -16,7 +16,7 @@ Likelihood = Literal["bernoulli", "gaussian", "discretized"]
 `discretized` as locations of a logistic distribution over the 256 levels of a pixel."""
 
 _GAP: Final = 1 / 255
-"""From one level of a pixel to the next."""
+"""Distance between neighbouring pixel levels."""
 
 
 @full_precision
@@ -28,14 +28,14 @@ def negative_log_likelihood(
 ) -> Float[Tensor, ""]:
     """−log p(x|z) in nats per image.
 
-    The Gaussian one keeps its constant, ½·log 2π a pixel, so that it is a density. The discretised
-    one is a probability.
+    The Gaussian likelihood includes its constant, ½·log 2π per pixel, so that it is a density. The
+    discretised one is a probability.
 
     Args:
         output: Output of the decoder.
         image: Pixels in [0, 1].
-        likelihood: How the output is read.
-        log_scale: Logarithm of the scale of `discretized`, in pixels of [0, 1].
+        likelihood: Meaning of the output.
+        log_scale: Logarithm of the scale of `discretized`, for pixels in [0, 1].
 
     Raises:
         InputError: `discretized` has no scale.
@@ -64,13 +64,13 @@ def discretized_log_probability(
 ) -> Float[Tensor, "*shape"]:
     """Log probability of each pixel's level under a logistic distribution cut into 256 intervals.
 
-    An interval reaches half a level to either side; those of 0 and of 1 are open to the outside, so
+    An interval extends half a level to either side; those of 0 and 1 are unbounded outwards, so
     that the 256 probabilities sum to one.
 
     Kingma et al. (2016), https://arxiv.org/abs/1606.04934, appendix: one scale for all pixels.
 
     Args:
-        location: Where the distributions are centred, pixels in [0, 1].
+        location: Centres of the distributions, pixels in [0, 1].
         image: Pixels in [0, 1].
         log_scale: Logarithm of the scale, in pixels of [0, 1].
     """
@@ -78,7 +78,7 @@ def discretized_log_probability(
     upper = (image + 0.5 * _GAP - location) * inverse
     lower = (image - 0.5 * _GAP - location) * inverse
     below, above = image < 0.5 * _GAP, image > 1 - 0.5 * _GAP
-    # σ(u) − σ(l) = σ(u)·σ(−l)·(1 − exp(l − u)), which loses no digits far from the location
+    # σ(u) − σ(l) = σ(u)·σ(−l)·(1 − exp(l − u)), which keeps precision far from the location
     inside = torch.log(-torch.expm1(-_GAP * inverse))
     from_below = F.logsigmoid(upper).masked_fill(above, 0.0)
     from_above = F.logsigmoid(-lower).masked_fill(below, 0.0)
@@ -93,7 +93,7 @@ def mean_image(
 
     Args:
         output: Output of the decoder.
-        likelihood: How the output is read.
+        likelihood: Meaning of the output.
     """
     return output.sigmoid() if likelihood == "bernoulli" else output.clamp(0.0, 1.0)
 
@@ -102,12 +102,12 @@ def mean_image(
 def feature_distance(
     first: Float[Tensor, "batch feature"], second: Float[Tensor, "batch feature"]
 ) -> Float[Tensor, ""]:
-    """Half the squared distance of two vectors, summed over features and averaged over the batch.
+    """Half the squared distance of feature vectors, summed over features, averaged over the batch.
 
-    It is −log N(first; second, 1) without the constant, in nats per image.
+    It equals −log N(first; second, 1) without the constant, in nats per image.
 
     Args:
-        first: One vector an image.
+        first: One vector per image.
         second: Likewise.
     """
     return 0.5 * (first - second).square().sum(1).mean()

@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 Initialization = Literal["pytorch", "glorot", "kaiming"]
-"""PyTorch's defaults; Glorot uniform weights with zero biases (TensorFlow 1's defaults); or Kaiming
-uniform weights for rectifiers with PyTorch's biases."""
+"""PyTorch's defaults; Glorot uniform weights with zero biases (the defaults of TensorFlow 1); or
+Kaiming uniform weights for ReLU with PyTorch's biases."""
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
@@ -17,14 +17,14 @@ SLOPE: Final = 0.02
 
 
 def initialize(network: ModuleT, initialization: Initialization) -> ModuleT:
-    """The network with its linear and convolutional layers initialised, in place.
+    """Initialise the linear and convolutional layers of a network in place, and return it.
 
     Glorot & Bengio (2010), https://proceedings.mlr.press/v9/glorot10a.html, eq. 16; He et al.
     (2015), https://arxiv.org/abs/1502.01852, eq. 10.
 
     Args:
         network: Any module.
-        initialization: Which rule.
+        initialization: Initialisation rule.
     """
     if initialization == "pytorch":
         return network
@@ -41,9 +41,10 @@ def initialize(network: ModuleT, initialization: Initialization) -> ModuleT:
 
 
 class GatedBlock(nn.Module):
-    """Two 3×3 convolutions, each after a leaky ReLU, times a gate that starts at 0, plus the input.
+    """Input plus two 3×3 convolutions, each after a leaky ReLU, times a gate that starts at 0.
 
-    At first it is the identity. Bachlechner et al. (2020), https://arxiv.org/abs/2003.04887, eq. 4.
+    Initially it is the identity. Bachlechner et al. (2020), https://arxiv.org/abs/2003.04887, eq.
+    4.
     """
 
     def __init__(self, channels: int) -> None:

@@ -1,4 +1,4 @@
-"""Images with noise that a decoder does not have to explain, or with a part hidden."""
+"""Corrupted encoder inputs: images with added noise, or with a hidden rectangle."""
 
 import math
 from typing import Final
@@ -12,20 +12,20 @@ from dislab.functional.checks import check_at_least
 from dislab.functional.streams import Stream
 
 InputNoise = tuple[float, float]
-"""Standard deviations, in pixels of [0, 1], of the fine and the coarse noise; 0 is none."""
+"""Standard deviations of the fine and the coarse noise, for pixels in [0, 1]; 0 adds none."""
 
 _CELL: Final = 16
 """Pixels along each side of a cell of the coarse grid."""
 
 
 def check_input_noise(noise: InputNoise) -> None:
-    """Refuses standard deviations that are negative or not finite.
+    """Refuse standard deviations that are negative or not finite.
 
     Args:
         noise: Standard deviations of the fine and the coarse noise.
 
     Raises:
-        InputError: One is.
+        InputError: A standard deviation is negative or not finite.
     """
     for deviation in noise:
         check_at_least("input_noise", deviation, 0)
@@ -34,7 +34,7 @@ def check_input_noise(noise: InputNoise) -> None:
 def draw_input_noise(
     count: int, image_shape: tuple[int, int, int], stream: Stream
 ) -> dict[str, Tensor]:
-    """Standard normal numbers for one batch: `fine`, one a subpixel, and `coarse`, one a cell.
+    """Standard normal numbers: `fine`, one per pixel and channel, and `coarse`, one per cell.
 
     Args:
         count: Number of images.
@@ -55,16 +55,16 @@ def add_input_noise(
     coarse: Float[Tensor, "batch 1 rows columns"],
     noise: InputNoise,
 ) -> Float[Tensor, "batch channel height width"]:
-    """Images with fine noise on each subpixel and coarse noise that all channels share.
+    """Add fine noise to each pixel and channel, and coarse noise that all channels share.
 
-    The coarse grid, one cell for 16×16 pixels, is upsampled bilinearly. The sum is not clipped.
+    The coarse grid, one cell per 16×16 pixels, is upsampled bilinearly. The sum is not clipped.
 
-    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, who leave clipping open.
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, who do not say whether they clip.
 
     Args:
         image: Pixels in [0, 1].
-        fine: Standard normal numbers, one a subpixel.
-        coarse: Standard normal numbers, one a cell.
+        fine: Standard normal numbers, one per pixel and channel.
+        coarse: Standard normal numbers, one per cell.
         noise: Standard deviations of the fine and the coarse noise.
     """
     size = [*image.shape[-2:]]
@@ -75,14 +75,14 @@ def add_input_noise(
 def occlude(
     image: Float[Tensor, "batch channel height width"], corners: Float[Tensor, "batch 4"]
 ) -> Float[Tensor, "batch channel height width"]:
-    """Images in which the pixels inside a rectangle are 0.
+    """Set the pixels inside a rectangle to 0.
 
-    A pixel is inside when its centre is.
+    A pixel is inside if its centre is.
 
     Args:
         image: Pixels.
-        corners: Two horizontal and two vertical positions of a rectangle's sides, in either order,
-            as fractions of width and height.
+        corners: Positions of the rectangle's sides, two horizontal and two vertical ones, each pair
+            in either order, as fractions of width and height.
     """
     height, width = image.shape[-2:]
     across = _between(corners[:, :2], width)

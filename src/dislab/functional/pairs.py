@@ -1,4 +1,4 @@
-"""Latents that several images share, and their common posteriors."""
+"""Latents shared by several images, and common posteriors of shared latents."""
 
 import math
 from typing import Literal
@@ -31,7 +31,7 @@ def pair_divergence(
         log_var: Log variances of the first images' posteriors.
         second_mean: Means of the second images' posteriors.
         second_log_var: Log variances of the second images' posteriors.
-        kind: Which divergence.
+        kind: Kind of divergence.
     """
     forward = kl_between(mean, log_var, second_mean, second_log_var)
     if kind == "forward":
@@ -40,9 +40,9 @@ def pair_divergence(
 
 
 def shared_latents(divergence: Float[Tensor, "batch latent"]) -> Bool[Tensor, "batch latent"]:
-    """Mask of the latents with a divergence below the midpoint of the pair's extremes.
+    """Mask of the latents whose divergence is below the midpoint of the pair's extremes.
 
-    The extremes are the pair's smallest and largest divergence; where all are equal none is shared.
+    The extremes are the pair's smallest and largest divergence; if all are equal, none is shared.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 4.2.
 
@@ -56,13 +56,13 @@ def shared_latents(divergence: Float[Tensor, "batch latent"]) -> Bool[Tensor, "b
 def labelled_latents(
     shared: Bool[Tensor, "batch latent"], changed: Bool[Tensor, "batch factor"]
 ) -> Bool[Tensor, "batch latent"]:
-    """The shared latents when it is known which factors changed.
+    """The shared latents if the changed factors are known.
 
-    Latent j represents factor j and is shared where that factor did not change; latents beyond the
-    number of factors stay as they are.
+    Latent j represents factor j and is shared if this factor did not change; the mask of latents
+    beyond the number of factors is unchanged.
 
     Args:
-        shared: Which latents were found to be shared.
+        shared: Mask of the latents found to be shared.
         changed: Which factors differ between the two images.
 
     Raises:
@@ -107,8 +107,8 @@ def product_of_gaussians(
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
     """Mean and log variance of Ada-ML-VAE's average: means weighted by precision.
 
-    The variance is 2σ₁²σ₂²/(σ₁²+σ₂²), the harmonic mean, as in the reference code: twice that of
-    the product of the two densities, so that equal posteriors stay as they are.
+    The variance is 2σ₁²σ₂²/(σ₁²+σ₂²), the harmonic mean, as in the reference code: twice the
+    variance of the product of the two densities, so that equal posteriors stay unchanged.
 
     Bouchacourt et al. (2018), https://arxiv.org/abs/1705.08841; Locatello et al. (2020),
     https://arxiv.org/abs/2002.02886, section 4.2.
@@ -119,7 +119,7 @@ def product_of_gaussians(
         second_mean: Means of the second images' posteriors.
         second_log_var: Log variances of the second images' posteriors.
     """
-    weight = torch.sigmoid(second_log_var - log_var)  # σ₂²/(σ₁²+σ₂²), with no overflow
+    weight = torch.sigmoid(second_log_var - log_var)  # σ₂²/(σ₁²+σ₂²), without overflow
     averaged = weight * mean + (1 - weight) * second_mean
     total = torch.logaddexp(log_var, second_log_var)
     return averaged, math.log(2) + log_var + second_log_var - total
@@ -129,12 +129,12 @@ def product_of_gaussians(
 def clamp_to_mean(
     z: Float[Tensor, "batch latent"], active: Bool[Tensor, "batch latent"]
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, ""]]:
-    """Latents with the inactive ones at their batch mean, and half their squared distance from it.
+    """Replace inactive latents by their batch mean; return also half their squared distance.
 
-    The mean is over the global batch of all processes and gives no gradient, so that
-    losses of the clamped latents train the active ones alone. The distance is summed over
-    latents and averaged over the batch; its gradient with respect to an inactive latent is
-    (z − mean)/B, and zero for an active one.
+    The mean is over the global batch of all processes and carries no gradient, so that losses of
+    the result train only the active latents. The distance is summed over latents and averaged over
+    the batch; its gradient with respect to an inactive latent is (z − mean)/B, and zero for an
+    active one.
 
     Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2.
 

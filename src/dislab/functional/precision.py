@@ -18,10 +18,10 @@ _OF_WEIGHTS: Final = ("bf16-true", "16-true")
 
 
 def check_precision(precision: str | int | None) -> None:
-    """Refuses to keep weights themselves in half precision.
+    """Refuse precisions that keep the weights themselves in half precision.
 
     Args:
-        precision: Setting of a trainer, in the words of Lightning.
+        precision: The `precision` setting of a Lightning trainer.
 
     Raises:
         InputError: The weights would be in half precision.
@@ -29,12 +29,12 @@ def check_precision(precision: str | int | None) -> None:
     if precision in _OF_WEIGHTS:
         raise InputError(
             f"precision {precision!r} keeps the weights in half precision, in which losses and "
-            "draws lose their meaning; use bf16-mixed or 16-mixed"
+            "draws are too inaccurate; use bf16-mixed or 16-mixed"
         )
 
 
 def full_precision(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose half-precision tensor arguments arrive as float32, outside any autocast.
+    """Wrap a function: convert half-precision tensor arguments to float32, and disable autocast.
 
     float64 stays float64. At least one positional argument must be a tensor.
 
@@ -51,7 +51,7 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
                 device = device or value.device.type
                 wide[place] = widen(value)
         named: Any = {name: _widen(value) for name, value in kwargs.items()} if kwargs else kwargs
-        if not torch.is_autocast_enabled(device):  # to switch it off costs more than a small loss
+        if not torch.is_autocast_enabled(device):  # disabling it takes longer than a small loss
             return function(*wide, **named)
         with torch.autocast(device, enabled=False):
             return function(*wide, **named)
@@ -60,7 +60,7 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def widen(tensor: Shaped[Tensor, "*shape"]) -> Shaped[Tensor, "*shape"]:
-    """The tensor in float32 where it is in half precision, else as it is.
+    """The tensor in float32 if it is in half precision, else unchanged.
 
     Args:
         tensor: Any tensor.

@@ -11,14 +11,14 @@ def linear_ramp(
     end: float | Float[Tensor, ""],
     steps: int,
 ) -> Float[Tensor, ""]:
-    """A value that goes from `start` at step 0 straight to `end` at step `steps`, and stays.
+    """A value that changes linearly from `start` to `end` over `steps`, then stays constant.
 
-    Start and end may be tensors, so that stacked runs can have their own.
+    Start and end may be tensors, so that stacked runs can have different values.
 
     Args:
         step: Optimiser steps done so far.
         start: Value at step 0.
-        end: Value from step `steps` on; the value throughout when `steps` is 0.
+        end: Value from step `steps` on; the constant value if `steps` is 0.
         steps: Length of the ramp in optimiser steps.
     """
     if steps == 0:

@@ -1,9 +1,9 @@
-"""Counter-based random numbers: those of step t are a function of (seed, t), not of history.
+"""Counter-based random numbers: those of step t are a function of (seed, t), not of earlier draws.
 
 A resumed run therefore continues the sequence of an uninterrupted one without any saved generator
 state, and every process of a distributed run can draw the global batch and keep its slice. Random
-bits come from integer arithmetic only: a CPU and an accelerator agree in every bit, and the bits
-of one image do not depend on which others are asked for.
+bits come from integer arithmetic only: CPU and accelerator agree in every bit, and the bits of one
+image do not depend on the other images of a draw.
 """
 
 from typing import Final, TypeVar
@@ -15,10 +15,10 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 BYTES: Final = 8
-"""Random bytes that one counter gives."""
+"""Number of random bytes per counter."""
 
 MASK: Final = 2**64 - 1
-"""All bits of an integer of 64 bits."""
+"""Mask of 64 bits."""
 
 GOLDEN: Final = 0x9E3779B97F4A7C15 - 2**64
 """Increment of SplitMix64's state, as a signed number."""
@@ -27,13 +27,13 @@ _FIRST: Final = 0xBF58476D1CE4E5B9 - 2**64
 _SECOND: Final = 0x94D049BB133111EB - 2**64
 
 Words = TypeVar("Words", Tensor, npt.NDArray[np.int64])
-"""Integers of 64 bits: a torch tensor or a numpy array."""
+"""64-bit integers: a torch tensor or a NumPy array."""
 
 
 def absorb(state: int, number: int) -> int:
-    """64 bits that depend on every bit of a state and of one more number.
+    """Combine a state with a further number into 64 bits that depend on every bit of both.
 
-    Their exclusive or passes through one step of SplitMix64 (Steele, Lea & Flood 2014,
+    The result is one step of SplitMix64 on the exclusive or of both (Steele, Lea & Flood 2014,
     https://doi.org/10.1145/2660193.2660195).
 
     Args:
@@ -51,7 +51,7 @@ def mix(seed: int, *counters: int) -> int:
 
     Args:
         seed: The seed of a run.
-        counters: What tells one draw from another, such as the step and a stream number.
+        counters: Numbers that identify a draw, such as the step and a stream number.
     """
     state = 0
     for number in (seed, *counters):
@@ -60,7 +60,7 @@ def mix(seed: int, *counters: int) -> int:
 
 
 def signed(bits: int) -> int:
-    """The number that 64 bits mean as int64.
+    """The value of 64 bits as int64.
 
     Args:
         bits: Any integer; its lowest 64 bits count.
@@ -69,7 +69,7 @@ def signed(bits: int) -> int:
 
 
 def short_seed(seed: int) -> int:
-    """The seed itself where 32 bits hold it, all that scikit-learn takes, else 32 bits of its mix.
+    """A seed of 32 bits, scikit-learn's limit: the seed itself if it fits, else mixed bits.
 
     Args:
         seed: Any seed.
@@ -82,7 +82,7 @@ def host_generator(seed: int, *counters: int) -> np.random.Generator:
 
     Args:
         seed: The seed of a run.
-        counters: What tells one draw from another, such as the step and a stream number.
+        counters: Numbers that identify a draw, such as the step and a stream number.
     """
     return np.random.Generator(np.random.Philox(key=mix(seed, *counters)))
 
@@ -95,13 +95,13 @@ def device_generator(device: torch.device, seed: int, *counters: int) -> torch.G
     Args:
         device: Where the drawn tensors will live.
         seed: The seed of a run.
-        counters: What tells one draw from another, such as the step and a stream number.
+        counters: Numbers that identify a draw, such as the step and a stream number.
     """
     return torch.Generator(device).manual_seed(mix(seed, *counters))
 
 
 def finalise(state: Words) -> Words:
-    """SplitMix64's mixing function: a bijection of the integers of 64 bits.
+    """SplitMix64's mixing function: a bijection of the 64-bit integers.
 
     Args:
         state: States, int64.
@@ -112,17 +112,17 @@ def finalise(state: Words) -> Words:
 
 
 def shifted(bits: Words, places: int) -> Words:
-    """Bits moved to the right and filled with zeros: both libraries repeat the sign of int64.
+    """Logical right shift: fills with zeros, where both libraries would repeat the sign of int64.
 
     Args:
         bits: The bits, int64.
-        places: By how many, at least 1.
+        places: Number of bits, at least 1.
     """
     return (bits >> places) & ((1 << (64 - places)) - 1)
 
 
 def hashed(seed: int, counters: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-    """64 random bits a counter, as int64.
+    """64 random bits per counter, as int64.
 
     The bits are those of the SplitMix64 generator (Steele, Lea & Flood 2014,
     https://doi.org/10.1145/2660193.2660195) whose state starts at `mix(seed)`: counter n gives its
@@ -136,7 +136,7 @@ def hashed(seed: int, counters: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
 
 
 def random_bytes(seed: int, counters: Int[Tensor, " count"]) -> UInt8[Tensor, "count 8"]:
-    """Eight uniform bytes a counter, the lowest bits of `hashed` first.
+    """Eight uniform bytes per counter, the lowest bits of `hashed` first.
 
     Args:
         seed: Tells one sequence from another.

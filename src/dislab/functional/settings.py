@@ -1,4 +1,4 @@
-"""Check of the kinds of constructor arguments against their annotations, for every part."""
+"""Type checks of constructor arguments against their annotations, for every part."""
 
 import functools
 import inspect
@@ -35,19 +35,18 @@ _NAMES: Final[dict[object, str]] = {
     types.NoneType: "null",
 }
 _LARGEST: Final = 2**63 - 1
-"""The largest whole number that an array can hold."""
+"""Largest integer that an array can hold."""
 
 
 def checks_settings(cls: Class) -> Class:
-    """Lets the constructor of a class refuse arguments of a kind that its annotations exclude.
+    """Make the constructor of a class refuse arguments that do not fit their annotations.
 
-    Numbers must be finite, and whole where the annotation is `int`; a `Literal` allows its own
-    values only; None needs an annotation that has it. Other classes
-    are checked by `isinstance`. A part that is too large for the memory is refused, too. The
-    signature stays.
+    Numbers must be finite, and whole if the annotation is `int`; a `Literal` allows only its own
+    values; None is allowed only if the annotation includes it. Other classes are checked by
+    `isinstance`. A part that does not fit into memory is refused, too. The signature is unchanged.
 
     Args:
-        cls: The class, which is changed in place; one without a constructor of its own stays.
+        cls: The class, which is changed in place; a class without its own constructor is unchanged.
     """
     init = cls.__dict__.get("__init__")
     if init is None or not inspect.isfunction(init):
@@ -72,7 +71,7 @@ def checks_settings(cls: Class) -> Class:
 
 
 def check_kind(name: str, value: Any, annotation: Any) -> None:
-    """Refuses a value that an annotation excludes.
+    """Refuse a value that does not fit an annotation.
 
     Args:
         name: The setting's name.
@@ -80,8 +79,8 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
         annotation: The setting's type.
 
     Raises:
-        InputError: The value is of another kind, a number is not finite or too large, or a word is
-            none of those allowed.
+        InputError: The value has another type, a number is not finite or too large, or a word is
+            not among the allowed ones.
     """
     if _fits(value, annotation):
         return
@@ -95,8 +94,8 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
 
 
 def _fits(value: Any, annotation: Any) -> bool:
-    """Whether a type annotation allows a value; one of an unknown kind allows every value."""
-    if annotation is Any:  # which is a class
+    """Whether a type annotation allows a value; unknown annotations allow every value."""
+    if annotation is Any:  # Any is a class since Python 3.11
         return True
     if annotation in (None, types.NoneType):
         return value is None
@@ -141,12 +140,12 @@ def _fits_sequence(value: Any, origin: type, arguments: tuple[Any, ...]) -> bool
 def _is_instance(value: object, cls: type) -> bool:
     try:
         return isinstance(value, cls)
-    except TypeError:  # a protocol that has nothing to do with isinstance
+    except TypeError:  # a protocol that does not support isinstance
         return True
 
 
 def _choices(annotation: Any) -> list[str]:
-    """The values of a `Literal`; none for another annotation."""
+    """The values of a `Literal`; empty for other annotations."""
     return [str(one) for one in get_args(annotation)] if get_origin(annotation) is Literal else []
 
 

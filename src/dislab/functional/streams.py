@@ -1,17 +1,17 @@
-"""Random numbers that are a function of a seed, a name, a step and a place, not of history.
+"""Random numbers as a function of seed, name, step and position, not of earlier draws.
 
-`Stream` draws torch tensors on any device; `Stream.host` gives a numpy generator for index plans.
+`Stream` draws torch tensors on any device; `Stream.host` gives a NumPy generator for index plans.
 The formula, in integers modulo 2⁶⁴, with `finalise` the mixing function of SplitMix64:
 
     absorb(a, b) = finalise((a XOR b) + G),  G = 0x9E3779B97F4A7C15
     state        = absorb(absorb(absorb(0, seed), stream), step)
     word n       = finalise(state + (n + 1)·G)
 
-`stream` is 0 absorbed with one number for each name on the way to the draw, the FNV-1a hash of the
-name's UTF-8 bytes in 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/). Word n is output n of
+`stream` starts at 0 and absorbs one number for each name on the path to the draw: the 64-bit FNV-1a
+hash of the name's UTF-8 bytes (http://www.isthe.com/chongo/tech/comp/fnv/). Word n is output n of
 the generator SplitMix64 when it starts at `state`: Steele, Lea & Flood (2014),
-https://doi.org/10.1145/2660193.2660195. Places are counted along rows: with C columns, the number
-in row r and column c is number n = r·C + c of a draw.
+https://doi.org/10.1145/2660193.2660195. Positions are counted along rows: with C columns, the entry
+in row r and column c has n = r·C + c.
 """
 
 import math
@@ -31,16 +31,17 @@ _CPU: Final = torch.device("cpu")
 _LOW: Final = 2**32 - 1
 
 _AHEAD: Final = 16
-"""Steps whose small draws a CPU makes at a time: one costs as much as its thirty operations."""
+"""Number of steps whose small draws a CPU makes together, which costs as much as those of one
+step."""
 
 _SMALL: Final = 2048
-"""More numbers than this are not drawn ahead."""
+"""Largest size of a draw that is made ahead."""
 
 _LATE: Final = 2**62
-"""From this step on a tensor might not hold the steps to come."""
+"""From this step on, an int64 tensor might not hold the next steps."""
 
 _KEPT: Final = 128
-"""Draws of words, and of normal numbers, that are kept for later steps: 34 MB of each at most."""
+"""Number of cached blocks of words, and of normal numbers: at most 34 MB each."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,18 @@ class Stream:
     """Source of the random numbers of one step, the same on every device.
 
     Uniform numbers, integers and permutations have equal bits everywhere; normal numbers agree to
-    one unit in the last place. A draw depends on nothing but the seed, the names and the step: not
-    on other draws, their order or their sizes, nor on the number of processes. Each draw of a step
-    needs a name of its own; two draws of one name share their bits.
+    one unit in the last place. A draw depends only on the seed, the names and the step: not on
+    other draws, their order or their sizes, nor on the number of processes. Each draw of a step
+    needs its own name; draws with the same name share their bits.
 
-    Nothing waits for the device. With a step, or a seed, that is a tensor on the device, a draw can
-    be captured into a CUDA graph, compiled, and stacked by `torch.func.vmap`.
+    Nothing waits for the device. If the step or the seed is a tensor on the device, a draw can be
+    captured into a CUDA graph, compiled, and stacked by `torch.func.vmap`.
 
     Args:
-        seed: Seed of the run; an int64 scalar tensor to stack several.
-        step: Number of the step or of the batch; an int64 scalar tensor where the host must not
-            know it.
-        device: Where the numbers are drawn.
-        path: Number of the names so far; `of` changes it.
+        seed: Seed of the run; an int64 scalar tensor to stack several runs.
+        step: Number of the step or of the batch; an int64 scalar tensor if it stays on the device.
+        device: Device on which the numbers are drawn.
+        path: State of the names so far; `of` extends it.
     """
 
     seed: int | Tensor
@@ -69,10 +69,10 @@ class Stream:
     path: int = 0
 
     def of(self, *names: str) -> "Stream":
-        """The stream under some names, unrelated to this one and to those under other names.
+        """A sub-stream under some names, independent of this stream and of those under other names.
 
         Args:
-            names: Names, from the outermost on.
+            names: Names, outermost first.
         """
         path = self.path
         for name in names:
@@ -80,7 +80,7 @@ class Stream:
         return replace(self, path=path)
 
     def uniform(self, name: str, *shape: int) -> Float[Tensor, "..."]:
-        """Numbers in [0, 1), multiples of 2⁻²⁴: the top 24 bits of a word each.
+        """Numbers in [0, 1), multiples of 2⁻²⁴, each from the top 24 bits of a word.
 
         Args:
             name: Name of the draw.
@@ -95,7 +95,8 @@ class Stream:
         With u = (⌊w / 2³²⌋ + ½) / 2³² and v = (w mod 2³²) / 2³² they are r·cos(2πv) and
         r·sin(2πv), where r = √(−2 log u): Box & Muller (1958),
         https://doi.org/10.1214/aoms/1177706645. They are computed in float64 and rounded, except on
-        Apple's devices, which have no float64: there they may be some units off.
+        Apple's devices, which have no float64: there they may differ by some units in the last
+        place.
 
         Args:
             name: Name of the draw.
@@ -109,21 +110,23 @@ class Stream:
         return ahead[place].clone().view(shape)
 
     def integers(self, name: str, bound: int, *shape: int) -> Int[Tensor, "..."]:
-        """Integers from 0 to below a bound: the top 63 bits of a word each, modulo the bound.
+        """Integers from 0 to below a bound, each the top 63 bits of a word modulo the bound.
 
-        No value is more likely than another by more than the bound divided by 2⁶³.
+        The relative difference between the probabilities of two values is at most about bound /
+        2⁶³.
 
         Args:
             name: Name of the draw.
-            bound: The first integer that is not drawn.
+            bound: Exclusive upper bound.
             shape: Shape of the result.
         """
         return (shifted(self._words(name, math.prod(shape)), 1) % bound).view(shape)
 
     def permutations(self, name: str, count: int, columns: int) -> Int[Tensor, "count columns"]:
-        """For each column a permutation of the numbers from 0 to below `count`.
+        """For each column, a permutation of the numbers from 0 to `count` − 1.
 
-        It sorts the words of the column as signed numbers; no two words of a draw are equal.
+        It is the order of the column's words, sorted as signed numbers; words of a draw are
+        distinct.
 
         Args:
             name: Name of the draw.
@@ -144,7 +147,7 @@ class Stream:
         return torch.Generator(self.device).manual_seed(int(state) & (2**63 - 1))
 
     def host(self) -> "HostGenerator":
-        """A numpy generator of this stream, for draws that the host makes."""
+        """A NumPy generator of this stream, for draws on the host."""
         return HostGenerator(self)
 
     def _words(self, name: str, count: int) -> Int[Tensor, " count"]:
@@ -155,7 +158,7 @@ class Stream:
         return _words_ahead(own.seed, own.path, block, count)[place]
 
     def _looks_ahead(self, count: int) -> bool:
-        """Whether so many numbers are drawn for some steps at a time."""
+        """Whether a draw of this size is made for several steps at once."""
         return (
             count <= _SMALL
             and isinstance(self.seed, int)
@@ -171,13 +174,13 @@ class Stream:
 
 
 class HostGenerator(np.random.Generator):
-    """A numpy generator that draws uniform numbers, integers and orders from words of a stream.
+    """A NumPy generator whose uniform numbers, integers and permutations come from a stream.
 
     Call number k of `random`, `integers` and `permutation` together draws from the stream under
-    the name k, counted from 0. All other methods are numpy's own, with Philox as the bit generator.
+    the name k, counted from 0. All other methods are NumPy's, with Philox as the bit generator.
 
     Args:
-        stream: The stream; its seed and step are Python numbers.
+        stream: The stream; its seed and step must be Python numbers.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -189,7 +192,7 @@ class HostGenerator(np.random.Generator):
         self._calls = 0
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Numbers in [0, 1), multiples of 2⁻⁵³: the top 53 bits of a word each."""
+        """Numbers in [0, 1), multiples of 2⁻⁵³, each from the top 53 bits of a word."""
         if dtype is not np.float64 or out is not None:
             return super().random(size, dtype, out)
         return (self._words(size) >> np.uint64(11)) * 2.0**-53
@@ -202,7 +205,7 @@ class HostGenerator(np.random.Generator):
         dtype: Any = np.int64,
         endpoint: bool = False,
     ) -> Any:
-        """Integers between bounds: the top 63 bits of a word each, modulo their number."""
+        """Integers between bounds, each the top 63 bits of a word modulo the size of the range."""
         low, high = (0, low) if high is None else (low, high)
         span = np.asarray(high) - low + endpoint
         if np.any(span < 1):
@@ -255,7 +258,7 @@ def _words_ahead(seed: int, path: int, block: int, count: int) -> Int[Tensor, "s
 def _normals_ahead(
     seed: int, path: int, block: int, count: int, dtype: torch.dtype
 ) -> Float[Tensor, "step count"]:
-    assert dtype == torch.get_default_dtype()  # of which the numbers are
+    assert dtype == torch.get_default_dtype()  # the dtype of the numbers
     return _normals(_some_steps(seed, path, block), count)
 
 
@@ -266,7 +269,7 @@ def _some_steps(seed: int, path: int, block: int) -> Stream:
 
 
 def _absorbed(state: int | Tensor, part: int | Tensor) -> int | Tensor:
-    """Mixes a part into a state, as `absorb` does, where either may be a tensor on a device."""
+    """`absorb` for a state and a number of which either may be a tensor on a device."""
     if isinstance(state, int) and isinstance(part, int):
         return absorb(state, part)
     first, second = (signed(one) if isinstance(one, int) else one for one in (state, part))

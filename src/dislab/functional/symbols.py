@@ -1,4 +1,4 @@
-"""Descriptions of images as k-hot vectors, how they recombine, and factors as inputs."""
+"""Descriptions of images as k-hot vectors, their recombination, and factors as network inputs."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -12,17 +12,17 @@ from dislab.functional.precision import full_precision
 from dislab.functional.streams import Stream
 
 OPERATORS: Final = ("and", "in_common", "ignore")
-"""How two concepts become one; their numbers are their places."""
+"""Operators that combine two concepts; an operator's number is its index here."""
 
 
 class Recombination(NamedTuple):
-    """Two concepts, the operator that makes a third one of them, and this third one.
+    """Two concepts, an operator, and the concept that results from them.
 
     Attributes:
         first: The first concepts, k-hot, shape (batch, symbol).
         second: The second concepts, likewise.
         operator: Numbers of the operators, shape (batch,).
-        result: What the operators make of the concepts, k-hot, shape (batch, symbol).
+        result: Results of the operators, k-hot, shape (batch, symbol).
     """
 
     first: Tensor
@@ -32,15 +32,15 @@ class Recombination(NamedTuple):
 
 
 class RecombinationDraws(NamedTuple):
-    """Random numbers that decide how descriptions are made of two concepts.
+    """Random numbers for `recombination`.
 
     Attributes:
         operator: Numbers of the operators, shape (batch,).
-        lot: A number in [0, 1) for each factor, which decides the concepts that name it, shape
-            (batch, factor).
-        order: A number in [0, 1) for each attribute; of a factor the highest is added first, shape
-            (batch, symbol).
-        left_open: The factor that a description of all factors does without, shape (batch,).
+        lot: A number in [0, 1) for each factor, which decides which of the two concepts name it,
+            shape (batch, factor).
+        order: A number in [0, 1) for each attribute; the attribute of a factor with the highest
+            number is added first, shape (batch, symbol).
+        left_open: The factor that is removed from a description of all factors, shape (batch,).
     """
 
     operator: Tensor
@@ -50,11 +50,11 @@ class RecombinationDraws(NamedTuple):
 
 
 def factor_of_each(names: Sequence[str]) -> tuple[int, ...]:
-    """Number of the factor that each attribute belongs to, in order of appearance.
+    """Factor number of each attribute; factors are numbered in order of appearance.
 
     Args:
-        names: Names of the attributes, such as `shape=heart`; the part before the first = tells
-            the factor.
+        names: Names of the attributes, such as `shape=heart`; the part before the first = is the
+            factor.
 
     >>> factor_of_each(["shape=heart", "x=low", "shape=ellipse"])
     (0, 1, 0)
@@ -67,7 +67,7 @@ def factor_of_each(names: Sequence[str]) -> tuple[int, ...]:
 def symbol_negative_log_likelihood(
     logits: Float[Tensor, "batch symbol"], symbol: Float[Tensor, "batch symbol"]
 ) -> Float[Tensor, ""]:
-    """−log p(y|z) of Bernoulli attributes in nats per image: attributes summed, batch averaged.
+    """−log p(y|z) of Bernoulli attributes in nats, summed over attributes, averaged over images.
 
     Args:
         logits: Log odds of each attribute.
@@ -100,11 +100,11 @@ def combined(
     second: Float[Tensor, "batch symbol"],
     operator: Int[Tensor, " batch"],
 ) -> Float[Tensor, "batch symbol"]:
-    """Recombines two concepts, as sets of attributes, by an operator.
+    """Combine two concepts, as sets of attributes, by an operator.
 
-    `and` is the union, `in_common` the intersection, `ignore` the difference. So a factor on which
-    the concepts disagree is open in the result of `in_common`, and `ignore` keeps what the first
-    says of it. The result of `and` is then a contradiction, which no image shows.
+    `and` is the union, `in_common` the intersection, `ignore` the difference. If the concepts
+    disagree on a factor, it is open in the result of `in_common`, `ignore` keeps the attribute of
+    the first concept, and the result of `and` is a contradiction that no image shows.
 
     Args:
         first: The first concepts, k-hot.
@@ -122,24 +122,24 @@ def recombination(
     factor: Int[Tensor, " symbol"],
     draws: RecombinationDraws,
 ) -> Recombination:
-    """Two concepts for each description, which an operator turns into that description.
+    """For each description, two concepts that an operator combines into that description.
 
-    `and` gets two parts of the description. `in_common` gets the description twice, with more said
-    about factors that it leaves open: by one of the concepts, or by both, which then disagree.
-    `ignore` gets the description with more said about it, and this; its second concept may also
-    name what the first leaves open, or another attribute of a factor than the first. What is added
-    does not depend on the image described, so that the images of a result show all attributes of
-    an open factor.
+    `and` gets two parts of the description. `in_common` gets the description twice, with added
+    attributes of open factors: in one of the concepts, or in both, which then disagree. `ignore`
+    gets the description with added attributes as its first concept, and the added attributes as its
+    second one; the second concept may also name factors that the first leaves open, or another
+    attribute of a factor than the first. Added attributes do not depend on the described image, so
+    that the images of a result show all attributes of an open factor.
 
-    A description of all factors loses one of them first, except for `and`. Where nothing can be
-    added, `ignore` becomes `in_common` of twice the same concept; where nothing can be parted,
-    `and` gets twice the same concept.
+    One factor is first removed from a description of all factors, except for `and`. If nothing can
+    be added, `ignore` is replaced by `in_common` of two equal concepts; if the description cannot
+    be divided, `and` gets two equal concepts.
 
     Args:
-        symbol: Descriptions, k-hot; of a factor at most one attribute is named.
-        known: Which attributes may be added, 0 or 1.
+        symbol: Descriptions, k-hot, with at most one attribute per factor.
+        known: Mask of the attributes that may be added, 0 or 1.
         factor: Number of the factor that each attribute belongs to.
-        draws: What `draw_recombination` returned for as many.
+        draws: Result of `draw_recombination` for as many descriptions.
     """
     belongs = one_hot(factor, draws.lot.shape[1]).to(symbol.dtype)
     asked = draws.operator[:, None]
@@ -163,7 +163,7 @@ def recombination(
 
 
 def _united(result: Tensor, lot: Tensor) -> tuple[Tensor, Tensor]:
-    """Two descriptions whose union is the given one; both equal it if one would be empty."""
+    """Two descriptions whose union is the given one; both are equal to it if one would be empty."""
     parts = result * (lot < 0.5), result * (lot >= 0.5)
     first, second = (torch.where((part > 0).any(1)[:, None], part, result) for part in parts)
     return first, second
@@ -172,7 +172,7 @@ def _united(result: Tensor, lot: Tensor) -> tuple[Tensor, Tensor]:
 def _in_common(
     result: Tensor, added: Tensor, another: Tensor, lot: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Two descriptions with the given intersection, and perhaps more attributes of their own."""
+    """Two descriptions with the given intersection, and possibly further attributes."""
     disagree = (lot >= 0.5) & (lot < 0.75)
     first = (lot < 0.25) | disagree
     second = (lot >= 0.25) & (lot < 0.5)
@@ -202,11 +202,11 @@ def _two_of_each(candidates: Tensor, belongs: Tensor, order: Tensor) -> tuple[Te
 def normalized(
     factors: Int[Tensor, "batch factor"], last: Float[Tensor, " factor"]
 ) -> Float[Tensor, "batch factor"]:
-    """Positions from 0, the first value, to 1, the last one; 0 for a factor of a single value.
+    """Value numbers scaled from 0, the first value, to 1, the last one; 0 for a single value.
 
     Args:
         factors: Positions: value numbers.
-        last: Number of each factor's last value, its size less one.
+        last: Number of each factor's last value, its size minus one.
     """
     return factors / last.clamp(min=1.0)
 
@@ -227,13 +227,13 @@ def factor_inputs(
     sizes: Sequence[int],
     as_one_hot: Sequence[int],
 ) -> Float[Tensor, "batch inputs"]:
-    """One number in [0, 1] for each factor, or one number a value for those that are one-hot.
+    """One number in [0, 1] for each factor, or one column per value for one-hot factors.
 
     Args:
         factors: Positions: value numbers.
-        last: Number of each factor's last value, its size less one.
+        last: Number of each factor's last value, its size minus one.
         sizes: Number of values of each factor.
-        as_one_hot: Numbers of the factors that become one-hot vectors, in place.
+        as_one_hot: Numbers of the factors that become one-hot vectors.
     """
     scaled = normalized(factors, last)
     columns = []

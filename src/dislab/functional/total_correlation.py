@@ -1,4 +1,4 @@
-"""The aggregate posterior q(z): estimates from a batch, and a discriminator of its marginals."""
+"""Total correlation of the aggregate posterior q(z), by minibatch estimates or a discriminator."""
 
 import math
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from dislab.functional.gaussians import log_density, standard_log_density
 from dislab.functional.precision import full_precision, widen
 
 Estimator = Literal["mws", "mss", "mws-unnormalised"]
-"""How q(z) is estimated from a minibatch: weighted, stratified, or weighted without constants."""
+"""Minibatch estimator of q(z): stratified, weighted, or weighted without its constants."""
 
 ROWS_AT_ONCE = 256
-"""Rows of the (batch, batch, latent) tensor that are built together."""
+"""Number of rows of the (batch, batch, latent) tensor computed together."""
 
 SLOPE = 0.2
-"""Of the leaky rectifiers between the layers, in the paper."""
+"""Negative slope of the leaky ReLUs between the layers, from the paper."""
 
 
 class Decomposition(NamedTuple):
-    """The terms of E[KL(q(z|x) ‖ p(z))], in nats per image, batch averaged.
+    """The terms of E[KL(q(z|x) ‖ p(z))], in nats per image, averaged over the batch.
 
     Attributes:
-        index_code_mi: Mutual information of image number and code.
+        index_code_mi: Mutual information of image index and code.
         total_correlation: KL from the aggregate posterior to the product of its marginals.
         dimension_wise_kl: Sum over latents of KL from the marginal to the prior.
     """
@@ -46,7 +46,7 @@ def decompose_kl(
     train_size: int,
     first_row: int = 0,
 ) -> Decomposition:
-    """Minibatch estimates whose sum is the sampled KL divergence.
+    """Minibatch estimates of three terms whose sum is the sampled KL divergence.
 
     Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 2 and appendix C.
 
@@ -80,17 +80,17 @@ def decompose_kl(
 def log_weights(
     count: int, train_size: int, estimator: Estimator, like: Float[Tensor, "..."]
 ) -> Float[Tensor, "all all"]:
-    """Log weight of posterior j in the estimate of q(z_i), of one global batch.
+    """Log weights of posterior j in the estimate of q(z_i), for one global batch.
 
-    The stratified weights of a batch of M + 1 images out of N are 1/M, but 1/N for an image's own
-    posterior and (N − M)/(N·M) for its cyclic successor, so that each row sums to one; a single
-    image weighs one.
+    For a batch of M + 1 of N images, the stratified weights are 1/N for an image's own posterior,
+    (N − M)/(N·M) for its cyclic successor, and 1/M for all others, so that each row sums to one; a
+    single image has weight one.
 
     Args:
         count: Images in the global batch.
         train_size: Number of training images N.
         estimator: How q(z) is estimated.
-        like: Gives the device and the floating-point type.
+        like: Tensor with the device and dtype of the result.
     """
     weights = torch.zeros(count, count, device=like.device, dtype=like.dtype)
     if estimator == "mws-unnormalised":
@@ -98,12 +98,12 @@ def log_weights(
     if estimator == "mws":
         return weights - math.log(count * train_size)
     if count == 1:
-        return weights  # the batch has a single posterior to estimate q(z) from
+        return weights  # a single posterior estimates q(z)
     others = count - 1
     row = torch.arange(count, device=like.device)[:, None]
     rest = max(train_size - others, 0) / (train_size * others)
     weights = weights - math.log(others)
-    # not by indexing, for which a number is first sent to a card
+    # not by indexing, which first copies a number to the device
     weights.scatter_(1, (row + 1) % count, math.log(rest) if rest else -math.inf)
     return weights.scatter_(1, row, -math.log(train_size))
 
@@ -112,13 +112,13 @@ def log_weights(
 def permute_latents(
     z: Float[Tensor, "all latent"], permutation: Int[Tensor, "batch latent"]
 ) -> Float[Tensor, "batch latent"]:
-    """Samples of the product of marginals: each latent taken from another image.
+    """Samples of the product of marginals: permute each latent over the images.
 
     Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, algorithm 1.
 
     Args:
         z: Samples of the aggregate posterior.
-        permutation: Which row each latent of each result comes from.
+        permutation: Source row of each latent of each sample.
     """
     return z.gather(0, permutation)
 
@@ -127,10 +127,10 @@ class Judgement(NamedTuple):
     """Verdict of a discriminator on codes and permuted codes.
 
     Attributes:
-        tc: Mean log ratio of the codes, in nats: their total correlation. Its gradient reaches the
-            codes only.
-        loss: Cross-entropy of the classification of both, in nats per row. Its gradient reaches the
-            discriminator only.
+        tc: Mean log density ratio of the codes, in nats, which estimates their total correlation.
+            Its gradient reaches only the codes.
+        loss: Cross-entropy of the classification of both, in nats per row. Its gradient reaches
+            only the discriminator.
         log_ratio: Logit 0 minus logit 1 of every row, codes first; no gradient.
     """
 
@@ -145,39 +145,39 @@ def judge(
     parameters: Sequence[Tensor],
     slope: float = SLOPE,
 ) -> Judgement:
-    """Total correlation and the discriminator's loss, for the price of the loss alone.
+    """Total correlation and the discriminator's loss, at the cost of the loss alone.
 
-    Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, eq. 3. Both depend on a row through logit 0
-    minus logit 1 only, so their gradients at any layer are multiples of each other, row by row. One
-    backward pass carries the gradient of that difference; each weight's gradient takes the rows
-    with the factors of the loss, the codes' gradient with those of the total correlation. Judging
-    the codes a second time for the penalty would cost a third more.
+    Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, eq. 3. Both depend on a row only through
+    logit 0 minus logit 1, so their gradients at any layer are multiples of each other, row by row.
+    One backward pass computes the gradient of that difference; the weights' gradients scale its
+    rows by the factors of the loss, the codes' gradient by those of the total correlation. A second
+    pass of the codes for the penalty would take a third longer.
 
     Args:
         codes: Samples of the aggregate posterior.
         permuted: Samples of the product of its marginals; they get no gradient.
-        parameters: Weight and bias of each linear layer in turn, the last of two units; between
-            them are leaky rectifiers.
-        slope: Of these for negative values.
+        parameters: Weight and bias of each linear layer in turn; the last layer has two units;
+            leaky ReLUs are between the layers.
+        slope: Negative slope of the leaky ReLUs.
     """
     rows = torch.cat([codes, permuted.detach()])
     device = rows.device.type
     if torch.is_autocast_enabled(device):
         dtype = torch.get_autocast_dtype(device)
         rows, parameters = rows.to(dtype), [parameter.to(dtype) for parameter in parameters]
-    apply: Any = _Judge.apply  # without types of its own
+    apply: Any = _Judge.apply  # untyped in torch
     tc, loss, log_ratio, *_ = apply(rows, len(codes), slope, *parameters)
     return Judgement(tc, loss, log_ratio)
 
 
 class _Judge(torch.autograd.Function):
-    """Means and gradients by hand; results include all tensors that `setup_context` keeps."""
+    """Means and gradients, computed by hand; outputs include what `setup_context` saves."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(rows: Tensor, count: int, slope: float, *parameters: Tensor) -> tuple[Tensor, ...]:
-        """Both means, the log ratios, and the results of the rectifiers."""
+        """Both means, the log ratios, and the outputs of the ReLUs."""
         inner, (weight, bias) = parameters[:-2], parameters[-2:]
         hidden: list[Tensor] = []
         values = rows
@@ -191,7 +191,7 @@ class _Judge(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        """Keeps the tensors that the gradients need."""
+        """Save the tensors that the gradients need."""
         rows, count, slope, *parameters = inputs
         _, _, log_ratio, *hidden = output
         ctx.set_materialize_grads(False)
@@ -204,7 +204,7 @@ class _Judge(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        """The gradient of tc for the rows, that of the loss for the parameters."""
+        """The gradient of `tc` for the rows, and of the loss for the parameters."""
         of_tc, of_loss = gradients[:2]
         log_ratio, *kept = ctx.saved_tensors
         inputs, parameters, count = kept[: ctx.layers], kept[ctx.layers :], ctx.count

@@ -1,4 +1,4 @@
-"""Scores of codes against the factors that made the images."""
+"""Scores of codes against the factors of the images."""
 
 from dislab.factors import ContinuousFactorWarning
 from dislab.metrics.array_scores import evaluate, evaluate_fully

@@ -1,4 +1,4 @@
-"""Plain arrays as checked codes and factors."""
+"""Conversion of plain arrays to checked codes and factors."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from dislab.factors import Factor, FactorSpace, Kind, are_measured, warn_of_meas
 from dislab.functional.random import host_generator
 
 Array: TypeAlias = npt.NDArray[Any] | Tensor | Sequence[Any]
-"""Numbers in rows: an array, a tensor or nested lists."""
+"""Rows of numbers: an array, a tensor or nested lists."""
 
 Groups: TypeAlias = Sequence[Sequence[int]]
 """Columns of each vector-valued latent."""
 
 LARGEST: Final = 100_000
-"""Largest integer that numbers a value; a larger one is a name or a measurement."""
+"""Largest allowed value number; a larger integer is a label or a measurement."""
 
 
 def bank_of(
@@ -36,10 +36,10 @@ def bank_of(
     kinds: Mapping[str, Kind] | None = None,
     groups: Groups | None = None,
 ) -> tuple[CodeBank, FactorSpace]:
-    """Checked codes and factors, and the space that the factors are numbered in.
+    """Checked codes and factors, and the factor space.
 
     The arguments are those of `evaluate`; `order` is the seed of a random order of the images, None
-    keeps theirs.
+    keeps their order.
     """
     latent_codes, positions = _latents(tensor("codes", codes), groups), tensor("factors", factors)
     if space is not None and (names is not None or kinds is not None):
@@ -56,11 +56,11 @@ def bank_of(
 
 
 def _latents(codes: Tensor, groups: Groups | None) -> Tensor:
-    """Codes with one column a latent."""
+    """Codes with one column per latent."""
     if codes.ndim == 3 and codes.shape[1] and codes.shape[2]:
         if groups is not None:
             raise InputError(
-                f"codes of shape {tuple(codes.shape)} hold one vector a latent; leave out groups"
+                f"codes of shape {tuple(codes.shape)} hold one vector per latent; leave out groups"
             )
         _, latents, columns = codes.shape
         groups = [range(first * columns, (first + 1) * columns) for first in range(latents)]
@@ -90,10 +90,10 @@ def tensor(what: str, array: object) -> Tensor:
 def _numbered(
     table: Tensor, names: Sequence[str] | None, kinds: Mapping[str, Kind]
 ) -> tuple[FactorSpace, Tensor]:
-    """The factors of a table of numbers, and the positions in it."""
+    """The factor space of a table of numbers, and the positions of its rows."""
     if table.ndim != 2 or not table.shape[1]:
         raise InputError(
-            f"factors have shape (images, factors), one row an image; got {tuple(table.shape)}"
+            f"factors have shape (images, factors), one row per image; got {tuple(table.shape)}"
         )
     count = table.shape[1]
     if names is None:
@@ -133,7 +133,7 @@ def _numbered(
 def _factor(
     name: str, column: Shaped[Tensor, " image"], kind: Kind | None
 ) -> tuple[Factor, Int[Tensor, " image"]]:
-    """One factor and the positions of the images; whole numbers from 0 number their values."""
+    """One factor and the positions of the images; integers from 0 are taken as value numbers."""
     values, positions = torch.unique(column, return_inverse=True)
     numbers = tuple(map(float, values.tolist()))
     if kind == "continuous":

@@ -1,4 +1,4 @@
-"""Scores of codes of other images: levels of chance."""
+"""Chance levels: scores of the codes of other images."""
 
 import warnings
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ def chance_levels(
     bank: CodeBank,
     seed: int,
 ) -> dict[str, float]:
-    """The level of chance of each scalar that has one, by its final name.
+    """The chance level of each scalar that has one, by its final name.
 
-    `named` maps a score's name and its result's own name to the final name; `seed` permutes the
-    codes.
+    `named` maps the name of a score and of its result to the final name; `seed` is that of the
+    permutation of the codes.
     """
     if len(bank) < 2:
         return {}
@@ -42,10 +42,10 @@ def chance_levels(
 
 
 def _chance(metric: Metric, shuffled: CodeBank) -> dict[str, Tensor]:
-    """Scores of shuffled codes; none if the score cannot take them."""
+    """Scores of shuffled codes; empty if the score cannot be computed."""
     try:
         with parts_named(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the codes themselves have warned already
+            warnings.simplefilter("ignore", UserWarning)  # already given for the codes
             return metric.chance(shuffled)
     except InputError:
         return {}

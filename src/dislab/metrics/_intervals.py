@@ -1,4 +1,4 @@
-"""Intervals of scores by bootstrap."""
+"""Bootstrap intervals of scores."""
 
 import math
 import warnings
@@ -18,12 +18,12 @@ from dislab.errors import InputError
 
 
 class Bootstrap(NamedTuple):
-    """How intervals are found.
+    """Settings of bootstrap intervals.
 
     Attributes:
-        resamples: How many times the images are drawn anew; 0 for no intervals.
-        confidence: Share of the resampled scores that an interval holds.
-        seed: Decides the draws.
+        resamples: Number of resamples of the images; 0 for no intervals.
+        confidence: Share of the resampled scores inside the interval.
+        seed: Seed of the draws.
     """
 
     resamples: int
@@ -38,9 +38,9 @@ def intervals(
     bank: CodeBank,
     bootstrap: Bootstrap,
 ) -> dict[str, tuple[float, float]]:
-    """Ends of the interval of each scalar of the scores that bootstrap, by its final name.
+    """Bounds of the interval of each scalar, by its final name, for scores with `bootstraps`.
 
-    `named` maps a score's name and its result's own name to the final name.
+    `named` maps the name of a score and of its result to the final name.
     """
     cheap = {key: metric for key, metric in built.items() if metric.bootstraps}
     scalars = [
@@ -52,7 +52,7 @@ def intervals(
     drawn = resamples(bank, bootstrap.resamples, bootstrap.seed)
     bar = tqdm(drawn, "bootstrap", bootstrap.resamples, False, unit=" resamples", disable=None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the images themselves have warned already
+        warnings.simplefilter("ignore", UserWarning)  # already given for the images
         for one in bar:
             found = {key: _attempt(metric, one) for key, metric in cheap.items()}
             rows.append([float(found[key].get(name, math.nan)) for key, name in scalars])
@@ -68,10 +68,10 @@ def intervals(
 def _percentiles(
     value: float, resampled: Float[np.ndarray, " resample"], confidence: float
 ) -> tuple[float, float]:
-    """Percentiles around a value; NaN where the score failed on half of the resamples or more.
+    """Percentiles around a value; NaN if the score failed on at least half of the resamples.
 
-    Resamples repeat images, which biases scores estimated from counts: their median is moved to
-    the value, so that only the spread remains.
+    Resamples repeat images, which biases scores estimated from counts. Therefore their median is
+    shifted to the value, and only their spread is used.
     """
     found = resampled[np.isfinite(resampled)]
     if 2 * len(found) <= len(resampled):
@@ -89,7 +89,7 @@ def _within(
 
 
 def _attempt(metric: Metric, bank: CodeBank) -> dict[str, Tensor]:
-    """The scores of a resample; none if the score cannot take it, as when no value repeats."""
+    """The scores of a resample; empty if the score fails, for example if no value repeats."""
     try:
         return metric.score(bank)
     except InputError:

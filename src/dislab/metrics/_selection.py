@@ -1,4 +1,4 @@
-"""The default set of scores, and the builders of chosen ones."""
+"""The default set of scores, and builders of chosen scores."""
 
 import functools
 from typing import Any, Final, TypeAlias
@@ -28,13 +28,13 @@ Choices: TypeAlias = Parts | None
 
 
 def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:
-    """Builders of the chosen scores by name; the seed goes to scores without one of their own."""
+    """Builders of the chosen scores by name; scores without a seed of their own get `seed`."""
     wanted = _default() if choices is None else choices
     return chosen("metrics", wanted, seed, "score", "MIG")
 
 
 def _default() -> dict[str, MetricBuilder]:
-    """The default set, as far as it is installed."""
+    """The scores of the default set that are installed."""
     installed = {plugin.name for plugin in plugins.available("metrics")}
     return {
         name: functools.partial(plugins.load("metrics", cls), **settings)

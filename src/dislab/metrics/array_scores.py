@@ -13,7 +13,7 @@ from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
 
 
 class SkippedScoreWarning(UserWarning):
-    """A score of the default set cannot score these codes and was not taken."""
+    """A score of the default set was skipped because it cannot score these codes."""
 
 
 def evaluate(
@@ -31,39 +31,39 @@ def evaluate(
 ) -> dict[str, float]:
     """The scores of codes against factors, by name.
 
-    With a bootstrap, the ends of the interval of score `mig` are `mig_low` and `mig_high`; scores
-    that fit a model have none. `evaluate_fully` returns parts and provenance as well.
+    With a bootstrap, the bounds of the interval of score `mig` are `mig_low` and `mig_high`; scores
+    that fit a model have no interval. `evaluate_fully` also returns parts and provenance.
 
     Args:
-        codes: One row an image, one column a latent; an array, a tensor or nested lists.
-        factors: Value numbers 0, 1, 2, …, or measured numbers, one row an image, one column a
+        codes: One row per image, one column per latent; an array, a tensor or nested lists.
+        factors: Value numbers 0, 1, 2, …, or measured numbers; one row per image, one column per
             factor.
         metrics: Class names of plugins, classes, partials of classes, or a dictionary of any of
             these by names of your own; the default set unless given.
         names: Names of the factors, for parts and messages.
         space: The factors with all their values; unless given, a factor's values are the numbers
             from 0 to its largest.
-        bootstrap: How many times the images are resampled for intervals.
-        confidence: Share of the resampled scores that an interval holds.
-        seed: Seed of the order, of the resamples, and of every score that draws and was not given
-            one.
-        shuffle: Whether the images are put in a random order first. Some scores learn from the
-            first images and test on the last ones, and need it.
-        kinds: How the values of a factor relate, by its name. Unless given, a factor is ordinal,
-            or continuous where it has nearly as many different numbers as there are images.
-        groups: Columns of each vector-valued latent, such as `[[0, 1], [2, 3]]`, reduced to its
-            first principal component. Unless given, each column is a latent, or each vector
-            where codes have shape (images, latents, columns).
+        bootstrap: Number of resamples for intervals; 0 for none.
+        confidence: Share of the resampled scores inside an interval.
+        seed: Seed of the image order, of the resamples, and of every score with a seed that is not
+            set.
+        shuffle: Whether to put the images in random order first, which scores need that learn from
+            the first images and test on the last ones.
+        kinds: Kind of each factor, by its name. Unless given, a factor is ordinal, or continuous if
+            it has nearly as many distinct values as there are images.
+        groups: Columns of each vector-valued latent, such as `[[0, 1], [2, 3]]`, which is reduced
+            to its first principal component. Unless given, each column is a latent, or each vector
+            if codes have shape (images, latents, columns).
 
     Raises:
-        InputError: The arrays cannot be scored, a score does not exist, or a setting makes no
-            sense; the message says why.
+        InputError: The arrays cannot be scored, a score does not exist, or a setting is invalid;
+            the message says why.
 
     Warns:
         ConstantFactorWarning: Some factors take one value only; they are left out.
-        ContinuousFactorWarning: Some factors are taken as continuous that no kind was given for.
-        SkippedScoreWarning: A score of the default set cannot score these codes. One that was
-            named is an error.
+        ContinuousFactorWarning: Some factors without a given kind are treated as continuous.
+        SkippedScoreWarning: A score of the default set cannot score these codes. For a score named
+            in `metrics`, this is an InputError.
     """
     full = evaluate_fully(
         codes,
@@ -101,7 +101,7 @@ def evaluate_fully(
     groups: Groups | None = None,
     chance: bool = True,
 ) -> Evaluation:
-    """The scores with their intervals and parts, and how they came about.
+    """The scores with their intervals, parts and provenance.
 
     Args:
         codes: As for `evaluate`.
@@ -115,8 +115,8 @@ def evaluate_fully(
         shuffle: As for `evaluate`.
         kinds: As for `evaluate`.
         groups: As for `evaluate`.
-        chance: Whether the level of chance is found beside each score: the score of codes that
-            belong to other images, and for DCI that of the most frequent value.
+        chance: Whether to compute the chance level of each score: the score of codes of other
+            images, and for DCI that of a prediction of the most frequent value.
 
     Raises:
         InputError: As for `evaluate`.

@@ -17,14 +17,14 @@ from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 
 POINTS_AT_ONCE: Final = 64
-"""Points whose codes are gathered together; bounds the memory, changes no result."""
+"""Number of points whose codes are gathered together, to limit memory; changes no result."""
 
 
 class PairDraw(NamedTuple):
-    """The pairs behind each point.
+    """The pairs of each point.
 
     Attributes:
-        factor: The factor that the pairs of a point share, shape (point,).
+        factor: The factor shared by the pairs of a point, shape (point,).
         rows: Rows of the bank, shape (2, point, pair).
     """
 
@@ -40,11 +40,11 @@ def draw_pairs(
     generator: np.random.Generator,
     names: Sequence[str],
 ) -> PairDraw:
-    """Pairs for each point, drawn with replacement out of the bank.
+    """Draw pairs for each point, with replacement, from the bank.
 
-    A factor is drawn uniformly among those that vary, one a point. The first image of a pair is
-    drawn uniformly, the second among the others with the same value. An image whose value no
-    other has is in no pair. `pairs` is their number a point.
+    For each point, a factor is drawn uniformly among those that vary. The first image of a pair is
+    drawn uniformly, the second among the other images with the same value. Images with a unique
+    value are in no pair. `pairs` is the number of pairs per point.
 
     Raises:
         InputError: No two images share a value of one of the factors.
@@ -58,7 +58,7 @@ def draw_pairs(
         order = np.argsort(column, kind="stable")
         count = np.bincount(column)
         value = column[order]
-        # places in the sorted column, so that images with one value are neighbours
+        # places in the sorted column, where images with equal values are adjacent
         usable = np.flatnonzero(count[value] > 1)
         if not len(usable):
             raise InputError(
@@ -91,28 +91,28 @@ def mean_differences(
 
 @final
 class BetaVAEScore(Metric):
-    """Accuracy of the prediction of the factor that pairs share from mean differences of codes.
+    """Accuracy of predicting the factor that pairs share, from mean differences of their codes.
 
-    A point is the mean absolute difference of the codes over pairs that share a factor; a linear
-    classifier learns from some points which factor it was and is judged on others. Chance is one
-    over the number of factors.
+    A point is the mean absolute difference of the codes over pairs that share a factor. A linear
+    classifier is trained to predict this factor from points, and tested on other points. The chance
+    level is one over the number of factors.
 
-    Higgins et al. (2017), https://openreview.net/forum?id=Sy2fzU9gl. Pairs are drawn
-    among the images already encoded, with replacement, so that incomplete and correlated sets of
-    images work too; the paper renders new ones. The classifier is a logistic regression as in
-    Locatello et al. (2019), https://arxiv.org/abs/1811.12359, here on standardised points, so
-    that the scale of a latent does not matter. Factors that never vary are left out.
+    Higgins et al. (2017), https://openreview.net/forum?id=Sy2fzU9gl. Pairs are drawn with
+    replacement from the encoded images, so that incomplete and correlated data sets work too; the
+    paper renders new images. The classifier is a logistic regression as in Locatello et al. (2019),
+    https://arxiv.org/abs/1811.12359, here on standardised points, so that the scales of latents do
+    not matter. Constant factors are left out.
 
     Args:
-        space: The factors behind the images.
-        points_train: Number of points to learn from.
-        points_test: Number of points to test on.
-        pairs: Pairs a point.
+        space: The factors of the images.
+        points_train: Number of training points.
+        points_test: Number of test points.
+        pairs: Number of pairs per point.
         seed: Seed of the draws.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
-        InputError: A number is below 1, or there are fewer than 2 points to learn from.
+        InputError: A number is below 1, or there are fewer than 2 training points.
     """
 
     higher_is_better = True
@@ -142,7 +142,7 @@ class BetaVAEScore(Metric):
         self.seed = seed
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The accuracies: `beta_vae_score` on test points, `beta_vae_score_train` on the others.
+        """The accuracies `beta_vae_score` on test, `beta_vae_score_train` on training points.
 
         Args:
             bank: Checked codes and factors.
@@ -153,7 +153,7 @@ class BetaVAEScore(Metric):
         bank = bank.with_factor_bins(self.factor_bins)
         train, held = self._points(bank, 0, self.points_train)
         test, truth = self._points(bank, 1, self.points_test)
-        if (held == held[0]).all():  # one factor varies, or hardly any points were asked for
+        if (held == held[0]).all():  # a single factor varies, or there are very few points
             own, other = torch.ones_like(held, dtype=torch.bool), truth == held[0]
         else:
             model = LogisticClassifier().fit(train, held)

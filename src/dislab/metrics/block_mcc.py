@@ -1,4 +1,4 @@
-"""How well blocks of latents determine blocks of factors."""
+"""Multiple correlation of blocks of latents with blocks of factors."""
 
 from typing import ClassVar, final
 
@@ -28,34 +28,34 @@ from dislab.functional.checks import check_count
 class BlockMCC(Metric):
     """Multiple correlation of each block of factors with a block of latents.
 
-    A regression predicts a block of factors from a block of latents: it learns from the first
-    images and is tested on the last ones, which must therefore arrive in random order. `linear`
-    asks for the factors up to a linear map, `kernel` up to any smooth map. The score is the square
-    root of R², the share of a factor's variance that is explained (0 where it is negative),
-    averaged over the factors of a block, then over blocks. The regression is part of every
-    result's name.
+    A regression predicts a block of factors from a block of latents. It is trained on the first
+    images and tested on the last ones, so that images must be in random order. `linear` tests
+    identification of the factors up to a linear map, `kernel` up to any smooth map. The score is
+    the square root of R², the explained share of a factor's variance (0 if negative), averaged over
+    the factors of a block, then over blocks. The names of all results contain the regression.
 
-    Without `latent_blocks` all latents together predict every block, as in von Kügelgen et al.
+    Without `latent_blocks`, all latents together predict every block, as in von Kügelgen et al.
     (2021), https://arxiv.org/abs/2106.04619, whose R² of content and style are those of two blocks
-    of factors. With one linear regression a factor it is R of Lachapelle et al. (2022),
-    https://arxiv.org/abs/2107.10098, which they take on the images they learn from. Several blocks
-    of latents are given to blocks of factors, at most one each, such that the sum of the scores is
-    largest, as `MCC` does with single latents; a block of factors that gets none counts 0.
+    of factors. With one linear regression per factor it is R of Lachapelle et al. (2022),
+    https://arxiv.org/abs/2107.10098, who compute it on the training images. Several blocks of
+    latents are matched one to one with blocks of factors such that the sum of the scores is
+    largest, as `MCC` does with single latents; an unmatched block of factors counts 0.
 
-    Codes and factors are standardised. Factors are taken by value number, continuous ones by their
-    numbers; those that never vary are left out.
+    Codes and factors are standardised. Factors enter as value numbers, continuous ones as their
+    values; constant factors are left out.
 
     Args:
-        space: The factors behind the images.
+        space: The factors of the images.
         regression: `linear`, or `kernel` for kernel ridge regression.
-        latent_blocks: Numbers of the latents in each block; all latents are one block where null.
-        factor_blocks: Names of the factors in each block; each factor is one where null.
-        test_fraction: Share of the images, the last ones, that are kept for testing.
-        most: Most images that `kernel` learns from; its time grows with their third power.
+        latent_blocks: Numbers of the latents in each block; null makes one block of all latents.
+        factor_blocks: Names of the factors in each block; null makes one block of each factor.
+        test_fraction: Share of the images, the last ones, used for testing.
+        most: Largest number of training images of `kernel`; its time grows with the third power of
+            this number.
 
     Raises:
-        InputError: The regression is unknown, a block is empty, names what there is not or what
-            another block has, the fraction is not between 0 and 1, or `most` is below 6.
+        InputError: The regression is unknown, a block is empty or names a missing factor or a
+            member of another block, the fraction is not between 0 and 1, or `most` is below 6.
     """
 
     higher_is_better = True
@@ -63,7 +63,7 @@ class BlockMCC(Metric):
     plot_upper_bound = 1.0
     bootstraps = False  # repeated images would leak into the test part
     engines = ("scikit-learn", "scipy")
-    least: ClassVar[int] = 9  # six to learn from, two in each of three folds
+    least: ClassVar[int] = 9  # six training images, two in each of three folds
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class BlockMCC(Metric):
         self._factor_columns = _columns(space, factor_blocks)
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """Blocks may name latents that there are not.
+        """Reason against codes that lack latents named in blocks.
 
         Args:
-            sample: How many images, latents and factors there are.
+            sample: Numbers of images, latents and factors.
         """
         try:
             self._latent_columns(sample.latents)
@@ -99,15 +99,15 @@ class BlockMCC(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """`block_mcc_<regression>`, `block_r2_<regression>`, and parts.
 
-        `block_r2_…` is the mean of R² itself. Parts are both with `_per_factor` behind the name,
-        which are NaN for factors that never vary.
+        `block_r2_…` is the mean of R² itself. Parts are both scores with the suffix `_per_factor`,
+        NaN for constant factors.
 
         Args:
             bank: Checked codes and factors.
 
         Raises:
-            InputError: Blocks name latents that there are not or only factors that never vary, or
-                a factor varies in the images to test on only.
+            InputError: Blocks name missing latents or only constant factors, or a factor varies
+                only in the test images.
         """
         latents = self._latent_columns(bank.codes.shape[1])
         varied = set(bank.varied.nonzero().flatten().tolist())
@@ -142,7 +142,7 @@ class BlockMCC(Metric):
     def _explained(
         self, bank: CodeBank, latents: list[int], factors: list[int]
     ) -> Float[Tensor, " factor"]:
-        """R² of each factor of a block on the last images."""
+        """R² of each factor of a block on the test images."""
         cut = train_count(len(bank), self.test_fraction)
         numbers = bank.numbers[:, factors].cpu()
         for column, own in zip(factors, numbers.T, strict=True):
@@ -155,7 +155,7 @@ class BlockMCC(Metric):
 
 
 def _columns(space: FactorSpace, blocks: list[list[str]] | None) -> list[list[int]]:
-    """The columns of each block of factors, which must exist and belong to one block."""
+    """The columns of each block of factors; refuses missing factors and factors in two blocks."""
     if blocks is None:
         return [[column] for column in range(len(space.factors))]
     for name in (name for block in blocks for name in block):
@@ -173,7 +173,7 @@ def _columns(space: FactorSpace, blocks: list[list[str]] | None) -> list[list[in
 
 
 def _matched(scores: list[list[Tensor]]) -> list[int | None]:
-    """The block of latents matched with each block of factors; a single block matches them all."""
+    """The block of latents matched with each block of factors; a single block matches all."""
     from scipy.optimize import linear_sum_assignment
 
     if len(scores) == 1:

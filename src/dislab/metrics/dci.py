@@ -32,41 +32,41 @@ from dislab.functional.random import short_seed
 
 Model = Constant | HistogramBoosting | HistogramRegression | LassoRegression | TreeEnsemble
 Learner = Literal["hgbt", "gbt", "rf", "lasso", "lassocv"]
-"""Learner that predicts the factors, see `DCI`."""
+"""Learner that predicts the factors; see `DCI`."""
 
 
 @final
 class DCI(Metric):
-    """Disentanglement, completeness and informativeness of importances in predicting factors.
+    """Disentanglement, completeness and informativeness, from importances for predicting factors.
 
-    One learner a factor learns from the first images and is tested on the last ones, which must
-    therefore arrive in random order. Disentanglement asks whether a latent matters for one factor
-    only, completeness whether a factor needs one latent only, informativeness is the accuracy.
-    The learner is part of every result's name, since other learners give other numbers: `hgbt`,
+    One learner per factor is trained on the first images and tested on the last ones, so that
+    images must be in random order. Disentanglement measures whether a latent matters for one factor
+    only, completeness whether a factor needs one latent only, and informativeness is the accuracy.
+    The names of all results contain the learner, because other learners give other numbers: `hgbt`,
     boosted trees of depth 3 on histograms, 100 rounds, the fast default; `gbt`, scikit-learn's
-    exact gradient boosting, the published learner, 10 to 25 times slower; `rf`, a random forest
-    of 100 trees with leaves of five images or more; `lasso`, absolute weights of a lasso on
-    standardised codes; `lassocv`, the same on codes that are only centred, as in the authors' code
-    of Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, whose text speaks of a
+    exact gradient boosting, the published learner, 10 to 25 times slower; `rf`, a random forest of
+    100 trees with at least five images per leaf; `lasso`, absolute weights of a lasso on
+    standardised codes; `lassocv`, the same on codes that are only centred, as in the code of
+    Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, whose text mentions a
     cross-validated penalty.
 
-    A continuous factor is regressed on by the same trees with squared errors, as all factors are by
-    Eastwood & Williams, or by the lasso, and its informativeness is the share of its variance that
-    is explained, R², or 0 where that is negative.
+    For a continuous factor, the same trees are fitted with squared errors (as Eastwood & Williams
+    do for all factors), or the lasso; its informativeness is the explained share of its variance,
+    R², or 0 if that is negative.
 
     Eastwood & Williams (2018), https://openreview.net/forum?id=By-7dz-AZ, with boosted trees,
     weighted completeness and accuracy as in Locatello et al. (2019),
     https://arxiv.org/abs/1811.12359. Eastwood & Williams' unweighted completeness and normalised
-    error have names of their own. Factors that never vary are left out, also of the largest
-    entropy that disentanglement is measured by.
+    error are separate results. Constant factors are left out, also from the maximal entropy that
+    normalises disentanglement.
 
     Args:
-        space: The factors behind the images.
+        space: The factors of the images.
         learner: Learner that predicts the factors: `hgbt`, `gbt`, `rf`, `lasso` or `lassocv`.
-        test_fraction: Share of the images, the last ones, that are kept for testing.
+        test_fraction: Share of the images, the last ones, used for testing.
         seed: Seed of the learner.
-        alpha: Penalty of the two lassos; chosen by five-fold cross-validation where null.
-        tolerance: How close to their smallest loss the two lassos stop, see `LassoRegression`.
+        alpha: Penalty of the two lassos; null chooses it by five-fold cross-validation.
+        tolerance: Tolerance at which the two lassos stop; see `LassoRegression`.
 
     Raises:
         InputError: The learner is unknown, the fraction is not between 0 and 1, or the penalty or
@@ -76,9 +76,9 @@ class DCI(Metric):
     higher_is_better = True
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
-    bootstraps = False  # trees fit anew would take hours, and duplicates leak into the test part
+    bootstraps = False  # refits would take hours, and duplicates leak into the test part
     engines = ("scikit-learn",)
-    least: ClassVar[int] = 3  # two images to learn from and one to test on
+    least: ClassVar[int] = 3  # two training images and one test image
 
     def __init__(
         self,
@@ -102,23 +102,23 @@ class DCI(Metric):
         self.tolerance = tolerance
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """The reason against a single latent or factor, which has no others to compare with.
+        """Reason against a single latent or factor, which cannot be compared with others.
 
         Args:
-            sample: How many images, latents and factors there are.
+            sample: Numbers of images, latents and factors.
         """
         return too_few(sample.latents, sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The scores and their parts, with the learner in front of each name (`dci_hgbt_…`).
+        """The scores and their parts, with the learner in each name (`dci_hgbt_…`).
 
         Scores are `disentanglement`, `completeness`, `completeness_unweighted`, `informativeness`
         (accuracy on the test part; R² of continuous factors), `informativeness_train` and
-        `informativeness_nrmse` (root of the mean squared error on the test part, in standard
-        deviations of the value numbers there; less is better). Parts are `importance` (latent,
-        factor), `disentanglement_per_latent`, and `completeness_per_factor`,
-        `informativeness_per_factor` and `informativeness_nrmse_per_factor`, which are NaN for
-        factors that never vary, the last one also for those that do not vary on the test part.
+        `informativeness_nrmse` (root mean squared error on the test part, in standard deviations of
+        its value numbers; lower is better). Parts are `importance` (latent, factor),
+        `disentanglement_per_latent`, and `completeness_per_factor`, `informativeness_per_factor`
+        and `informativeness_nrmse_per_factor`, which are NaN for constant factors, the last one
+        also for factors that are constant in the test part.
 
         Args:
             bank: Checked codes and factors.
@@ -132,10 +132,10 @@ class DCI(Metric):
         return self._results(bank, varied, self._fit(bank, varied))
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The same with the most frequent value, or the mean of numbers, as every prediction.
+        """The scores of predicting the most frequent value, or the mean of a continuous factor.
 
         Args:
-            shuffled: The codes that were scored, each with the factors of another image.
+            shuffled: The scored codes, each paired with the factors of another image.
         """
         varied = shuffled.varied.nonzero().flatten().tolist()
         cut = train_count(len(shuffled.codes), self.test_fraction)
@@ -173,7 +173,7 @@ class DCI(Metric):
         return {f"dci_{self.learner}_{name}": value for name, value in parts.items()}
 
     def _fit(self, bank: CodeBank, varied: list[int]) -> Sequence[Model]:
-        """One learner a factor, fitted to the first images."""
+        """One learner per factor, fitted to the first images."""
         cut = train_count(len(bank.codes), self.test_fraction)
         codes = bank.codes[:cut].cpu()
         for column in varied:
@@ -193,7 +193,7 @@ class DCI(Metric):
     def _wanted(
         self, bank: CodeBank, column: int
     ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
-        """The value numbers of a factor; of a continuous one its numbers."""
+        """The targets of a factor: its value numbers, or the values of a continuous factor."""
         source = bank.numbers if column in bank.continuous else bank.factors
         return source[:, column].cpu()
 

@@ -35,20 +35,20 @@ CAPACITIES: Final[dict[Probe, tuple[int, ...]]] = {
     "rf": (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32),
     "rff": (16, 32, 64, 128, 256, 512, 1024),
 }
-"""Depths of the trees, as published, and numbers of features."""
+"""Default capacities: depths of the trees, as published, and numbers of features."""
 _FREQUENCY: Final = 0.08
-"""Standard deviation of the frequencies of Fourier features, in cycles a unit of a code."""
+"""Standard deviation of the frequencies of Fourier features, in cycles per unit of a code."""
 
 
 def explicitness(
     losses: Float[Tensor, " probe"], capacities: Float[Tensor, " probe"], baseline: float
 ) -> Float[Tensor, ""]:
-    """One minus the area between a curve of losses and its lowest point, at most 1.
+    """One minus the normalised area between a loss-capacity curve and its lowest point; at most 1.
 
-    The unit of the area is that of a triangle from the baseline, which is the loss of a guess, at
-    the smallest capacity, to a loss of 0 at the largest. Of each capacity the smallest loss of any
-    capacity up to it counts. Capacities ascend; there are at least two. Eastwood et al. (2023),
-    https://arxiv.org/abs/2210.00364, computed as by their published code.
+    The area is divided by that of the triangle from the baseline (the loss of a guess) at the
+    smallest capacity to a loss of 0 at the largest. For each capacity, the smallest loss of all
+    capacities up to it counts. There are at least two capacities, in ascending order. Eastwood et
+    al. (2023), https://arxiv.org/abs/2210.00364, computed as by their published code.
     """
     lowest = losses.cummin(0).values
     area = torch.trapezoid(lowest - lowest[-1], capacities)
@@ -59,8 +59,8 @@ class _Probed(NamedTuple):
     """Losses and importances of the probes of one factor.
 
     Attributes:
-        losses: Loss on the test part, one a capacity, shape (capacity,).
-        importances: Importance of each latent, shape (capacity, latent); zeros of linear models.
+        losses: Loss on the test part for each capacity, shape (capacity,).
+        importances: Importance of each latent, shape (capacity, latent); zeros for linear models.
         baseline: Loss of a guess.
     """
 
@@ -71,40 +71,39 @@ class _Probed(NamedTuple):
 
 @final
 class DCIES(Metric):
-    """DCI with explicitness, how easily codes are used, and size, how few latents there are.
+    """DCI with explicitness (ease of use of the codes) and size (number of factors per latent).
 
-    Probes of growing capacity predict each factor: they learn from the first images and are tested
-    on the last ones, which must therefore arrive in random order. Explicitness is 1 where the
-    smallest probe is as good as the largest, and falls with the area under the curve of losses
-    against capacities. Size is the number of factors that vary divided by the number of latents.
-    Disentanglement, completeness and informativeness are those of the capacity with the best
-    informativeness. The probe is part of every result's name: `rf`, random forests of 100 trees,
-    whose capacity is the depth; `rff`, linear models on random Fourier features, whose capacity is
-    the logarithm of the number of parameters, and which have no importances. **Codes that know
-    nothing have an explicitness of 1**, as more capacity does not help: read it beside
-    informativeness.
+    Probes of increasing capacity predict each factor. They are trained on the first images and
+    tested on the last ones, so that images must be in random order. Explicitness is 1 if the
+    smallest probe is as good as the largest, and decreases with the area under the loss-capacity
+    curve. Size is the number of varying factors divided by the number of latents. Disentanglement,
+    completeness and informativeness are those of the capacity with the best informativeness. The
+    names of all results contain the probe: `rf`, random forests of 100 trees, whose capacity is the
+    depth; `rff`, linear models on random Fourier features, whose capacity is the logarithm of the
+    number of parameters, and which have no importances. **Uninformative codes have an explicitness
+    of 1**, because more capacity does not help: read it together with informativeness.
 
-    Eastwood et al. (2023), https://arxiv.org/abs/2210.00364. As in their code a categorical factor
-    is classified, with the share of mistakes as loss and that of a guess between its values as
-    baseline; any other is regressed on by its number, with 1 − R² as loss (at most 1 here) and a
-    baseline of 1. Their third kind of probe, perceptrons with importances by Shapley values, is
-    left out. They train linear models by steps, without a penalty; here they are solved with a
-    ridge penalty of 1, or C = 1, and codes are standardised before Fourier features are taken.
-    Factors that never vary are left out. Of size only the abstracts could be read, which call it
-    "relative to the ground truth" (so that of the workshop version of 2022), and their code does
-    not compute it: this ratio, with the factors above, is dislab's reading of these words.
+    Eastwood et al. (2023), https://arxiv.org/abs/2210.00364. As in their code, a categorical factor
+    is classified, with the error rate as loss and the error rate of a random guess as baseline; any
+    other factor is regressed as a number, with 1 − R² as loss (at most 1 here) and a baseline of 1.
+    Their third probe, perceptrons with importances by Shapley values, is left out. They train
+    linear models by gradient steps, without a penalty; here these are solved with a ridge penalty
+    of 1, or C = 1, and codes are standardised before Fourier features are computed. Constant
+    factors are left out. For size, only the abstracts were accessible, of which the workshop
+    version of 2022 calls it "relative to the ground truth", and their code does not compute it:
+    this ratio, with factors in the numerator, is dislab's interpretation.
 
     Args:
-        space: The factors behind the images.
+        space: The factors of the images.
         probe: `rf` or `rff`.
-        capacities: Depths of trees, or numbers of features (even), ascending; 1 to 32, or 16 to
-            1,024, where null.
-        test_fraction: Share of the images, the last ones, that are kept for testing.
+        capacities: Depths of trees, or (even) numbers of features, in ascending order; null is 1 to
+            32, or 16 to 1,024.
+        test_fraction: Share of the images, the last ones, used for testing.
         seed: Seed of the forests and of the features.
 
     Raises:
-        InputError: The probe is unknown, there are fewer than two capacities, they do not ascend
-            or one is too small or odd, or the fraction is not between 0 and 1.
+        InputError: The probe is unknown, there are fewer than two capacities, they are not in
+            ascending order, one is too small or odd, or the fraction is not between 0 and 1.
     """
 
     higher_is_better = True
@@ -112,7 +111,7 @@ class DCIES(Metric):
     plot_upper_bound = 1.0
     bootstraps = False  # repeated images would leak into the test part
     engines = ("scikit-learn",)
-    least: ClassVar[int] = 3  # two images to learn from and one to test on
+    least: ClassVar[int] = 3  # two training images and one test image
 
     def __init__(
         self,
@@ -131,20 +130,20 @@ class DCIES(Metric):
         self.seed = seed
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """A single latent or factor has no other to be distinguished from.
+        """Reason against a single latent or factor, which cannot be compared with others.
 
         Args:
-            sample: How many images, latents and factors there are.
+            sample: Numbers of images, latents and factors.
         """
         return too_few(sample.latents, sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The scores and their parts, with the probe in front of each name (`dcies_rf_…`).
+        """The scores and their parts, with the probe in each name (`dcies_rf_…`).
 
-        Scores are `explicitness`, `informativeness` (accuracy or R² on the test part), of `rf`
-        `disentanglement` and `completeness`, and `size`. Parts are `explicitness_per_factor` and
-        `informativeness_per_factor`, which are NaN for factors that never vary, of `rf`
-        `importance` (latent, factor), and `loss` (capacity, factor), both 0 for these factors.
+        Scores are `explicitness`, `informativeness` (accuracy or R² on the test part), for `rf`
+        also `disentanglement` and `completeness`, and `size`. Parts are `explicitness_per_factor`
+        and `informativeness_per_factor`, which are NaN for constant factors, for `rf` also
+        `importance` (latent, factor), and `loss` (capacity, factor), both 0 for constant factors.
 
         Args:
             bank: Checked codes and factors.
@@ -165,10 +164,10 @@ class DCIES(Metric):
         return {**scalars, f"dcies_{self.probe}_size": size, **found}
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The same with the most frequent value, or the mean of numbers, as every prediction.
+        """The scores of predicting the most frequent value, or the mean of a regressed factor.
 
         Args:
-            shuffled: The codes that were scored, each with the factors of another image.
+            shuffled: The scored codes, each paired with the factors of another image.
         """
         varied = shuffled.varied.nonzero().flatten().tolist()
         cut, latents = train_count(len(shuffled), self.test_fraction), shuffled.codes.shape[1]
@@ -183,7 +182,7 @@ class DCIES(Metric):
         return self._results(varied, probed)
 
     def _results(self, varied: list[int], probed: Sequence[_Probed]) -> dict[str, Tensor]:
-        """Scores and parts of the probes, except the size."""
+        """Scores and parts of the probes, without the size."""
         factors = len(self.space.factors)
         losses = torch.stack([one.losses for one in probed], dim=1)
         curves = [explicitness(one.losses, self._capacities(), one.baseline) for one in probed]
@@ -204,7 +203,7 @@ class DCIES(Metric):
         return {f"dcies_{self.probe}_{name}": one for name, one in (scores | parts).items()}
 
     def _probed(self, bank: CodeBank, column: int, cut: int) -> _Probed:
-        """The probes of one factor, fitted to the first images and judged on the others."""
+        """The probes of one factor, trained on the first images and tested on the others."""
         wanted, codes = self._wanted(bank, column), bank.codes.cpu()
         losses, importances = [], []
         for capacity in self.capacities:
@@ -245,12 +244,12 @@ class DCIES(Metric):
     def _wanted(
         self, bank: CodeBank, column: int
     ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
-        """The value numbers of a categorical factor in whole numbers; else the factor's numbers."""
+        """The targets: integer value numbers of a categorical factor, else floats."""
         source = bank.factors if self._classified(bank, column) else bank.numbers
         return source[:, column].cpu()
 
     def _baseline(self, wanted: Tensor) -> float:
-        """Loss of a guess: share of mistakes of a random value; for numbers 1, that of the mean."""
+        """Loss of a guess: error rate of a random value, or 1 for regression (loss of the mean)."""
         return 1.0 if wanted.is_floating_point() else 1 - 1 / len(torch.unique(wanted))
 
 
@@ -258,7 +257,7 @@ def _loss(
     predicted: Int[Tensor, " image"] | Float[Tensor, " image"],
     wanted: Int[Tensor, " image"] | Float[Tensor, " image"],
 ) -> Float[Tensor, ""]:
-    """Share of mistakes; for numbers the share of the variance that is not explained."""
+    """Error rate; for regression, the unexplained share of the variance."""
     if wanted.is_floating_point():
         return 1 - explained_share(predicted.to(wanted), wanted)
     return (predicted != wanted).double().mean()

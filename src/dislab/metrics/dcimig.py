@@ -1,4 +1,4 @@
-"""The mutual information gap that asks for disentanglement and completeness at once."""
+"""The mutual information gap for disentanglement and completeness together."""
 
 from typing import final
 
@@ -13,19 +13,20 @@ from dislab.functional.checks import check_count
 
 @final
 class DCIMIG(Metric):
-    """How exclusively the latents that know of a factor know of it alone.
+    """Exclusiveness of the information that latents have about single factors.
 
-    Each latent belongs to the factor that it knows most of and counts by how much it is ahead of
-    its second factor; the best of a factor's latents counts for it. The score is the sum over
-    factors, in units of their entropies. A factor to which no latent belongs counts 0.
+    Each latent belongs to the factor about which it has most information; its gap is the difference
+    to its second factor. The largest gap among a factor's latents counts for the factor. The score
+    is the sum over factors, divided by the sum of their entropies. A factor without latents counts
+    0.
 
-    Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587, with the bins of `MIG`. Factors
-    that never vary are left out.
+    Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587, with the bins of `MIG`. Constant
+    factors are left out.
 
     Args:
-        space: The factors behind the images.
-        bins: Number of equal-width bins a latent.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        space: The factors of the images.
+        bins: Number of equal-width bins per latent.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
         InputError: There are fewer than two bins.
@@ -43,7 +44,7 @@ class DCIMIG(Metric):
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The score `dcimig`, and `dcimig_per_factor` in nats, 0 for factors that never vary.
+        """The score `dcimig`, and `dcimig_per_factor` in nats, 0 for constant factors.
 
         Args:
             bank: Checked codes and factors.

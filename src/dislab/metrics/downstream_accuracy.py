@@ -1,4 +1,4 @@
-"""Accuracy of simple predictors of the factors, by number of labels."""
+"""Accuracy of simple predictors of the factors, as a function of the number of labels."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, final
@@ -26,26 +26,26 @@ Classifier = Literal["logistic", "hgbt"]
 
 @final
 class DownstreamAccuracy(Metric):
-    """How accurately the factors are predicted from codes, from few labels and from many.
+    """Accuracy of predicting the factors from codes, with few and with many labels.
 
-    A classifier a factor learns from the first images, as many as there are labels, and is tested
-    on the last ones, the same for all numbers of labels; accuracies are averaged over factors.
-    Sample efficiency is the accuracy from 100 labels divided by that from 10,000. The classifier
-    is part of every result's name.
+    One classifier per factor is trained on the first images, one per label, and tested on the last
+    ones, which are the same for all numbers of labels; accuracies are averaged over factors. Sample
+    efficiency is the accuracy with 100 labels divided by that with 10,000. The names of all results
+    contain the classifier.
 
-    Locatello et al. (2019), https://arxiv.org/abs/1811.12359, which chooses the
-    penalty of its logistic regression by cross-validation and uses exact gradient boosting; here
-    codes are standardised and C = 1, and the trees are those of `DCI`'s `hgbt`. A continuous factor
-    is regressed on, with `logistic` by a ridge regression of penalty 1 on standardised codes, with
-    `hgbt` by trees with squared errors, and its accuracy is the share of its variance that is
-    explained, R², or 0 where that is negative. Factors that never vary are left out. Where all
-    labels are equal, that label is predicted.
+    Locatello et al. (2019), https://arxiv.org/abs/1811.12359, who choose the penalty of their
+    logistic regression by cross-validation and use exact gradient boosting; here codes are
+    standardised and C = 1, and the trees are those of `DCI`'s `hgbt`. A continuous factor is
+    regressed: with `logistic` by a ridge regression of penalty 1 on standardised codes, with `hgbt`
+    by trees with squared errors; its accuracy is the explained share of its variance, R², or 0 if
+    that is negative. Constant factors are left out. If all training labels are equal, that label is
+    predicted.
 
     Args:
-        space: The factors behind the images.
+        space: The factors of the images.
         classifier: `logistic` or `hgbt`.
-        labels: How many images are learnt from, one number after the other.
-        tested: How many images, the last ones, are tested on.
+        labels: Numbers of training images, each evaluated in turn.
+        tested: Number of test images, which are the last ones.
 
     Raises:
         InputError: The classifier is unknown, there are no numbers of labels, or one is below 1.
@@ -77,25 +77,24 @@ class DownstreamAccuracy(Metric):
         self.tested = tested
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """The images to learn from and those to test on are different ones.
+        """Reason against too few images for separate training and test images.
 
         Args:
-            sample: How many images, latents and factors there are.
+            sample: Numbers of images, latents and factors.
         """
         return self._too_few(sample.images)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies `downstream_<classifier>_<labels>`, most labels first, and parts.
 
-        `downstream_<classifier>_efficiency` is among the scores when 100 and 10,000 labels are
-        among the numbers. Parts are the accuracies with `_per_factor` behind the name, which are
-        NaN for factors that never vary.
+        `downstream_<classifier>_efficiency` is among the scores if 100 and 10,000 are in `labels`.
+        Parts are the accuracies with the suffix `_per_factor`, NaN for constant factors.
 
         Args:
             bank: Checked codes and factors.
 
         Raises:
-            InputError: There are fewer images than the labels and the tested ones together.
+            InputError: There are fewer images than labels and test images together.
         """
         if complaint := self._too_few(len(bank)):
             raise InputError(complaint)
@@ -125,10 +124,10 @@ class DownstreamAccuracy(Metric):
     def _accuracies(
         self, bank: CodeBank, varied: list[int], number: int
     ) -> Float[Tensor, " varied"]:
-        """Shares of the last images whose values are predicted by models of the first ones."""
+        """Accuracies on the last images of models trained on the first `number` images."""
         codes, labels = bank.codes.cpu(), bank.factors.cpu()[:, varied]
         learnt, tested = labels[:number], codes[-self.tested :]
-        predicted = learnt[:1].repeat(len(tested), 1)  # right for columns of one value
+        predicted = learnt[:1].repeat(len(tested), 1)  # correct for constant columns
         levels = torch.tensor([column not in bank.continuous for column in varied])
         varies = (learnt != learnt[:1]).any(0) & levels
         if varies.any():
@@ -147,7 +146,7 @@ class DownstreamAccuracy(Metric):
         tested: Float[Tensor, "other latent"],
         numbers: Float[Tensor, " all"],
     ) -> Float[Tensor, ""]:
-        """R² of a continuous factor on the last images; 0 where the first ones have one number."""
+        """R² of a continuous factor on the last images; 0 if the training images have one value."""
         if (learnt == learnt[0]).all():
             return torch.zeros((), dtype=torch.float64)
         learner = HistogramRegression() if self.classifier == "hgbt" else RidgeRegression()

@@ -1,4 +1,4 @@
-"""Many scores of one bank of codes: values, intervals, parts, and how they came about."""
+"""Evaluation of one bank of codes by many scores: values, intervals, parts and provenance."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,14 +29,14 @@ class Evaluation(NamedTuple):
 
     Attributes:
         values: Scalars by name.
-        intervals: Ends of the interval of each scalar whose score is resampled.
-        parts: Lists and nested lists by name, such as one number a factor.
-        metrics: By the name that the user gave each score: its class, its settings, the name of
-            its primary scalar with direction and bounds, and versions of the libraries behind it.
+        intervals: Bounds of the interval of each scalar whose score is resampled.
+        parts: Lists and nested lists by name, such as one number per factor.
+        metrics: For each score, by the user's name: class, settings, the name of its primary scalar
+            with direction and bounds, and versions of the libraries that it uses.
         provenance: Sample sizes, factors, seed, settings of the bootstrap, and versions.
-        skipped: Reason against a score that was skipped, by the name that the user gave it.
-        chance: Level of chance by the name of a scalar, from codes of other images; none for scores
-            without factors.
+        skipped: Reason for each skipped score, by the user's name.
+        chance: Chance level by scalar name, from codes of other images; none for scores that do not
+            use factors.
     """
 
     values: dict[str, float]
@@ -48,7 +48,7 @@ class Evaluation(NamedTuple):
     chance: dict[str, float]
 
     def record(self) -> dict[str, Any]:
-        """All of it under the names that `scores.json` has, for JSON."""
+        """The evaluation as JSON values, with the keys of `scores.json`."""
         sample = {key: one for key, one in self.provenance.items() if key != "versions"}
         return {
             "scores": self.values,
@@ -72,9 +72,9 @@ def score_bank(
 ) -> Evaluation:
     """All scores of one bank of checked codes and factors.
 
-    Nuisance factors are left out of the parts. A name that two scores both use gets a prefix, the
-    name that the user gave the score, as in `fine/mig`. With `optional`, scores that cannot score
-    these codes are skipped; with `chance`, the level of chance of each score is computed.
+    Nuisance factors are left out of the parts. If several scores use the same name, it gets the
+    user's name of the score as a prefix, as in `fine/mig`. With `optional`, scores that cannot
+    score these codes are skipped; with `chance`, the chance level of each score is computed.
 
     Raises:
         InputError: A score cannot be built, or cannot score these codes and is not optional.
@@ -108,10 +108,10 @@ def versions() -> dict[str, str]:
 
 
 def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
-    """A score without codes so far; messages name it by the user's key.
+    """Build a score; messages name it by the user's key.
 
     Raises:
-        InputError: The builder makes no score, or a setting makes no sense.
+        InputError: The builder makes no score, or a setting is invalid.
     """
     with parts_named():
         metric = build(space)
@@ -123,7 +123,7 @@ def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
 def _results(
     metrics: Mapping[str, Metric], bank: CodeBank, optional: bool
 ) -> tuple[dict[str, dict[str, Tensor]], dict[str, str]]:
-    """Scalars and parts of each score, and the reasons against those that were skipped."""
+    """Scalars and parts of each score, and the reasons for skipped scores."""
     results: dict[str, dict[str, Tensor]] = {}
     skipped: dict[str, str] = {}
     sample = Sample(len(bank), bank.codes.shape[1], int(bank.varied.sum()))
@@ -140,7 +140,7 @@ def _results(
 
 
 def _full_names(results: Mapping[str, Mapping[str, Tensor]]) -> dict[tuple[str, str], str]:
-    """Names of the results; one that several scores use gets the user's name as its prefix."""
+    """Names of the results; a name that several scores use gets the user's name as a prefix."""
     uses = Counter(name for result in results.values() for name in result)
     return {
         (key, name): name if uses[name] == 1 else f"{key}/{name}"
@@ -163,7 +163,7 @@ def _provenance(space: FactorSpace, bank: CodeBank, bootstrap: Bootstrap) -> dic
 
 
 def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[str, Tensor]:
-    """The scalars and parts of a score; refuses a result of another form."""
+    """The scalars and parts of a score; refuses results of another form."""
     if reason := reason_against(metric, sample):
         raise InputError(reason)
     with parts_named():
@@ -184,7 +184,7 @@ def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[st
 
 
 def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]:
-    """The class of a score and all its settings, and the meaning of its number."""
+    """The class and all settings of a score, and the meaning of its primary scalar."""
     return {
         **settings(build, metric, filled_in=1),
         "primary": name,

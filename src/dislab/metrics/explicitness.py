@@ -22,32 +22,32 @@ from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
 
 Classifier = Literal["one_vs_rest", "multinomial"]
-"""One regression a value against all others, or one a factor for all its values."""
+"""One regression per value against all others, or one per factor for all its values."""
 
 
 @final
 class Explicitness(Metric):
-    """Area under the ROC curve of logistic regressions of the values of factors.
+    """Area under the ROC curve of logistic regressions that predict factor values.
 
-    The regression learns from standardised codes of the first images. The worth of a value is the
-    area under the ROC curve of its output on the last ones, 1/2 for a guess and 1 for a perfect
-    order. The score is the mean over values, then over factors.
+    The regression is trained on standardised codes of the first images. For each value, the area
+    under the ROC curve of its output on the last images is computed: 1/2 for a guess and 1 for a
+    perfect order. The score is the mean over values, then over factors.
 
-    Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312, take one regression a value and its
-    logits: `one_vs_rest`. Locatello et al. (2019), https://arxiv.org/abs/1811.12359, take the
-    probabilities of one regression a factor: `multinomial`, under a name of its own. A value in the
-    middle of a latent has a peak of probability there but no line that parts it from both sides:
-    perfect codes of dSprites get 0.98 instead of 0.78.
+    Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312, use one regression per value and its
+    logits: `one_vs_rest`. Locatello et al. (2019), https://arxiv.org/abs/1811.12359, use the
+    probabilities of one regression per factor: `multinomial`, with results of a different name. A
+    value in the middle of a latent's range can have a peak of probability there, but no linear
+    function separates it from both sides: perfect codes of dSprites get 0.98 instead of 0.78.
 
-    Values that no image, or each,
-    shows in either part are left out, and factors without any other. The squared weights are
-    penalised with C = 1; the intercept is not.
+    Values that no image or every image of the training or the test part has are left out, and
+    factors without other values. The squared weights are penalised with C = 1; the intercept is
+    not.
 
     Args:
-        space: The factors behind the images.
-        test_fraction: Share of the images, the last ones, that are kept for testing.
+        space: The factors of the images.
+        test_fraction: Share of the images, the last ones, used for testing.
         classifier: `one_vs_rest` or `multinomial`.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
         InputError: The fraction is not between 0 and 1.
@@ -77,15 +77,15 @@ class Explicitness(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The areas `explicitness` and `explicitness_train`, and parts.
 
-        `explicitness_normalized` is twice the area above 1/2: 0 for a guess, 1 for a perfect
-        order. The part is `explicitness_per_factor`, which is NaN for factors that never vary.
-        With `multinomial` all names begin with `explicitness_multinomial` instead.
+        `explicitness_normalized` is twice the area minus 1: 0 for a guess, 1 for a perfect order.
+        The part is `explicitness_per_factor`, NaN for constant factors. With `multinomial`, all
+        names begin with `explicitness_multinomial` instead.
 
         Args:
             bank: Checked codes and factors.
 
         Raises:
-            InputError: A factor varies in the images to test on only, or no value occurs in
+            InputError: A factor varies only in the test images, or no value occurs in
                 both parts.
         """
         bank = bank.with_factor_bins(self.factor_bins)
@@ -120,7 +120,7 @@ class Explicitness(Metric):
     def _probabilities(
         self, bank: CodeBank, varied: list[int], cut: int
     ) -> Float[Tensor, "image question"]:
-        """The probability of each value that the first images show, in the order of questions."""
+        """The probability of each value in the training images, in the order of the questions."""
         models = [
             LogisticClassifier().fit(bank.codes[:cut], bank.factors[:cut, column])
             for column in varied
@@ -128,7 +128,7 @@ class Explicitness(Metric):
         return torch.cat([model.probabilities(bank.codes) for model in models], dim=1)
 
     def _questions(self, bank: CodeBank, varied: list[int]) -> tuple[Tensor, Tensor]:
-        """Whether each image has each value, one column a value, and the factor of each column."""
+        """Whether each image has each value, a column per value, and the factor of each column."""
         answers, owners = [], []
         for column in varied:
             labels = bank.factors[:, column]

@@ -17,14 +17,14 @@ from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.random import host_generator
 
 VOTES_AT_ONCE: Final = 64
-"""Votes whose codes are gathered together; bounds the memory, changes no result."""
+"""Number of votes whose codes are gathered together, to limit memory; changes no result."""
 
 
 class Ballot(NamedTuple):
-    """The images behind each vote.
+    """The images of each vote.
 
     Attributes:
-        factor: The factor that is held, shape (vote,).
+        factor: The fixed factor, shape (vote,).
         rows: Rows of the bank of images that share its value, shape (vote, sample).
     """
 
@@ -41,12 +41,12 @@ def draw_ballot(
     names: Sequence[str],
     tables: Callable[[int], ValueRows] | None = None,
 ) -> Ballot:
-    """Images for each vote, drawn with replacement out of the bank.
+    """Draw images for each vote, with replacement, from the bank.
 
-    A factor is drawn uniformly among those that vary, its value as it occurs in the bank, then the
-    images among all that have the value. A value that only one image has is never held: a single
-    image shows no variation. `samples` is the number of images a vote; `tables` gives the rows of
-    each value of a factor where they are known already.
+    A factor is drawn uniformly among those that vary, then its value by frequency in the bank, then
+    images with this value. A value of a single image is never fixed, because a single image has no
+    variance. `samples` is the number of images per vote; `tables` gives the rows of each value of a
+    factor if they are already known.
 
     Raises:
         InputError: No two images share a value of one of the factors.
@@ -79,11 +79,11 @@ def count_votes(
     ballot: Ballot,
     factor_count: int,
 ) -> Int[Tensor, "latent factor"]:
-    """How often each latent varied least while each factor was held.
+    """Number of votes in which each latent varied least while each factor was fixed.
 
     A latent's variance over the images of a vote is divided by its variance over the whole bank,
-    both unbiased. Among equals the first latent gets the vote. At least one latent is active, and
-    no active one is constant; `factor_count` includes factors that never vary.
+    both unbiased. Ties go to the first latent. At least one latent must be active, and no active
+    latent constant; `factor_count` includes constant factors.
     """
     chosen = active.nonzero().flatten()
     scaled = codes[:, chosen]
@@ -99,10 +99,10 @@ def count_votes(
 def vote_accuracy(
     train: Int[Tensor, "latent factor"], votes: Int[Tensor, "latent factor"]
 ) -> Float[Tensor, ""]:
-    """Share of votes whose factor is the one of their latent.
+    """Share of votes whose factor equals the factor assigned to their latent.
 
-    The factor of a latent is the one with most training votes, the first among equals.
-    Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, section 4.
+    The factor assigned to a latent is the one with most training votes; ties go to the first. Kim &
+    Mnih (2018), https://arxiv.org/abs/1802.05983, section 4.
     """
     right = votes.gather(1, train.argmax(dim=1, keepdim=True)).sum()
     return right / votes.sum().double()
@@ -114,36 +114,37 @@ def _scatter(
     """Sum of squared deviations over the images of each vote; exactly 0 if all codes are equal."""
     samples = rows.shape[1]
     drawn = codes.index_select(0, rows.flatten()).view(*rows.shape, -1)
-    # Relative to the first image, so that nothing cancels for constant latents.
+    # Relative to the first image, so that constant latents give exactly 0.
     shifted = drawn - drawn[:, :1]
     return shifted.square().sum(1) - shifted.sum(1).square() / samples
 
 
 @final
 class FactorVAEScore(Metric):
-    """Accuracy of the prediction of the held factor from the latent that varies least.
+    """Accuracy of predicting the fixed factor from the latent that varies least.
 
-    A vote holds one factor, takes images that share its value, and goes to the latent with the
-    smallest variance in units of its variance over all images. Training votes decide which
-    factor of each latent, and test votes are compared with it. Chance is one over the number of
-    factors; when no latent survives the threshold, the score is 0.
+    A vote fixes one factor, draws images that share its value, and goes to the latent with the
+    smallest variance relative to its variance over all images. Training votes assign a factor to
+    each latent, and test votes are compared with it. The chance level is one over the number of
+    factors; if no latent passes the threshold, the score is 0.
 
-    Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, section 4. Images are drawn among those
-    already encoded, with replacement, so that incomplete and correlated sets of images work
-    too; the paper renders new ones for each vote. Factors that never vary are left out.
+    Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, section 4. Images are drawn with
+    replacement from the encoded images, so that incomplete and correlated data sets work too; the
+    paper renders new images for each vote. Constant factors are left out.
 
     Args:
-        space: The factors behind the images.
+        space: The factors of the images.
         votes_train: Number of training votes.
         votes_test: Number of test votes.
-        samples: Images a vote.
-        threshold: Latents whose standard deviation over all images is below it get no votes; in
-            the unit of the codes.
+        samples: Number of images per vote.
+        threshold: Latents with a smaller standard deviation over all images get no votes; in the
+            unit of the codes.
         seed: Seed of the draws.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
-        InputError: A number of votes is below 1, of samples below 2, or the threshold negative.
+        InputError: A number of votes is below 1, `samples` is below 2, or the threshold is
+            negative.
     """
 
     higher_is_better = True
@@ -174,15 +175,15 @@ class FactorVAEScore(Metric):
         self.seed = seed
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The shares of right votes; the number of active latents has nothing to do with factors.
+        """The accuracies; the number of active latents does not depend on the factors.
 
         Args:
-            shuffled: The codes that were scored, each with the factors of another image.
+            shuffled: The scored codes, each paired with the factors of another image.
         """
         return {name: one for name, one in self.score(shuffled).items() if name != "num_active"}
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The accuracies, the number of surviving latents and the training votes.
+        """The accuracies, the number of active latents and the training votes.
 
         Scores are `factor_vae_score` (test votes), `factor_vae_score_train` and `num_active`, the
         number of latents that may get votes. The part is `factor_vae_votes` (latent, factor).

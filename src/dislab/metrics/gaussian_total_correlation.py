@@ -1,4 +1,4 @@
-"""Total correlation of codes, taken for Gaussian."""
+"""Total correlation of codes, under a Gaussian assumption."""
 
 from typing import final
 
@@ -13,13 +13,13 @@ from dislab.codes.correlations import covariance, gaussian_total_correlation
 class GaussianTotalCorrelation(Metric):
     """Total correlation of a Gaussian with the covariance of the codes, in nats; 0 is best.
 
-    It needs no factors and sees linear dependence only. Constant latents are left out;
-    one that is a linear function of others counts about 17 nats instead of infinitely many.
+    It needs no factors and measures only linear dependence. Constant latents are left out; a latent
+    that is a linear function of others adds about 17 nats instead of infinity.
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359.
 
     Args:
-        space: The factors behind the images, which do not matter.
+        space: The factors of the images, which are not used.
     """
 
     higher_is_better = False
@@ -27,7 +27,7 @@ class GaussianTotalCorrelation(Metric):
     plot_lower_bound = 0.0
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The score `gaussian_total_correlation`, nats.
+        """The score `gaussian_total_correlation`, in nats.
 
         Args:
             bank: Checked codes and factors.

@@ -20,36 +20,37 @@ from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 
 Estimator = Literal["knn", "bins", "discrete"]
-"""Mutual information from nearest neighbours, from equal-width bins as in `MIG`, or from the codes
-themselves, each different one counted by itself."""
+"""Estimator of the mutual information: nearest neighbours, equal-width bins as in `MIG`, or counts
+of the distinct codes."""
 
 
 @final
 class InfoMEC(Metric):
-    """Modularity, explicitness and compactness, all as shares of information.
+    """Modularity, explicitness and compactness as shares of information.
 
-    InfoM asks of each latent which share of its information, over all factors, is about the best
-    one; InfoC of each factor which share of the information on it, over all latents, is in the
-    best one. Both are moved and scaled so that equal shares give 0. InfoE is the information that
-    a linear classifier extracts: the share of a factor's entropy by which a logistic regression
-    on all latents lowers its log-loss. The estimator is part of the names. For latents that take
-    few codes, as of QLAE, `discrete` counts each code by itself, prunes only constant
-    latents, and lets the regression see one column a code (`infoe_discrete`).
+    InfoM is, for each latent, the share of its information, summed over factors, that is about its
+    best factor; InfoC is, for each factor, the share of the information about it, summed over
+    latents, that its best latent has. Both are rescaled so that equal shares give 0. InfoE is the
+    information that a linear classifier extracts: the share of a factor's entropy by which a
+    logistic regression on all latents lowers its log-loss. The names of the results contain the
+    estimator. For latents with few distinct codes, as in QLAE, `discrete` counts each code
+    separately, removes only constant latents, and gives the regression one column per code
+    (`infoe_discrete`).
 
     Hsu et al. (2023), https://arxiv.org/abs/2305.18378, with the settings of its published code.
-    For continuous latents (`knn`): ten neighbours, latents whose range is at most a twentieth of
-    the largest one left out of InfoM and InfoC. For both kinds the regression without penalty, at
-    most 100 steps, judged on the images it learnt from. That code weights the values of a factor by
-    their inverse frequency, which changes nothing where all are equally frequent; here they count
-    as they occur. Factors that never vary are left out.
+    For continuous latents (`knn`): ten neighbours; latents whose range is at most a twentieth of
+    the largest range are left out of InfoM and InfoC. For both estimators, the regression has no
+    penalty, makes at most 100 steps, and is evaluated on its training images. The published code
+    weights the values of a factor by their inverse frequency, which changes nothing if all are
+    equally frequent; here they are not weighted. Constant factors are left out.
 
     Args:
-        space: The factors behind the images.
-        estimator: `knn` or `bins`, or `discrete` for latents that take few codes.
+        space: The factors of the images.
+        estimator: `knn` or `bins`, or `discrete` for latents with few distinct codes.
         neighbours: Number of neighbours of `knn`.
         bins: Number of bins of `bins`.
         seed: Seed of the noise that separates equal codes for `knn`.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
         InputError: The estimator is unknown, or there are no neighbours or fewer than two bins.
@@ -59,7 +60,7 @@ class InfoMEC(Metric):
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
     engines = ("scikit-learn",)
-    bootstraps = False  # copies of an image are nearest neighbours of each other
+    bootstraps = False  # copies of an image would be each other's nearest neighbours
 
     def __init__(
         self,
@@ -81,28 +82,28 @@ class InfoMEC(Metric):
         self.seed = seed
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """The reason against a single factor, which has no others to compare with.
+        """Reason against a single factor, which cannot be compared with others.
 
         Args:
-            sample: How many images, latents and factors there are.
+            sample: Numbers of images, latents and factors.
         """
         return too_few(max(2, sample.latents), sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """`infom_<estimator>`, `infoc_<estimator>`, `infoe`, `infomec_num_active`, and parts.
 
-        Of discrete latents `infoe` is `infoe_discrete`.
+        With `discrete`, `infoe` is named `infoe_discrete`.
 
         Parts are `infomec_<estimator>_information` (latent, factor), in shares of the factor's
-        entropy, and `infoe_per_factor`, which is NaN for factors that never vary. With no latent
-        that moves all scores are 0.
+        entropy, and `infoe_per_factor`, NaN for constant factors. If all latents are constant, all
+        scores are 0.
 
         Args:
             bank: Checked codes and factors.
 
         Raises:
-            InputError: There are fewer than two factors that vary, or a latent takes nearly as many
-                codes as there are images, and is meant to be discrete.
+            InputError: There are fewer than two factors that vary, or with `discrete` a latent has
+                nearly as many distinct codes as there are images.
         """
         bank = bank.with_factor_bins(self.factor_bins)
         varied = bank.varied.nonzero().flatten().tolist()
@@ -158,7 +159,7 @@ class InfoMEC(Metric):
 
 
 def _code_numbers(codes: Float[Tensor, "image latent"]) -> Int[Tensor, "image latent"]:
-    """The different codes of each latent, numbered from 0."""
+    """Number of each latent's code among its distinct codes, from 0."""
     columns = []
     for latent, column in enumerate(codes.T):
         known, numbers = column.unique(return_inverse=True)
@@ -172,7 +173,7 @@ def _code_numbers(codes: Float[Tensor, "image latent"]) -> Int[Tensor, "image la
 
 
 def _one_hot(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image input"]:
-    """One column for each code of each latent, 1 where it is taken."""
+    """One column for each distinct code of each latent, 1 for images with that code."""
     numbers = _code_numbers(codes)
     columns = [torch.nn.functional.one_hot(column) for column in numbers.T]
     return torch.cat(columns, dim=1).to(codes)

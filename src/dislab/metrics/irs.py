@@ -18,10 +18,10 @@ from dislab.functional.checks import check_at_least
 def held_deviations(
     codes: Float[Tensor, "image latent"], column: Int[Tensor, " image"], quantile: float
 ) -> Float[Tensor, " latent"]:
-    """A quantile of the distances from the mean of a value's codes, averaged over the values.
+    """A quantile of the distances of a value's codes from their mean, averaged over the values.
 
-    Each value counts once, however many images have it. The quantile, in [0, 1], is interpolated
-    between neighbouring distances; 1 takes the largest distance.
+    Each value counts once, regardless of its number of images. The quantile, in [0, 1], is
+    interpolated between neighbouring distances; 1 takes the largest distance.
     """
     order = column.argsort(stable=True)
     counts = torch.unique(column, return_counts=True)[1].tolist()
@@ -39,24 +39,24 @@ def _quantile(distances: Float[Tensor, "row latent"], quantile: float) -> Float[
 
 @final
 class IRS(Metric):
-    """How little each latent moves while its own factor is held and the others vary.
+    """Stability of each latent while its own factor is fixed and the others vary.
 
-    For each value of a factor the largest distance of a latent's codes from their mean is found,
-    averaged over the values, and divided by the largest distance over all images. One minus the
-    smallest such ratio is the latent's robustness; the score is their mean, weighted by the
-    latents' largest distances, so that it depends on their scales. Constant
+    For each value of a factor, the largest distance of a latent's codes from their mean is
+    computed, averaged over the values, and divided by the largest distance over all images. One
+    minus the smallest such ratio over the factors is the latent's robustness. The score is the mean
+    over latents, weighted by their largest distances, so that it depends on their scales. Constant
     latents are left out.
 
     Suter et al. (2019), https://arxiv.org/abs/1811.00007, with a quantile in place of the largest
-    distance within a value, and values put in bins, as in Locatello et al. (2019),
-    https://arxiv.org/abs/1811.12359. Factors that never vary are left out.
+    distance within a value, and binned values, as in Locatello et al. (2019),
+    https://arxiv.org/abs/1811.12359. Constant factors are left out.
 
     Args:
-        space: The factors behind the images.
-        quantile: Which quantile of the distances within a value counts as the largest.
-        bins: Number of equal-width bins that the value numbers of a factor are put in; values of
-            one bin are held as one. Null holds each value by itself, as the paper does. Continuous
-            factors are put in bins by their numbers, and need them.
+        space: The factors of the images.
+        quantile: Quantile of the distances within a value that replaces the largest one.
+        bins: Number of equal-width bins of the value numbers of a factor; values of one bin are
+            treated as one value. Null uses single values, as in the paper. Continuous factors are
+            binned by their values and need bins.
 
     Raises:
         InputError: The quantile is not between 0 and 1, or there are fewer than two bins, or none
@@ -84,9 +84,8 @@ class IRS(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The score `irs`, and its parts.
 
-        Parts are `irs_per_latent`, 0 for constant latents, and `irs_matrix` (latent,
-        factor), 0 for them and for factors that never vary. With no latent that moves the score
-        is 0.
+        Parts are `irs_per_latent`, 0 for constant latents, and `irs_matrix` (latent, factor), 0 for
+        constant latents and factors. If all latents are constant, the score is 0.
 
         Args:
             bank: Checked codes and factors.

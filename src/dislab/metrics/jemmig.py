@@ -14,19 +14,19 @@ from dislab.functional.checks import check_count
 
 @final
 class JEMMIG(Metric):
-    """Joint entropy of a factor and its best latent, minus the gap to the second best latent.
+    """Joint entropy of a factor and its most informative latent, minus the gap to the second.
 
-    In nats 0 is best. The primary score is one minus it, in units of its upper bound, the
-    factor's entropy plus the logarithm of the number of bins: 1 is best. Unlike `MIG` it falls
-    when the best latent holds more than the factor.
+    In nats, 0 is best. The primary score is one minus this value divided by its upper bound, the
+    factor's entropy plus the logarithm of the number of bins: 1 is best. Unlike `MIG`, it decreases
+    if the most informative latent holds more than the factor.
 
-    Do & Tran (2020), https://arxiv.org/abs/1908.09961, which bins samples of the posterior; here
-    the bins are those of `MIG`, of the codes themselves. Factors that never vary are left out.
+    Do & Tran (2020), https://arxiv.org/abs/1908.09961, who bin samples of the posterior; here the
+    codes themselves are binned, as in `MIG`. Constant factors are left out.
 
     Args:
-        space: The factors behind the images.
-        bins: Number of equal-width bins a latent.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        space: The factors of the images.
+        bins: Number of equal-width bins per latent.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
         InputError: There are fewer than two bins.
@@ -44,9 +44,9 @@ class JEMMIG(Metric):
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The scores `jemmig`, normalised, and `jemmig_nats`, and `jemmig_per_factor`.
+        """The scores `jemmig` (normalised) and `jemmig_nats`, and the part `jemmig_per_factor`.
 
-        The part is normalised, and NaN for factors that never vary.
+        The part is normalised, and NaN for constant factors.
 
         Args:
             bank: Checked codes and factors.

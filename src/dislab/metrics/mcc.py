@@ -19,35 +19,35 @@ from dislab.codes.splits import (
 from dislab.factors import FactorSpace
 
 Correlation = Literal["pearson", "spearman"]
-"""Correlation of the numbers themselves, or of their ranks."""
+"""Correlation of the values, or of their ranks."""
 Alignment = Literal["none", "linear"]
-"""Latents and factors as they are, or linear combinations of them."""
+"""Unchanged latents and factors, or linear combinations of them."""
 
 
 @final
 class MCC(Metric):
-    """Mean absolute correlation of each factor with a latent of its own.
+    """Mean absolute correlation of each factor with its assigned latent.
 
-    Latents are given to factors, at most one each, such that the sum of the absolute
-    correlations is largest. A factor that gets none, because there are fewer latents than
-    factors, counts 0. The kind of correlation is part of every result's name.
+    Latents are assigned one to one to factors such that the sum of the absolute correlations is
+    largest. A factor without a latent, if there are fewer latents than factors, counts 0. The names
+    of all results contain the kind of correlation.
 
-    With `linear` alignment latents and factors are first replaced by their canonical variates, the
-    linear combinations that correlate most, which the first images decide; the last ones are
-    scored. It asks whether the factors are known up to a linear map (weak instead of strong
-    identifiability). `BlockMCC` asks the same of each factor by itself.
+    With `linear` alignment, latents and factors are first replaced by their canonical variates, the
+    linear combinations with the largest correlations, which are fitted on the first images; the
+    last images are scored. This tests identification of the factors up to a linear map (weak
+    instead of strong identifiability). `BlockMCC` tests this for each factor separately.
 
     Hyvärinen & Morioka (2016), https://arxiv.org/abs/1605.06336; `linear` is that of Khemakhem et
-    al. (2020), https://arxiv.org/abs/2002.11537, whose code scores the last half. The papers pair
-    as many latents as sources; here latents may be left over. Without alignment assignment and
-    correlation use the same images. Factors are taken by value number, continuous ones by their
-    numbers; those that never vary are left out.
+    al. (2020), https://arxiv.org/abs/2002.11537, whose code scores the last half. The papers have
+    as many latents as sources; here latents may be unassigned. Without alignment, assignment and
+    correlation use the same images. Factors enter as value numbers, continuous ones as their
+    values; constant factors are left out.
 
     Args:
-        space: The factors behind the images.
+        space: The factors of the images.
         correlation: `pearson`, or `spearman` for monotone instead of linear relations.
         alignment: `none`, or `linear` for canonical variates.
-        test_fraction: Share of the images, the last ones, that aligned latents are scored on.
+        test_fraction: Share of the images, the last ones, on which aligned latents are scored.
 
     Raises:
         InputError: The kind of correlation or alignment is unknown, or the fraction is not between
@@ -76,9 +76,9 @@ class MCC(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The score, `mcc_pearson` or `mcc_spearman`, and its parts.
 
-        Parts have the score's name in front: `per_factor`, which is NaN for factors that never
-        vary, and `correlation` (latent, factor), signed, 0 for them. Aligned latents are neither
-        of one latent nor of one factor: `mcc_linear_…` has no parts.
+        Parts have the score's name as a prefix: `per_factor`, NaN for constant factors, and
+        `correlation` (latent, factor), signed, 0 for constant factors. `mcc_linear_…` has no parts,
+        because a canonical variate belongs to no single latent or factor.
 
         Args:
             bank: Checked codes and factors.
@@ -107,7 +107,7 @@ class MCC(Metric):
     def _aligned(
         self, codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image varied"]
     ) -> tuple[Float[Tensor, "test pair"], Float[Tensor, "test pair"]]:
-        """Canonical variates of the last images."""
+        """Canonical variates of the test images."""
         cut = train_count(len(codes), self.test_fraction)
         units = standardized(codes, cut), standardized(factors, cut)
         left, right = canonical_variates(*units, cut)

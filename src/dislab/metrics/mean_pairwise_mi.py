@@ -16,14 +16,14 @@ from dislab.functional.checks import check_count
 class MeanPairwiseMI(Metric):
     """Mutual information of two latents, in nats, averaged over all pairs; 0 is best.
 
-    It needs no factors. Each latent is cut into equal-width bins, as in `MIG`; a constant
-    latent shares nothing.
+    It needs no factors. Each latent is divided into equal-width bins, as in `MIG`; a constant
+    latent shares no information.
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359.
 
     Args:
-        space: The factors behind the images, which do not matter.
-        bins: Number of equal-width bins a latent.
+        space: The factors of the images, which are not used.
+        bins: Number of equal-width bins per latent.
 
     Raises:
         InputError: There are fewer than two bins.
@@ -39,7 +39,7 @@ class MeanPairwiseMI(Metric):
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The score `mean_pairwise_mi`, nats, and `pairwise_mutual_information`.
+        """The score `mean_pairwise_mi`, in nats, and the part `pairwise_mutual_information`.
 
         The part has shape (latent, latent), with the latents' entropies on the diagonal. The
         score of a single latent is 0.

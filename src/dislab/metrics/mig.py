@@ -13,21 +13,21 @@ from dislab.functional.checks import check_count
 
 @final
 class MIG(Metric):
-    """Mutual information gap: how far the best latent of a factor is ahead of the second best.
+    """Mutual information gap: difference between a factor's two most informative latents.
 
-    Each latent is cut into equal-width bins between its smallest and its largest code; the
-    mutual information is that of bin and value number, in nats. The score cannot reach 1 when
-    there are fewer bins than values: perfect codes of dSprites get about 0.896 with 20 bins and
-    10,000 images.
+    Each latent is divided into equal-width bins between its smallest and its largest code; the
+    mutual information is that of bin and value number, in nats. The score cannot reach 1 if there
+    are fewer bins than values: perfect codes of dSprites get about 0.896 with 20 bins and 10,000
+    images.
 
     Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 6, estimated with histograms as in
-    Locatello et al. (2019), https://arxiv.org/abs/1811.12359. Factors that never vary are left
-    out, and a missing second latent counts as uninformative.
+    Locatello et al. (2019), https://arxiv.org/abs/1811.12359. Constant factors are left out, and a
+    missing second latent counts as uninformative.
 
     Args:
-        space: The factors behind the images.
-        bins: Number of equal-width bins a latent.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        space: The factors of the images.
+        bins: Number of equal-width bins per latent.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
         InputError: There are fewer than two bins.
@@ -48,8 +48,8 @@ class MIG(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The gap `mig`, and its parts.
 
-        Parts are `mig_per_factor`, which is NaN for factors that never vary, and
-        `mutual_information` (latent, factor) in nats.
+        Parts are `mig_per_factor`, NaN for constant factors, and `mutual_information` (latent,
+        factor) in nats.
 
         Args:
             bank: Checked codes and factors.

@@ -14,18 +14,19 @@ from dislab.functional.checks import check_count
 
 @final
 class MIGSup(Metric):
-    """How far the best factor of a latent is ahead of the second best, averaged over latents.
+    """Information gap between a latent's best and second factor, averaged over latents.
 
-    It is `MIG` with the roles of latents and factors exchanged: information is taken in shares
-    of each factor's entropy. Idle latents count 0 in the mean over all latents; the mean over
-    informed ones, those that carry a twentieth of some factor's entropy, has a name of its own.
+    It is `MIG` with the roles of latents and factors exchanged; information is divided by each
+    factor's entropy. Uninformative latents count 0 in the mean over all latents; the mean over
+    informed latents, which carry at least a twentieth of some factor's entropy, is a separate
+    score.
 
-    Li et al. (2020), https://arxiv.org/abs/2002.10549. Factors that never vary are left out.
+    Li et al. (2020), https://arxiv.org/abs/2002.10549. Constant factors are left out.
 
     Args:
-        space: The factors behind the images.
-        bins: Number of equal-width bins a latent.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        space: The factors of the images.
+        bins: Number of equal-width bins per latent.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
         InputError: There are fewer than two bins.
@@ -43,7 +44,7 @@ class MIGSup(Metric):
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The scores `mig_sup` and `mig_sup_active`, and `mig_sup_per_latent`.
+        """The scores `mig_sup` and `mig_sup_active`, and the part `mig_sup_per_latent`.
 
         Args:
             bank: Checked codes and factors.

@@ -18,21 +18,22 @@ from dislab.functional.checks import check_count
 class Modularity(Metric):
     """Degree to which each latent has information about one factor only.
 
-    A latent's modularity is one minus the mean squared information about the factors other than
-    its best, in units of the squared information about its best. The score is the mean over
-    latents; of all as published, so that idle latents, whose traces of chance information are
-    alike for all factors, lower it; or of the informed ones only, under a name of its own.
+    A latent's modularity is one minus the mean squared information about the factors other than its
+    best, divided by the squared information about its best. As published, the score is the mean
+    over all latents; uninformative latents lower it, because their chance information is similar
+    for all factors. With `active_only` it is the mean over the informed latents, with a different
+    name.
 
     Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312, with the histograms of `MIG` as in
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359. A latent without any information
-    counts 0. Factors that never vary are left out.
+    counts 0. Constant factors are left out.
 
     Args:
-        space: The factors behind the images.
-        bins: Number of equal-width bins a latent.
-        active_only: Whether latents without information on any factor are left out.
-        active_share: From which share of a factor's entropy a latent counts as informed.
-        factor_bins: Number of equal-width bins that a continuous factor is cut into.
+        space: The factors of the images.
+        bins: Number of equal-width bins per latent.
+        active_only: Whether to leave out latents without information about any factor.
+        active_share: Smallest share of a factor's entropy at which a latent counts as informed.
+        factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
         InputError: There are fewer than two bins, or the share is not between 0 and 1.
@@ -61,18 +62,18 @@ class Modularity(Metric):
         self.active_share = active_share
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """The reason against a single factor, which has no others to compare with.
+        """Reason against a single factor, which cannot be compared with others.
 
         Args:
-            sample: How many images, latents and factors there are.
+            sample: Numbers of images, latents and factors.
         """
         return too_few(max(2, sample.latents), sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The score `modularity`, or `modularity_active`, and `modularity_per_latent`.
+        """The score `modularity` or `modularity_active`, and the part `modularity_per_latent`.
 
-        With `active_only` the number of informed latents, `modularity_num_active`, is among the
-        scores, and the score is 0 when there is none.
+        With `active_only`, the number of informed latents, `modularity_num_active`, is among the
+        scores, and the score is 0 if there are none.
 
         Args:
             bank: Checked codes and factors.

@@ -20,32 +20,31 @@ from dislab.codes.splits import (
 from dislab.factors import FactorSpace
 
 Predictor = Literal["r2", "svc"]
-"""How well a latent predicts a factor: squared correlation, or accuracy of a linear machine."""
+"""Predictability of a factor from a latent: squared correlation, or accuracy of a linear SVM."""
 
 
 @final
 class SAP(Metric):
-    """How far the latent that predicts a factor best is ahead of the second best.
+    """Gap in predictability between a factor's best and second-best latent.
 
-    With `r2` a latent's prediction of a factor is worth their squared correlation over all
-    images, the value numbers taken as they are; with `svc` the test accuracy of a linear support
-    vector machine that sees this latent alone. The predictor is part of every result's name. A
-    linear machine on one latent can single out the smallest and the largest value only, so that
-    `sap_svc` of perfect codes of dSprites is about 0.25.
+    With `r2`, the predictability is the squared correlation of the latent and the factor's value
+    number over all images; with `svc` it is the test accuracy of a linear support vector machine on
+    this latent alone. The names of all results contain the predictor. A linear classifier on one
+    latent can separate only the smallest and the largest value, so that `sap_svc` of perfect codes
+    of dSprites is about 0.25.
 
     Kumar et al. (2018), https://arxiv.org/abs/1711.00848; `svc` with the settings of
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359: C = 0.01, balanced class weights,
-    codes as they are. Scikit-learn solves the machines to
-    their optimum here. A continuous factor is scored
-    by squared correlation whatever the predictor, as by Kumar et al. Factors that never vary are
-    left out, and a missing second latent counts as useless.
+    codes not standardised. Here scikit-learn solves the SVMs to their optimum. A continuous factor
+    is scored by squared correlation with either predictor, as in Kumar et al. Constant factors are
+    left out, and a missing second latent has predictability 0.
 
     Args:
-        space: The factors behind the images.
+        space: The factors of the images.
         predictor: `r2` or `svc`.
-        standardize: Whether `svc` sees codes in units of their standard deviation. Without, it
-            depends on the scale of the codes. `r2` never does.
-        test_fraction: Share of the images, the last ones, that `svc` is tested on.
+        standardize: Whether codes are standardised for `svc`; otherwise its result depends on their
+            scale. `r2` does not depend on it.
+        test_fraction: Share of the images, the last ones, on which `svc` is tested.
 
     Raises:
         InputError: The predictor is unknown, or the fraction is not between 0 and 1.
@@ -74,14 +73,14 @@ class SAP(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The score `sap_r2` or `sap_svc`, and its parts.
 
-        Parts have the score's name in front: `per_factor`, which is NaN for factors that never
-        vary, and `predictability` (latent, factor), 0 for them.
+        Parts have the score's name as a prefix: `per_factor`, NaN for constant factors, and
+        `predictability` (latent, factor), 0 for constant factors.
 
         Args:
             bank: Checked codes and factors.
 
         Raises:
-            InputError: A factor varies in the images to test on only.
+            InputError: A factor varies only in the test images.
         """
         varied = bank.varied.nonzero().flatten().tolist()
         worth = (

@@ -10,7 +10,7 @@ from typing import Any, Final
 from dislab.plugins import available
 
 _DETAIL: Final = re.compile(r"_(train|unweighted|nrmse|normalized)$")
-"""Endings of the names of scalars that repeat another score in other terms."""
+"""Suffixes of scalars that repeat another score in another form."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
 
 
@@ -22,17 +22,17 @@ def score_table(
     baselines: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     brief: bool = False,
 ) -> str:
-    """The scores in aligned columns, one line a score.
+    """The scores in aligned columns, one line per score.
 
     Args:
         values: Scalars by name.
-        intervals: Ends of intervals by name; empty for no such column.
+        intervals: Bounds of intervals by name; empty for no such column.
         untrained: Mean and standard deviation of each score over untrained models; empty for no
             such column.
-        chance: The level of chance of each score that has one; empty for no such column.
-        baselines: By the name of a column, the scores of other codes of the same images.
-        brief: Whether names are written as words, and scalars that repeat another score in other
-            terms, such as its value on the training part, are left out.
+        chance: The chance level of each score that has one; empty for no such column.
+        baselines: Scores of other codes of the same images, by column name.
+        brief: Whether names are written as words, and scalars that repeat another score in another
+            form, such as its value on the training part, are left out.
     """
     head = ["score", "value"]
     head += ["interval"] if intervals else []
@@ -61,10 +61,10 @@ def score_table(
 
 
 def is_detail(name: str, values: Mapping[str, float]) -> bool:
-    """Whether a scalar repeats another one in other terms, or counts the latents of a score.
+    """Whether a scalar repeats another one in another form, or counts the latents of a score.
 
     Args:
-        name: Its name.
+        name: Name of the scalar.
         values: All scalars by name.
 
     >>> is_detail("mig_train", {"mig": 0.5, "mig_train": 0.6})
@@ -90,7 +90,7 @@ def label(name: str) -> str:
 
 @cache
 def _acronyms() -> dict[str, str]:
-    """Acronyms in the class names of all scores, by the same letters in lower case."""
+    """Acronyms in the class names of all scores, by their lower-case form."""
     names = " ".join(plugin.name for plugin in available("metrics"))
     return {one.lower(): one for one in _ACRONYM.findall(names)}
 

@@ -14,7 +14,7 @@ from dislab.plots import score_sheet
 def sheet(found: Evaluation, title: str = "") -> Figure:
     """A page with all scores and their intervals, importances, mutual information and KL.
 
-    Of several matrices of importances, or of mutual information, the first one is drawn;
+    If there are several matrices of importances, or of mutual information, the first is drawn;
     missing ones are left out.
     """
     return score_sheet(

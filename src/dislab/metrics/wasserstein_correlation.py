@@ -1,4 +1,4 @@
-"""Wasserstein correlation of codes, taken for Gaussian."""
+"""Wasserstein correlation of codes, under a Gaussian assumption."""
 
 from typing import final
 
@@ -12,15 +12,15 @@ from dislab.codes.correlations import covariance, gaussian_wasserstein_correlati
 
 @final
 class WassersteinCorrelation(Metric):
-    """Squared 2-Wasserstein distance of Gaussian codes from independent ones; 0 is best.
+    """Squared 2-Wasserstein distance of Gaussian codes from independent codes; 0 is best.
 
-    It needs no factors and sees linear dependence only. Its unit is that of the squared codes;
-    the normalised variant is divided by the sum of their variances.
+    It needs no factors and measures only linear dependence. It has the unit of squared codes; the
+    normalised variant is divided by the sum of the codes' variances.
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359.
 
     Args:
-        space: The factors behind the images, which do not matter.
+        space: The factors of the images, which are not used.
     """
 
     higher_is_better = False

@@ -1,4 +1,4 @@
-"""Objectives: the losses of methods, and their codes of images."""
+"""Objectives: the methods, with their losses and the codes that they give images."""
 
 from dislab.objectives.ada_gvae import AdaGVAE
 from dislab.objectives.ada_mlvae import AdaMLVAE

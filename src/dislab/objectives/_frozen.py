@@ -1,4 +1,4 @@
-"""A trained model inside another one."""
+"""A trained model inside another model."""
 
 import json
 from typing import Any, Final
@@ -17,11 +17,11 @@ _KEY: Final = "settings"
 
 
 class Frozen(nn.Module):
-    """The trained objective of a run, in evaluation mode and without gradients of its own.
+    """The trained objective of a run, in evaluation mode and with frozen weights.
 
     The weights and the settings of the inner model become part of the outer model, so that a run of
     the outer model needs no other folder. `source` is a run folder, or the value of `stored` in a
-    checkpoint; `what` names the run in messages. Refuses a missing run and another image shape.
+    checkpoint; `what` names the run in messages. A missing run and another image shape are refused.
     """
 
     trained: Tensor
@@ -41,7 +41,7 @@ class Frozen(nn.Module):
             )
 
     def check(self) -> None:
-        """Refuse settings without weights, once a checkpoint, if any, has been read."""
+        """Refuse settings without weights; called after a checkpoint, if any, has been loaded."""
         if not self.trained:
             raise InputError(
                 f"{self.what} holds settings without weights, as the configuration of a resumed "
@@ -49,7 +49,7 @@ class Frozen(nn.Module):
             )
 
     def train(self, mode: bool = True) -> "Frozen":
-        """Stays in evaluation mode."""
+        """Keep evaluation mode."""
         return super().train(False)
 
 

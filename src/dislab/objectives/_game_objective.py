@@ -1,4 +1,4 @@
-"""Common parts of the games whose codes can be read from their images."""
+"""Common base of adversarial methods whose codes can be read from their images."""
 
 from abc import ABC
 
@@ -15,7 +15,7 @@ from dislab.objectives._inputs import checked_images, checked_rows
 
 
 class GameObjective(Objective, ABC):
-    """A generator of images from noise and codes, and a critic that also reads the codes.
+    """A generator of images from noise and codes, and a critic that also predicts the codes.
 
     A concrete class sets the attributes below, and implements `draw` and `losses`.
 
@@ -24,8 +24,8 @@ class GameObjective(Objective, ABC):
         noise_dim: Length of the noise.
         categorical: Number of values of each categorical code.
         continuous: Number of continuous codes.
-        generator: From noise, one-hot codes and continuous codes to the logits of images.
-        critic: Maps images to the score of the critic, then the parameters of Q(c|x).
+        generator: Maps noise, one-hot codes and continuous codes to the logits of images.
+        critic: Maps images to the critic's score, followed by the parameters of Q(c|x).
     """
 
     image_shape: ImageShape
@@ -38,20 +38,20 @@ class GameObjective(Objective, ABC):
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """The codes that Q reads: value numbers of categorical codes, then means of the others."""
+        """The codes predicted by Q: value numbers of categorical codes, then means of others."""
         outputs = widen(self.critic(checked_images(self, image, self.image_shape)))
         return read_codes(outputs[:, 1:], self.categorical, self.continuous)
 
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Images of codes, as `codes` returns them, generated without noise."""
+        """Images generated without noise from codes in the form of `codes`."""
         codes = len(self.categorical) + self.continuous
         z = checked_rows(self, "z", z, codes, "code")
         return images_of_codes(self.generator, z, self.noise_dim, self.categorical)
 
     def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
-        """Images of noise and codes from their prior, pixels in [0, 1]."""
+        """Images of noise and codes drawn from their prior, pixels in [0, 1]."""
         check_count("count", count, 0)
         return images_of_draws(self.generator, self.draw(count, stream), self.categorical)
 

@@ -1,4 +1,4 @@
-"""Common steps of the games with latent codes: checks of settings, images of codes."""
+"""Functions for adversarial methods with latent codes: checks of settings, images of codes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ def check_codes(
     continuous: int,
     at_least_zero: Mapping[str, int | float],
 ) -> None:
-    """Refuse sizes, rates and weights that leave no code, or a code without information."""
+    """Refuse invalid sizes, rates and weights, missing codes, and codes with a single value."""
     check_count("noise_dim", noise_dim, 0, MOST_LATENTS)
     check_count("continuous", continuous, 0, MOST_LATENTS)
     for size in categorical:
@@ -33,7 +33,7 @@ def check_codes(
 
 
 def code_outputs(categorical: Sequence[int], continuous: int, learned: bool) -> int:
-    """Number of outputs of Q(c|x); learned standard deviations need one more a continuous code."""
+    """Number of outputs of Q(c|x), including learned standard deviations of continuous codes."""
     return sum(categorical) + continuous * (2 if learned else 1)
 
 
@@ -65,11 +65,11 @@ def images_of_codes(
 ) -> Float[Tensor, "batch channel height width"]:
     """Images generated from codes without noise, pixels in [0, 1].
 
-    Categorical codes come first in `z`; their value numbers are rounded and bounded here.
+    Categorical codes come first in `z`; their value numbers are rounded and clipped here.
     """
     first = len(categorical)
     largest = z.new_tensor([size - 1 for size in categorical])
     category = z[:, :first].round().clamp(min=0).minimum(largest).long()
-    noise = z.new_zeros(z.shape[0], noise_dim)  # `len` would fix the rows of an export
+    noise = z.new_zeros(z.shape[0], noise_dim)  # `len` would fix the batch size of an export
     logits: Tensor = generator(generator_input(noise, category, z[:, first:], categorical))
     return widen(logits).sigmoid()

@@ -1,7 +1,7 @@
-"""Checks of the input tensors of a trained method, with messages that name the allowed ones.
+"""Checks of the input tensors of a trained method, with messages that name the allowed inputs.
 
-Shapes and kinds of number are known without waiting for the device, so that a step of training may
-look at them. Values are looked at only where no step does.
+Shapes and dtypes are known without waiting for the device, so that training steps may check them.
+Values are checked only outside of training steps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,11 @@ from dislab.base import Draws, Objective
 from dislab.errors import InputError
 
 _SHOWN: Final = 8
-"""Names that a message lists before it only counts the rest."""
+"""Largest number of names listed in a message; the rest are counted."""
 
 
 def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Tensor:
-    """The images; others than (batch, *shape) in the weights' kind of number are refused."""
+    """The images; refuses other shapes than (batch, *shape) and other dtypes than the weights'."""
     if image.ndim != 4 or image.shape[1:] != tuple(shape):
         size = "×".join(map(str, shape))
         raise InputError(
@@ -30,7 +30,7 @@ def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Ten
 
 
 def checked_rows(owner: Objective, name: str, rows: Tensor, columns: int, each: str) -> Tensor:
-    """The rows; others than (batch, columns), a number for `each`, are refused."""
+    """The rows; refuses other shapes than (batch, columns), with one number for each `each`."""
     if rows.ndim != 2 or rows.shape[1] != columns:
         raise InputError(
             f"{name} has shape {tuple(rows.shape)}; it is a batch of rows with "
@@ -41,7 +41,7 @@ def checked_rows(owner: Objective, name: str, rows: Tensor, columns: int, each: 
 
 
 def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
-    """The noise of draws; it has the shape of the means to be sampled."""
+    """The noise of draws; refuses other shapes than that of the means."""
     noise = draws.get("noise")
     if noise is None or noise.shape != mean.shape:
         found = "no noise" if noise is None else f"noise of shape {tuple(noise.shape)}"
@@ -71,11 +71,11 @@ def check_named(name: str, symbol: Tensor) -> None:
 
 
 def check_numbers(name: str, numbers: Tensor, of: Sequence[str]) -> None:
-    """Refuse numbers that are no places in `of`, one a row."""
+    """Refuse anything but one index into `of` per row."""
     if numbers.ndim != 1 or not _is_whole(numbers):
         raise InputError(
             f"{name} is {numbers.dtype} of shape {tuple(numbers.shape)}; it has one whole number "
-            "an image"
+            "per image"
         )
     wrong = numbers[(numbers < 0) | (numbers >= len(of))]
     if len(wrong):
@@ -85,13 +85,13 @@ def check_numbers(name: str, numbers: Tensor, of: Sequence[str]) -> None:
 
 
 def check_positions(factors: Tensor, names: Sequence[str], sizes: Sequence[int]) -> None:
-    """Refuse positions that no image has."""
+    """Refuse positions of a wrong shape, and value numbers out of range."""
     if factors.ndim != 2 or factors.shape[1] != len(sizes) or not _is_whole(factors):
         raise InputError(
-            f"factors is {factors.dtype} of shape {tuple(factors.shape)}; it has one row an image "
+            f"factors is {factors.dtype} of shape {tuple(factors.shape)}; it has one row per image "
             f"and one whole number for each of {listed(names)}"
         )
-    if torch.compiler.is_exporting():  # a program that is exported cannot look at numbers
+    if torch.compiler.is_exporting():  # an exported program cannot check values
         return
     outside = (factors < 0) | (factors >= torch.tensor(sizes, device=factors.device))
     if outside.any():
@@ -103,7 +103,7 @@ def check_positions(factors: Tensor, names: Sequence[str], sizes: Sequence[int])
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names for a message; of many, the last ones are only counted."""
+    """Names for a message; if there are many, the last ones are only counted."""
     rest = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
@@ -115,10 +115,10 @@ def _is_whole(numbers: Tensor) -> bool:
 def _check_kind(owner: Objective, name: str, given: Tensor, allowed: str) -> None:
     if given.dtype == owner.dtype or torch.is_autocast_enabled(given.device.type):
         return
-    # a module around the method may have changed its weights without telling it
+    # an enclosing module may have converted the weights without updating `owner.dtype`
     kind = next((one.dtype for one in owner.parameters()), owner.dtype)
     if given.dtype != kind:
-        # not for whole numbers, which such a change would leave at 0 to 255
+        # not for integers, which conversion would leave in 0 to 255
         advice = f": pass {name}.to({kind})" if given.is_floating_point() else ""
         raise InputError(
             f"{name} is {given.dtype}; it holds {allowed} as {kind}, like the weights{advice}"

@@ -1,4 +1,4 @@
-"""Common parts of the methods that learn from pairs of images."""
+"""Common base of the methods that learn from pairs of images."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -50,7 +50,7 @@ from dislab.objectives._variational_objective import VariationalObjective
 
 
 class PairObjective(VariationalObjective, ABC):
-    """A method that finds the latents which two images share, and gives both a common posterior.
+    """A method that finds the latents shared by two images and gives them a common posterior.
 
     A concrete class implements `common`; its docstring describes the settings, for the help of the
     command line.
@@ -91,7 +91,7 @@ class PairObjective(VariationalObjective, ABC):
 
     @abstractmethod
     def common(self, first: Posterior, second: Posterior) -> Posterior:
-        """The posteriors that two images have in common where they share a latent."""
+        """The common posteriors of two images, used for shared latents."""
 
     def draw(self, count: int, stream: Stream) -> Draws:
         """Noise and the regularisers' draws for each image, under `first.` and `second.`."""
@@ -106,7 +106,7 @@ class PairObjective(VariationalObjective, ABC):
     def losses(
         self, batch: PairBatch | TransitionBatch, draws: Draws, step: Int[Tensor, ""]
     ) -> Terms:
-        """The mean over both images of reconstruction plus penalties, shared latents in common.
+        """Reconstruction plus penalties with common shared latents, averaged over both images.
 
         The log holds the mean number of `shared` latents, and the sum without auxiliary losses as
         `objective`.

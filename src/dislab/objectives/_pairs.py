@@ -1,4 +1,4 @@
-"""Steps that objectives over pairs of images share; the two images are one batch for a network."""
+"""Common steps of objectives over pairs of images; networks get both images in one batch."""
 
 from typing import Final, Literal
 
@@ -12,7 +12,7 @@ from dislab.functional.noise import InputNoise
 from dislab.objectives._variational import Penalties, penalize, seen, under
 
 PairLabels = Literal["none", "known"]
-"""Whether the changed factors of a pair are unknown, or read from the batch."""
+"""Whether the changed factors of a pair are unknown or read from the batch."""
 
 SIDES: Final = ("first", "second")
 """Names of the draws of the two images."""
@@ -21,7 +21,7 @@ SIDES: Final = ("first", "second")
 def seen_pair(
     batch: PairBatch | TransitionBatch, draws: Draws, noise: InputNoise
 ) -> Float[Tensor, "twice channel height width"]:
-    """The encoder's input: all first images, then all second ones, with their input noise."""
+    """The encoder's input: all first images, then all second images, with input noise."""
     images = zip(SIDES, (batch.image, batch.second), strict=True)
     return torch.cat([seen(image, under(side, draws), noise) for side, image in images])
 
@@ -35,7 +35,7 @@ def halves(posterior: Posterior) -> tuple[Posterior, Posterior]:
 def share(
     posterior: Posterior, common: tuple[Tensor, Tensor], shared: Bool[Tensor, "batch latent"]
 ) -> Posterior:
-    """A posterior whose shared latents have the mean and log variance common to the pair."""
+    """A posterior in which shared latents have the pair's common mean and log variance."""
     mean, log_var = common
     return Posterior(
         torch.where(shared, mean, posterior.mean), torch.where(shared, log_var, posterior.log_var)
@@ -43,7 +43,7 @@ def share(
 
 
 def sample_pair(first: Posterior, second: Posterior, draws: Draws) -> list[Tensor]:
-    """A sample of each posterior, each with noise of its own."""
+    """A sample of each posterior, with independent noise."""
     posteriors = zip(SIDES, (first, second), strict=True)
     return [sample(*posterior, draws[f"{side}.noise"]) for side, posterior in posteriors]
 
@@ -56,7 +56,7 @@ def penalize_pair(
     draws: Draws,
     step: Int[Tensor, ""],
 ) -> Penalties:
-    """The mean over the two images of every sum and term."""
+    """All sums and terms, averaged over the two images."""
     one, other = (
         penalize(regularizers, posterior, codes, under(side, draws), step)
         for side, posterior, codes in zip(SIDES, (first, second), z, strict=True)

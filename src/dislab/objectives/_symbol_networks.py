@@ -16,7 +16,7 @@ from dislab.objectives._variational import posterior_of
 
 
 def count_symbols(names: Sequence[str], method: str) -> int:
-    """Number of symbols; a method without any is refused."""
+    """Number of symbols; refuses zero."""
     if not names:
         raise InputError(
             f"{method} got no symbol names; use a data module that has some, such as SymbolData"
@@ -38,7 +38,7 @@ class OperatorNetwork(nn.Module):
     def forward(
         self, first: Posterior, second: Posterior, operator: Int[Tensor, " batch"]
     ) -> Posterior:
-        """The Gaussians that the operators make of two."""
+        """The Gaussians that result from the operators."""
         inputs = torch.stack((*first, *second), dim=2)
         chosen = one_hot(operator, len(OPERATORS)).to(inputs.dtype)
         hidden = _apply(inputs, chosen, self.first_weight, self.first_bias).relu()
@@ -67,7 +67,7 @@ def _apply(
 class JointEncoder(nn.Module):
     """Encoder of an image and its description together.
 
-    `hidden` lists the units of the layers after the two are joined, at least one layer.
+    `hidden` lists the units of the layers after concatenation, at least one layer.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class JointEncoder(nn.Module):
         image: Float[Tensor, "batch channel height width"],
         symbol: Float[Tensor, "batch symbol"],
     ) -> Float[Tensor, "batch outputs"]:
-        """The vectors of a batch."""
+        """The output vectors of a batch."""
         outputs: Tensor = self.joined(torch.cat((self.encoder(image).relu(), symbol), dim=1))
         return outputs
 
@@ -99,7 +99,7 @@ class AttributeExperts(nn.Module):
 
     def __init__(self, symbols: int, latent_dim: int) -> None:
         super().__init__()
-        # means apart from each other, or every attribute would be the same expert
+        # different means, or all attributes would be the same expert
         self.mean = nn.Parameter(0.1 * torch.randn(symbols, latent_dim))
         self.log_var = nn.Parameter(torch.zeros(symbols, latent_dim))
 

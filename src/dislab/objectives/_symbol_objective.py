@@ -1,4 +1,4 @@
-"""Common parts of the methods that learn from images and their descriptions."""
+"""Common base of the methods that learn from images and their descriptions."""
 
 from abc import ABC
 from typing import ClassVar
@@ -14,15 +14,15 @@ from dislab.objectives._variational import posterior_of
 
 
 class SymbolObjective(Objective, ABC):
-    """A method whose latents are drawn as images and read as descriptions.
+    """A method whose latents are decoded to both images and descriptions.
 
     A concrete class sets the attributes below, and implements `losses`, `encode` and `decode`.
 
     Attributes:
         symbol_names: Names of the attributes.
         latent_dim: Number of latents.
-        symbol_encoder: From descriptions to means and log variances of latents.
-        symbol_decoder: From latents to the logits of the attributes.
+        symbol_encoder: Maps descriptions to means and log variances of latents.
+        symbol_decoder: Maps latents to the logits of the attributes.
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
@@ -36,10 +36,10 @@ class SymbolObjective(Objective, ABC):
         return {"noise": stream.normal("noise", count, self.latent_dim)}
 
     def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
-        """The posteriors q(z|y) of descriptions alone; 1 names an attribute, 0 does not.
+        """The posteriors q(z|y) of descriptions alone; 1 names an attribute, 0 leaves it open.
 
         Raises:
-            InputError: There is not one column for each attribute.
+            InputError: The number of columns is not the number of attributes.
         """
         each = f"of {listed(self.symbol_names)}"
         symbol = checked_rows(self, "symbol", symbol, len(self.symbol_names), each)
@@ -48,14 +48,14 @@ class SymbolObjective(Objective, ABC):
     def sym2img(
         self, symbol: Float[Tensor, "batch symbol"], draws: Draws
     ) -> Float[Tensor, "batch channel height width"]:
-        """Images of concepts, one a description, pixels in [0, 1].
+        """Images of concepts, one per description, pixels in [0, 1].
 
-        In a description 1 names an attribute, and 0 does not. `draws` is the result of `draw` for
-        as many rows.
+        In a description, 1 names an attribute, and 0 leaves it open. `draws` is the result of
+        `draw` for as many rows.
 
         Raises:
-            InputError: There is not one column for each attribute, a number is neither 0 nor 1, or
-                the draws are of another number.
+            InputError: The number of columns is not the number of attributes, an entry is neither 0
+                nor 1, or the draws are for another number of rows.
         """
         said = self.encode_symbol(symbol)
         check_named("symbol", symbol)

@@ -1,4 +1,4 @@
-"""Steps that variational objectives share: posteriors, pixel likelihood, regularisers, noise."""
+"""Common steps of variational objectives: posteriors, pixel likelihood, regularisers, noise."""
 
 from functools import reduce
 from operator import add
@@ -16,11 +16,11 @@ from dislab.functional.precision import widen
 from dislab.functional.streams import Stream
 
 _LOG_SCALE: Final = -3.0
-"""Start of the learned scale: about 0.05, in pixels of [0, 1]."""
+"""Logarithm of the initial scale, about 0.05 for pixels in [0, 1]."""
 
 
 class Penalties(NamedTuple):
-    """The sums over all regularisers of their penalties and, if any, of their auxiliary losses."""
+    """Sums of the penalties and auxiliary losses (if any) of all regularisers, with terms."""
 
     penalty: Tensor
     auxiliary: Tensor | None
@@ -28,7 +28,7 @@ class Penalties(NamedTuple):
 
 
 class Pixels(nn.Module):
-    """The likelihood of pixels around a decoder's output; `discretized` learns its one scale."""
+    """The pixel likelihood given a decoder's output; `discretized` learns a common scale."""
 
     log_scale: nn.Parameter | None
 
@@ -54,7 +54,7 @@ class Pixels(nn.Module):
 
 
 def posterior_of(outputs: Float[Tensor, "batch output"]) -> Posterior:
-    """The posteriors of an encoder's outputs, means first, in float32 or wider."""
+    """Split an encoder's outputs into means and log variances, in float32 or wider."""
     mean, log_var = widen(outputs).chunk(2, dim=1)
     return Posterior(mean, log_var)
 
@@ -62,11 +62,11 @@ def posterior_of(outputs: Float[Tensor, "batch output"]) -> Posterior:
 def build_regularizers(
     builders: dict[str, RegularizerBuilder], latent_dim: int, train_size: int, owner: str
 ) -> nn.ModuleDict:
-    """The regularisers by name; there must be one, and names must be possible ones."""
+    """Build the regularisers by name; refuses an empty mapping and invalid names."""
     if not builders:
         raise InputError(
             f"regularizers is empty, and {owner} needs a regulariser, such as kl: KL; without it "
-            "codes are free"
+            "nothing constrains the codes"
         )
     for name in builders:
         if not name.isidentifier() or hasattr(nn.ModuleDict, name):
@@ -85,7 +85,7 @@ def draw_codes(count: int, latent_dim: int, regularizers: nn.ModuleDict, stream:
 
 
 def under(name: str, draws: Draws) -> Draws:
-    """The draws whose names begin with `name.`, without it."""
+    """The draws with the prefix `name.`, without this prefix."""
     prefix = f"{name}."
     return {key[len(prefix) :]: rows for key, rows in draws.items() if key.startswith(prefix)}
 
@@ -93,7 +93,7 @@ def under(name: str, draws: Draws) -> Draws:
 def seen(
     image: Float[Tensor, "batch channel height width"], draws: Draws, noise: InputNoise
 ) -> Float[Tensor, "batch channel height width"]:
-    """The encoder's input: the image, with input noise where the step drew some."""
+    """The encoder's input: the image, with input noise if the step drew it."""
     if "fine" not in draws:
         return image
     return add_input_noise(image, draws["fine"], draws["coarse"], noise)
@@ -116,10 +116,10 @@ def penalize(
         if auxiliary is not None:
             own_losses.append(auxiliary)
         terms |= {f"{name}/{key}": value for key, value in own.items()}
-    # no sum from 0: a small network's step is made of such additions
+    # `sum` would add an operation, which counts in steps of small networks
     return Penalties(reduce(add, penalties), reduce(add, own_losses) if own_losses else None, terms)
 
 
 def with_own_losses(objective: Float[Tensor, ""], auxiliary: Tensor | None) -> Float[Tensor, ""]:
-    """The loss: the objective, plus the auxiliary losses of regularisers that have some."""
+    """The loss: the objective plus the auxiliary losses of regularisers, if any."""
     return objective if auxiliary is None else objective + auxiliary

@@ -1,4 +1,4 @@
-"""Common parts of the methods with a posterior over latents and a likelihood of pixels."""
+"""Common base of the methods with a posterior over latents and a likelihood of pixels."""
 
 from abc import ABC
 from typing import ClassVar
@@ -12,16 +12,16 @@ from dislab.objectives._variational import Pixels, posterior_of
 
 
 class VariationalObjective(Objective, ABC):
-    """A method that encodes single images as Gaussians and decodes samples of them.
+    """A method that encodes single images as Gaussians and decodes their samples.
 
     A concrete class sets the attributes below, and implements `draw` and `losses`.
 
     Attributes:
         image_shape: Channels, height and width.
         latent_dim: Number of latents.
-        encoder: From images to means and log variances of latents.
-        decoder: From latents to the parameters of the likelihood.
-        pixels: The likelihood.
+        encoder: Maps images to means and log variances of latents.
+        decoder: Maps latents to the parameters of the likelihood.
+        pixels: The likelihood of pixels.
     """
 
     code_noise: ClassVar[tuple[str, ...] | None] = ("noise",)
@@ -46,7 +46,7 @@ class VariationalObjective(Objective, ABC):
         z: Float[Tensor, "batch latent"],
         image: Float[Tensor, "batch channel height width"],
     ) -> Float[Tensor, ""]:
-        """−log p(x|z) in nats per image, mean over the batch."""
+        """−log p(x|z) in nats per image, averaged over the batch."""
         rows = checked_rows(self, "z", z, self.latent_dim, "latent")
         checked = checked_images(self, image, self.image_shape)
         loss: Tensor = self.pixels(self.decoder(rows), checked)

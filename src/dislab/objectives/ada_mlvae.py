@@ -1,4 +1,4 @@
-"""Ada-ML-VAE: pairs of images, whose shared latents are multiplied."""
+"""Ada-ML-VAE: learning from pairs of images, whose shared latents are multiplied."""
 
 from typing import final
 
@@ -11,15 +11,16 @@ from dislab.objectives._pair_objective import PairObjective
 class AdaMLVAE(PairObjective):
     """Weak supervision by pairs: shared latents get the precision-weighted mean.
 
-    A latent is shared by the two images of a pair where its two posteriors are closer than halfway
-    between the closest and the farthest; both images then use the mean weighted by
-    precision, and the harmonic mean of the variances (the reference code's; twice the variance of
-    the densities' product). Regularisers apply to both images, and their penalties are averaged.
+    A latent is shared by the two images of a pair if the divergence of its two posteriors is below
+    the midpoint between the pair's smallest and largest divergence; both images then use the mean
+    weighted by precision, and the harmonic mean of the variances (as in the reference code; twice
+    the variance of the densities' product). Regularisers apply to both images, and their penalties
+    are averaged.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 4.2. Departures: the
     divergence is symmetric unless `kl` says `forward`, as in Dittadi et al. (2021),
-    https://arxiv.org/abs/2010.14407; `labels: known` searches the latents beyond the factors, which
-    the reference code takes as shared.
+    https://arxiv.org/abs/2010.14407; with `labels: known`, latents beyond the factors are tested
+    for sharing, which the reference code treats as shared.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -27,15 +28,17 @@ class AdaMLVAE(PairObjective):
         latent_dim: Number of latents.
         encoder: Makes the encoder, whose outputs are means and log variances.
         decoder: Makes the decoder.
-        regularizers: Makes the regularisers, by the name they have in the log.
+        regularizers: Makes the regularisers, by their names in the log.
         kl: Distance of two posteriors: KL(first ‖ second), or the mean of both directions.
-        labels: `none` finds the shared latents; `known` reads from the batch which factors changed:
-            latent j belongs to factor j, and only latents beyond the factors are searched.
+        labels: `none` infers the shared latents; `known` reads the changed factors from the batch:
+            latent j belongs to factor j, and sharing is inferred only for latents beyond the
+            factors.
         likelihood: Distribution of the pixels around the decoder's output.
-        input_noise: Standard deviations of the noise that the encoder alone sees in training, in
-            pixels of [0, 1]: of each subpixel, and of a 16 times coarser grid over all channels.
+        input_noise: Standard deviations of the noise on the encoder's input in training, for pixels
+            in [0, 1]: on each pixel and channel, and on a 16 times coarser grid common to all
+            channels.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: There are no latents, a regulariser is missing or has an invalid name, or a

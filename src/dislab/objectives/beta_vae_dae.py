@@ -28,16 +28,16 @@ from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import posterior_of
 
 Output = Literal["bernoulli", "gaussian"]
-"""Logits of the pixels, or the pixels themselves."""
+"""Meaning of the decoder's output: logits of the pixels, or the pixels themselves."""
 
 
 @final
 class BetaVAEDAE(Objective):
-    """β-VAE whose reconstruction error is a distance in the features of a frozen network.
+    """β-VAE whose reconstruction error is a distance in the feature space of a frozen network.
 
-    The network is trained before, by a run of `DenoisingAutoencoder`; its codes of the image and of
-    the drawn image are compared. Pixels that say little about what is seen count little. The run
-    holds a copy of the network, so the other run is needed at the start only.
+    The network is trained in advance, by a run of `DenoisingAutoencoder`; its codes of the image
+    and of the reconstruction are compared. Pixels that do not affect these codes count little. The
+    run stores a copy of the network, so that the other run is needed only at the start.
 
     Higgins et al. (2017), DARLA, https://arxiv.org/abs/1707.08475, eq. 2. The features are the
     autoencoder's bottleneck.
@@ -47,17 +47,17 @@ class BetaVAEDAE(Objective):
         latent_dim: Number of latents.
         encoder: Makes the encoder, whose outputs are means and log variances.
         decoder: Makes the decoder.
-        dae: Folder of a run of the denoising autoencoder, such as runs/dae/version_0; a checkpoint
-            holds the model's settings in its place.
-        beta: Weight of the KL from the prior.
+        dae: Folder of a run of the denoising autoencoder, such as runs/dae/version_0; in a
+            checkpoint, the settings of that model are here instead.
+        beta: Weight of the KL divergence from the prior.
         likelihood: Meaning of the decoder's output: `bernoulli` as logits of the pixels,
             `gaussian` as the pixels themselves.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
-        InputError: The run is missing, of another image shape or of a method without codes, a
-            number is out of range, or a part refuses its settings.
+        InputError: The run is missing, has another image shape or a method without codes, a number
+            is out of range, or a part refuses its settings.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class BetaVAEDAE(Objective):
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
 
     def on_fit_start(self) -> None:
-        """Refuses a frozen network without its weights."""
+        """Refuse a frozen network without weights."""
         self.features.check()
 
     def draw(self, count: int, stream: Stream) -> Draws:
@@ -97,10 +97,10 @@ class BetaVAEDAE(Objective):
         return {"noise": stream.normal("noise", count, self.latent_dim)}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """½‖J(x̂) − J(x)‖² plus beta times the KL, where J gives the frozen network's codes."""
+        """½‖J(x̂) − J(x)‖² plus beta times the KL; J gives the frozen network's codes."""
         posterior = self.encode(batch.image)
         output = self.decoder(sample(*posterior, draws["noise"]))
-        # not `decode`, which cuts Gaussian means off at black and white, and their gradients too
+        # not `decode`, which clips Gaussian means to [0, 1], so that gradients vanish outside
         drawn = output.sigmoid() if self.likelihood == "bernoulli" else output
         feature = self.features.model.codes
         reconstruction = feature_distance(feature(drawn), feature(batch.image))

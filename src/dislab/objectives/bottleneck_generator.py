@@ -1,4 +1,4 @@
-"""Decoder of true factors that pass a bottleneck of controlled capacity."""
+"""Decoder of true factors through a bottleneck of controlled capacity."""
 
 from typing import ClassVar, NoReturn, final
 
@@ -31,28 +31,29 @@ from dislab.objectives._variational import Pixels
 
 @final
 class BottleneckGenerator(Objective):
-    """Decoder of true factors behind noise, which shows the factors that a few nats are spent on.
+    """Decoder of noisy true factors, which shows the factors chosen at a limited capacity in nats.
 
-    Each factor, from 0 to 1 by value number, a continuous one by its rank among the numbers of the
-    data set, is scaled and shifted and gets Gaussian noise; all three are learned.
-    The KL of this Gaussian from the standard normal is what the factor costs. The sum over factors
-    is held at a capacity that grows linearly during a run.
+    Each factor enters as its value number divided by the last one (a continuous factor by its rank
+    among the values of the data set). It is scaled, shifted and gets Gaussian noise; all three are
+    learned. The KL divergence of this Gaussian from the standard normal is the cost of the factor.
+    The sum of the costs is held close to a capacity that grows linearly during a run.
 
     Burgess et al. (2018), https://arxiv.org/abs/1804.03599, §4.2 and eq. 7. Departures: the shift,
-    and noise given by its log variance. The absolute value is of the mean KL over the global batch.
+    and the parametrisation of the noise by its log variance. The absolute value is taken of the
+    mean KL divergence over the global batch.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
         factor_names: Name of each factor; the command line takes them from the data.
         factor_sizes: Number of values of each factor; the command line takes them from the data.
         decoder: Makes the decoder.
-        gamma: Weight of the distance of the KL from the capacity.
+        gamma: Weight of the distance of the KL divergence from the capacity.
         start: Capacity at the first step, in nats.
         capacity: Final capacity in nats.
         steps: Optimiser steps over which the capacity rises.
         likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: A number is negative, or the decoder refuses its settings.
@@ -89,7 +90,7 @@ class BottleneckGenerator(Objective):
         self.pixels = Pixels(likelihood)
         self.decoder = make_decoder(decoder, len(self.names), image_shape)
         self.scale = nn.Parameter(torch.ones(len(self.names)))
-        self.shift = nn.Parameter(torch.full((len(self.names),), -0.5))  # inputs around 0
+        self.shift = nn.Parameter(torch.full((len(self.names),), -0.5))  # centres the inputs at 0
         self.log_var = nn.Parameter(torch.zeros(len(self.names)))
         self.register_buffer("last", torch.tensor(self.sizes) - 1.0, persistent=False)
 
@@ -119,7 +120,7 @@ class BottleneckGenerator(Objective):
         return Posterior(mean, self.log_var.expand_as(mean))
 
     def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
-        """Raises, because the method has no codes.
+        """Raise an error, because the method has no codes.
 
         Raises:
             InputError: Always.
@@ -132,11 +133,11 @@ class BottleneckGenerator(Objective):
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of the bottleneck's output, pixels in [0, 1]."""
+        """Mean images of bottleneck outputs, pixels in [0, 1]."""
         return self.pixels.mean(self.decoder(checked_rows(self, "z", z, len(self.names), "factor")))
 
     def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of a bottleneck without information, pixels in [0, 1]."""
+        """Mean images of standard normal bottleneck outputs, pixels in [0, 1]."""
         check_count("count", count, 0)
         return self.decode(self.draw(count, stream)["noise"])
 

@@ -1,4 +1,4 @@
-"""VAE that transfers a factor of one image to another image."""
+"""VAE that transfers a factor from one image to another."""
 
 from typing import ClassVar, Literal, assert_never, final
 
@@ -37,24 +37,24 @@ _HIDDEN = 100
 
 @final
 class CompositionVAE(Objective):
-    """VAE that makes a reference image match a transform image in the factor that an action names.
+    """VAE that gives a reference image the value of a transform image in the action's factor.
 
-    One encoder gives a posterior of either image; a mixer makes one code of the two samples and
-    the one-hot action; the decoder draws the target from it. Codes are the posterior means of
-    single images.
+    One encoder gives the posteriors of both images; a mixer maps the two samples and the one-hot
+    action to one code, from which the decoder reconstructs the target. Codes are the posterior
+    means of single images.
 
     The mixers: `linear` adds a linear map of (z_reference, action) and one of (z_transform,
     action), without biases; `interpolation` moves each latent from reference to transform by a
-    fraction that the action decides; `mlp` has three hidden layers of 100. These are of the
-    paper's text. Of the authors' code are `linear_code`, whose two maps have biases, and
+    fraction that depends on the action; `mlp` has three hidden layers of 100. These are from the
+    paper's text. From the authors' code are `linear_code`, whose two maps have biases, and
     `interpolation_code`, whose fractions are the sigmoid of a linear map of (z_reference,
-    z_transform, action), so that they depend on the images, too.
+    z_transform, action), so that they also depend on the images.
 
     Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, §2.3 and appendix, and
-    https://github.com/mmrl/disent-and-gen; their best is linear. The text does not say how the
-    fractions are made, or the activation of the `mlp`: a sigmoid of one number for each action and
-    latent, and ReLU. The code's own MLP is left out: it normalises over the batch, so that a result
-    would depend on the images beside it.
+    https://github.com/mmrl/disent-and-gen; their best mixer is linear. The text gives neither the
+    parametrisation of the fractions nor the activation of the `mlp`; here these are a sigmoid of
+    one number for each action and latent, and ReLU. The MLP of their code is left out: it
+    normalises over the batch, so that a result would depend on the other images of the batch.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -63,11 +63,11 @@ class CompositionVAE(Objective):
         encoder: Makes the encoder, whose outputs are means and log variances.
         decoder: Makes the decoder.
         mixing: Way to mix the codes.
-        beta: Weight of the KL of either posterior from the prior; the paper found that above 1
-            the task is not learned.
+        beta: Weight of the KL divergence of both posteriors from the prior; in the paper, the task
+            is not learned with values above 1.
         likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: The actions or latents are missing, beta is negative, or a part refuses its
@@ -130,7 +130,7 @@ class CompositionVAE(Objective):
         transform: Float[Tensor, "batch latent"],
         action: Int[Tensor, " batch"],
     ) -> Float[Tensor, "batch latent"]:
-        """Codes of the results.
+        """Mix codes of reference and transform into codes of the results.
 
         Args:
             reference: Codes of the reference images.
@@ -138,8 +138,8 @@ class CompositionVAE(Objective):
             action: Numbers of the actions.
 
         Raises:
-            InputError: The codes have other latents than the method, or there are not as many of
-                each.
+            InputError: The codes have another number of latents than the method, or different
+                numbers of rows.
         """
         check_as_many({"reference": reference, "transform": transform, "action": action})
         for name, rows in (("reference", reference), ("transform", transform)):
@@ -160,16 +160,16 @@ class CompositionVAE(Objective):
         transform: Float[Tensor, "batch channel height width"],
         action: Int[Tensor, " batch"],
     ) -> Float[Tensor, "batch channel height width"]:
-        """The result's mean image, pixels in [0, 1], from posterior means.
+        """Mean images of the results, pixels in [0, 1], from posterior means.
 
         Args:
             reference: Images to change, pixels in [0, 1].
-            transform: Images to take a factor from, likewise.
+            transform: Images that provide the factor, likewise.
             action: Numbers of the actions.
 
         Raises:
-            InputError: The images have another shape, there are not as many of each, or there is no
-                such action.
+            InputError: The images have another shape or different numbers of rows, or an action
+                does not exist.
         """
         check_numbers("action", action, self.action_names)
         z = self.mix(self.codes(reference), self.codes(transform), action)
@@ -188,9 +188,9 @@ class CompositionVAE(Objective):
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of codes composed with themselves under the first action, pixels in [0, 1].
+        """Mean images of codes mixed with themselves under the first action, pixels in [0, 1].
 
-        Such a composition asks for the reference itself, whatever the action.
+        Such a composition should give the reference itself, for any action.
         """
         z = checked_rows(self, "z", z, self.latent_dim, "latent")
         first = torch.zeros(z.shape[0], dtype=torch.int64, device=z.device)
@@ -222,7 +222,7 @@ def _mixer(mixing: Mixing, latents: int, actions: int) -> nn.Module:
 
 
 class _SumOfMaps(nn.Module):
-    """A linear map of the first half of a vector plus one of the second half."""
+    """A linear map of the first half of a vector plus a linear map of the second half."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()

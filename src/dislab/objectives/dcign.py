@@ -1,4 +1,4 @@
-"""DC-IGN: latents of factors that do not vary in a batch are clamped to their mean."""
+"""DC-IGN: clamp the latents of factors that do not vary in a batch to their mean."""
 
 from typing import ClassVar, final
 
@@ -36,34 +36,34 @@ from dislab.objectives._variational_objective import VariationalObjective
 
 @final
 class DCIGN(VariationalObjective):
-    """Weak supervision by batches in which one group of factors varies: other latents are clamped.
+    """Weak supervision by batches with one varying group of factors, with other latents clamped.
 
-    Each group of factors has latents of its own. In a batch of a group, the samples of all other
-    latents are replaced by their batch mean before decoding, so that the group's latents alone can
+    Each group of factors has its own latents. In a batch of a group, the samples of all other
+    latents are replaced by their batch mean before decoding, so that only the group's latents can
     explain the variation. The clamped latents learn to stay constant: their gradient is `strength`
     times their distance from the mean. Regularisers apply to all latents.
 
     Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2. Departure: the
     gradient of the clamped latents is that of ½ · strength · mean_b ‖z − mean‖², a term of the
-    loss, instead of an edited backward pass; the two are equal, with 1/B because losses are batch
-    means.
+    loss, instead of a modified backward pass; the two are equal, with a factor 1/B because losses
+    are batch means.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
         train_size: Size of the training set; the command line takes it from the data.
         group_names: Names of the groups of factors; the command line takes them from the data.
-        latents: Number of latents of each group, in the order in which they make up the code.
+        latents: Number of latents of each group, in the order of the code.
         encoder: Makes the encoder, whose outputs are means and log variances.
         decoder: Makes the decoder.
-        regularizers: Makes the regularisers, by the name they have in the log.
+        regularizers: Makes the regularisers, by their names in the log.
         strength: Weight of the clamped latents' distance from their mean.
         likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
-        InputError: The groups are not the data's, one has no latent, there is no regulariser or
-            one with a name that cannot be, or a part refuses its settings.
+        InputError: The groups differ from the data's, a group has no latent, there is no
+            regulariser, a regulariser has an invalid name, or a part refuses its settings.
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (ClampedBatch,)
@@ -99,14 +99,14 @@ class DCIGN(VariationalObjective):
         self.register_buffer("group_of_latent", numbers.repeat_interleave(sizes))
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Noise of the codes, then the draws of each regulariser, under `regulariser.name`."""
+        """Noise of the samples, then the draws of each regulariser, under `regulariser.name`."""
         return draw_codes(count, self.latent_dim, self.regularizers, stream)
 
     def losses(self, batch: ClampedBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """Negative log likelihood with clamped latents, penalties, and the pull towards the mean.
+        """Negative log likelihood with clamped latents, plus penalties and the clamping term.
 
-        The log holds the unweighted pull as `invariance`, and the sum without auxiliary losses as
-        `objective`.
+        The log holds the unweighted clamping term as `invariance`, and the sum without auxiliary
+        losses as `objective`.
         """
         posterior = self.encode(batch.image)
         z = sample(*posterior, draws["noise"])

@@ -1,4 +1,4 @@
-"""Autoencoder that reconstructs hidden parts of images."""
+"""Autoencoder that reconstructs partly hidden images."""
 
 from typing import final
 
@@ -28,11 +28,11 @@ from dislab.objectives._variational import Pixels
 
 @final
 class DenoisingAutoencoder(Objective):
-    """Autoencoder that reconstructs images from which a random rectangle is hidden.
+    """Autoencoder that reconstructs images in which a random rectangle is hidden.
 
-    The sides of the rectangle are drawn uniformly over the image, two for each direction, anew for
-    each image and step. Codes are the bottleneck's outputs; there is no posterior. Frozen, it gives
-    the features in which `BetaVAEDAE` compares images.
+    The positions of the rectangle's sides are uniform over the image, two for each direction, and
+    drawn anew for each image and step. Codes are the outputs of the bottleneck; there is no
+    posterior. A frozen run provides the features in which `BetaVAEDAE` compares images.
 
     Higgins et al. (2017), DARLA, https://arxiv.org/abs/1707.08475, and Higgins et al. (2018), SCAN,
     https://arxiv.org/abs/1707.03389, appendix.
@@ -44,7 +44,7 @@ class DenoisingAutoencoder(Objective):
         bottleneck: Length of the code.
         likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: The bottleneck has no unit, or a part refuses its settings.
@@ -82,7 +82,7 @@ class DenoisingAutoencoder(Objective):
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """The bottleneck's outputs for images with nothing hidden, in float32 or wider."""
+        """The outputs of the bottleneck for complete images, in float32 or wider."""
         return widen(self.encoder(checked_images(self, image, self.image_shape)))
 
     def decode(
@@ -96,5 +96,5 @@ class DenoisingAutoencoder(Objective):
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """The decoded codes of images with nothing hidden."""
+        """The decoded codes of complete images."""
         return self.decode(self.codes(image))

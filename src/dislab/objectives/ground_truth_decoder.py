@@ -1,4 +1,4 @@
-"""Decoder that is fed with the true factors."""
+"""Decoder of the true factors."""
 
 from typing import ClassVar, NoReturn, final
 
@@ -28,10 +28,10 @@ from dislab.objectives._variational import Pixels
 class GroundTruthDecoder(Objective):
     """Decoder of the true factors, as a reference for perfectly disentangled codes.
 
-    A factor enters as its value number divided by the last one, so from 0 to 1, or as a one-hot
-    vector. A continuous factor enters by its rank among the numbers of the data set, so that only
-    their order counts, not their distances. There is no encoder, hence no codes; pictures traverse
-    the factors themselves.
+    A factor enters as its value number divided by the last one, in [0, 1], or as a one-hot vector.
+    A continuous factor enters by its rank among the values of the data set, so that only the order
+    of values counts, not their distances. There is no encoder and therefore no codes; pictures
+    traverse the factors themselves.
 
     Montero et al. (2021), https://openreview.net/forum?id=qbH974jKUVy, §2.1 ("GT decoder").
 
@@ -43,7 +43,7 @@ class GroundTruthDecoder(Objective):
         one_hot: Names of the factors that enter as one-hot vectors.
         likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: A one-hot factor does not exist, or the decoder refuses its settings.
@@ -75,7 +75,7 @@ class GroundTruthDecoder(Objective):
         self.register_buffer("last", torch.tensor(self.sizes) - 1.0, persistent=False)
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Nothing: the method has no noise."""
+        """No draws: the method has no noise."""
         return {}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
@@ -85,7 +85,7 @@ class GroundTruthDecoder(Objective):
         return Terms(loss, {"reconstruction": loss})
 
     def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
-        """Raises, because the method has no codes.
+        """Raise an error, because the method has no codes.
 
         Raises:
             InputError: Always.

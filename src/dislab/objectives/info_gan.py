@@ -28,17 +28,17 @@ from dislab.objectives._games import check_codes, code_outputs, images_of_draws
 
 @final
 class InfoGAN(GameObjective):
-    """InfoGAN: a generator whose codes can be read back from its images.
+    """InfoGAN: a generator whose codes can be predicted from its images.
 
-    The critic's first output judges images, the others are the parameters of Q(c|x), so that Q
-    shares all layers but the last; `ConvCritic` with `recognition_hidden` gives Q a layer of its
-    own before, as in the paper for MNIST. The representation of an image is the prediction of
-    Q: one column a code, the most probable value number of a categorical code and the mean of a
-    continuous code.
+    The critic's first output classifies images as real or generated; the other outputs are the
+    parameters of Q(c|x), so that Q shares all layers but the last. `ConvCritic` with
+    `recognition_hidden` gives Q an additional layer of its own, as in the paper for MNIST. The
+    codes of an image are the prediction of Q: one column per code, the most probable value number
+    of a categorical code and the mean of a continuous code.
 
     Chen et al. (2016), https://arxiv.org/abs/1606.03657, eq. 6. Departures: generator and critic
-    are updated at once, from the same generated images, instead of in turns, which keeps one
-    optimiser; the generator's loss is the non-saturating one.
+    are updated simultaneously, from the same generated images, instead of alternately, so that one
+    optimiser suffices; the generator's loss is non-saturating.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -51,11 +51,11 @@ class InfoGAN(GameObjective):
         weight_continuous: Weight of the continuous codes' mutual information.
         std: Whether Q's standard deviations are 1 or learned.
         generator_lr: Learning rate of the generator.
-        critic_lr: Learning rate of discriminator and Q.
-        betas: Adam's coefficients, of both.
+        critic_lr: Learning rate of the discriminator and Q.
+        betas: Adam's coefficients, for both.
         noise: Standard normal, or uniform between −1 and 1, as in the authors' code.
-        optimizer: Makes the optimiser, one of Adam's kind; None is Adam.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        optimizer: Makes the optimiser, a variant of Adam; None is Adam.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: There are no codes, one has a single value, a number is out of range, or a part
@@ -104,7 +104,7 @@ class InfoGAN(GameObjective):
         self.critic = make_encoder(critic, image_shape, 1 + outputs)
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """The noise, and codes from their prior."""
+        """Noise, and codes drawn from their prior."""
         if self.noise == "normal":
             noise = stream.normal("noise", count, self.noise_dim)
         else:
@@ -112,12 +112,12 @@ class InfoGAN(GameObjective):
         return {"noise": noise, **draw_codes(count, self.categorical, self.continuous, stream)}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """The two players' losses, each with the mutual information it maximises.
+        """The losses of both players, each including the mutual information that it maximises.
 
         The log holds `generator` and `discriminator` losses in nats, and the lower bounds of the
         mutual information in nats: `information/categorical`, at most log of the number of values,
-        and `information/continuous`, which for each code lies between −0.393 (nothing is read) and
-        −0.226 (it is read perfectly) where Q's standard deviations are fixed at 1.
+        and `information/continuous`, which for each code lies between −0.393 (no information) and
+        −0.226 (perfect prediction) if Q's standard deviations are fixed at 1.
         """
         category, continuous = draws["category"], draws["continuous"]
         fake = images_of_draws(self.generator, draws, self.categorical)
@@ -139,7 +139,7 @@ class InfoGAN(GameObjective):
         return Terms(loss, log)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """The generator's and the critic's parameters with their learning rates."""
+        """The parameters of generator and critic, with their learning rates."""
         parts = (self.generator, self.critic)
         return [
             {"params": list(part.parameters()), "lr": rate, "betas": self.betas}

@@ -30,11 +30,11 @@ from dislab.objectives._games import check_codes, code_outputs, images_of_draws
 
 @final
 class InfoWGANGP(GameObjective):
-    """InfoGAN's codes in a Wasserstein game with gradient penalty.
+    """InfoGAN's codes in a Wasserstein GAN with gradient penalty.
 
-    The critic learns in every step, the generator in each `critic_steps`-th one; optimiser steps
-    are the critic's. The representation of an image is the prediction of Q, as in `InfoGAN`;
-    Q shares all of the critic's layers but the last.
+    The critic is updated in every step, the generator in every `critic_steps`-th step; optimiser
+    steps count those of the critic. The codes of an image are the prediction of Q, as in `InfoGAN`;
+    Q shares all layers of the critic but the last.
 
     Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, appendix (the baseline InfoWGAN-GP);
     Gulrajani et al. (2017), https://arxiv.org/abs/1704.00028, algorithm 1.
@@ -42,18 +42,18 @@ class InfoWGANGP(GameObjective):
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
         generator: Makes the generator, which reads noise, one-hot codes and continuous codes.
-        critic: Makes critic and Q.
+        critic: Makes the critic and Q.
         noise_dim: Length of the noise.
         categorical: Number of values of each categorical code.
         continuous: Number of continuous codes, uniform between −1 and 1.
         weight: Weight λ of the mutual information.
         penalty: Weight of the gradient penalty.
-        critic_steps: Steps of the critic to one of the generator.
+        critic_steps: Number of critic steps per generator step.
         std: Whether Q's standard deviations are 1 or learned.
         lr: Learning rate.
         betas: Adam's coefficients.
-        optimizer: Makes the optimiser, one of Adam's kind; None is Adam.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        optimizer: Makes the optimiser, a variant of Adam; None is Adam.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: There are no codes, one has a single value, a number is out of range, or a part
@@ -99,7 +99,7 @@ class InfoWGANGP(GameObjective):
         self.critic = make_encoder(critic, image_shape, 1 + outputs)
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Standard normal noise, codes from their prior, and where gradients are penalised."""
+        """Standard normal noise, codes from their prior, and the points of the gradient penalty."""
         return {
             "noise": stream.normal("noise", count, self.noise_dim),
             "mix": stream.uniform("mix", count),
@@ -107,7 +107,7 @@ class InfoWGANGP(GameObjective):
         }
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """The two players' losses, each with the mutual information it maximises.
+        """The losses of both players, each including the mutual information that it maximises.
 
         The log holds `generator` and `critic` losses, `distance`, the critic's estimate of the
         Wasserstein distance, `gradient_penalty` without its weight, and the lower bounds of the
@@ -138,15 +138,15 @@ class InfoWGANGP(GameObjective):
         return Terms(generates + criticises, log)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """The generator's and the critic's parameters, trained alike."""
+        """The parameters of generator and critic, with equal settings."""
         parts = (self.generator, self.critic)
         return [{"params": list(part.parameters()), **self.settings} for part in parts]
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
-        """Leaves the generator as it is in the steps that are the critic's alone."""
+        """Do not update the generator in steps of the critic alone."""
         if (self.trainer.global_step + 1) % self.critic_steps:
             for parameter in self.generator.parameters():
-                parameter.grad = None  # not zero, which Adam's second moment would remember
+                parameter.grad = None  # not zero, which would change Adam's moments
 
     def _judge(self, image: Float[Tensor, "batch channel height width"]) -> Float[Tensor, " batch"]:
         values: Tensor = self.critic(image)[:, 0]

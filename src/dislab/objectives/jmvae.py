@@ -1,4 +1,4 @@
-"""Joint VAE of images and symbols with an encoder for each of them."""
+"""Joint VAE of images and symbols, with an additional encoder for each of them."""
 
 from typing import final
 
@@ -29,14 +29,14 @@ from dislab.objectives._variational_objective import VariationalObjective
 
 @final
 class JMVAE(SymbolObjective, VariationalObjective):
-    """Joint multimodal VAE of images and symbols, whose single encoders follow the joint one.
+    """Joint VAE of images and symbols, whose unimodal encoders approximate the joint one.
 
     Codes are the means of the posteriors of images alone.
 
     Suzuki, Nakayama & Matsuo (2017), https://arxiv.org/abs/1611.01891, eq. 9 (JMVAE-kl). Departure:
-    log p(symbol | z) has a weight, which is 1 in that equation; the 50 are of the implementation by
-    Vedantam et al. (2018), https://github.com/google/joint_vae, whose scripts for held-out
-    combinations of attributes have alpha 1.
+    log p(symbol | z) has a weight, which is 1 in that equation; the default of 50 is that of the
+    implementation by Vedantam et al. (2018), https://github.com/google/joint_vae, whose scripts for
+    held-out combinations of attributes set alpha to 1.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -46,11 +46,11 @@ class JMVAE(SymbolObjective, VariationalObjective):
         decoder: Makes the decoder of images.
         hidden: Units of each hidden layer of the networks over symbols, and of the layers that
             join the features of an image with a symbol.
-        alpha: Weight of the KL of the joint posterior from either single one.
+        alpha: Weight of the KL divergence of the joint posterior from each unimodal one.
         symbol_weight: Weight of log p(symbol | z).
         likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: There is no symbol or no latent, alpha or symbol_weight is negative, or a part

@@ -1,4 +1,4 @@
-"""Operators that make a new concept of two."""
+"""Operators that combine two concepts into a new one."""
 
 from typing import ClassVar, Literal, cast, final
 
@@ -38,31 +38,31 @@ Operator = Literal["and", "in_common", "ignore"]
 class Recombinator(Objective):
     """Recombination of the concepts of a frozen SCAN by AND, IN COMMON and IGNORE.
 
-    The result of AND has the attributes of either concept, that of IN COMMON the attributes of
-    both, that of IGNORE those of the first concept without those of the second. A factor
-    on which the two concepts of IN COMMON disagree is open in the result. Each operator has a small
-    network, which combines two Gaussians into one, latent by latent. It is trained towards the
-    posteriors of images of the result: for each image and a random operator, two concepts are made
-    whose combination is the description of the image. The run holds a copy of SCAN and its vision
-    model.
+    The result of AND has the attributes of either concept, that of IN COMMON the attributes that
+    both have, and that of IGNORE the attributes of the first concept without those of the second. A
+    factor on which the two concepts of IN COMMON disagree is open in the result. Each operator has
+    a small network, which combines two Gaussians into one, latent by latent. It is trained towards
+    the posteriors of images of the result: for each image and a random operator, two concepts are
+    generated whose combination is the description of the image. The run stores a copy of SCAN and
+    its vision model.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, "Learning recombination operators".
-    Departures: log variances go in and come out where the paper has standard deviations, and the
-    made concepts add attributes that are drawn from those named in the batch; the pairs of IN
-    COMMON disagree about a quarter of the factors that the image's description leaves open.
+    Departures: the networks map log variances instead of standard deviations; attributes added to
+    the generated concepts are drawn from those named in the batch; the two concepts of IN COMMON
+    disagree on about a quarter of the factors that the image's description leaves open.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
         symbol_names: Names of the attributes, `factor=attribute` each; the command line takes them
             from the data.
-        scan: Folder of a SCAN run, such as runs/scan/version_0; a checkpoint holds the model's
-            settings in its place.
+        scan: Folder of a SCAN run, such as runs/scan/version_0; in a checkpoint, the settings of
+            that model are here instead.
         hidden: Units of each operator's hidden layer.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
-        InputError: The run is missing, of another image shape, of another method than SCAN or of
+        InputError: The run is missing, or has another image shape, another method than SCAN or
             other symbols, or there is no hidden unit.
     """
 
@@ -94,7 +94,7 @@ class Recombinator(Objective):
         return cast("SCAN", self.scan.model)
 
     def on_fit_start(self) -> None:
-        """Refuses a SCAN without its weights."""
+        """Refuse a SCAN without weights."""
         self.scan.check()
 
     def draw(self, count: int, stream: Stream) -> Draws:
@@ -122,16 +122,16 @@ class Recombinator(Objective):
         second: Float[Tensor, "batch symbol"],
         operator: Int[Tensor, " batch"],
     ) -> Posterior:
-        """The latents of recombined concepts.
+        """The posteriors of recombined concepts.
 
         Args:
-            first: The first concepts, which attributes they name, 0 or 1.
+            first: The first concepts: 1 for attributes that they name, else 0.
             second: The second concepts.
             operator: Numbers of the operators: 0 is AND, 1 IN COMMON, 2 IGNORE.
 
         Raises:
-            InputError: There is not one column for each attribute, not as many rows of each, a
-                number of a concept is neither 0 nor 1, or there is no such operator.
+            InputError: The number of columns is not the number of attributes, the numbers of rows
+                differ, an entry of a concept is neither 0 nor 1, or an operator does not exist.
         """
         encode = self.concepts.encode_symbol
         check_as_many({"first": first, "second": second, "operator": operator})
@@ -143,7 +143,7 @@ class Recombinator(Objective):
     def apply_operator(
         self, first: Posterior, second: Posterior, operator: Int[Tensor, " batch"]
     ) -> Posterior:
-        """The same for concepts given by their latents, such as results of another operator.
+        """Recombine concepts given by their posteriors, such as results of another operator.
 
         Args:
             first: The first concepts.
@@ -151,8 +151,8 @@ class Recombinator(Objective):
             operator: Numbers of the operators.
 
         Raises:
-            InputError: The concepts have other latents than SCAN, there are not as many of each, or
-                there is no such operator.
+            InputError: The concepts have another number of latents than SCAN, the numbers of rows
+                differ, or an operator does not exist.
         """
         check_as_many({"first": first.mean, "second": second.mean, "operator": operator})
         for name, one in (("first", first), ("second", second)):
@@ -171,14 +171,14 @@ class Recombinator(Objective):
         """Images of recombined concepts, pixels in [0, 1].
 
         Args:
-            first: The first concepts, which attributes they name, 0 or 1.
+            first: The first concepts: 1 for attributes that they name, else 0.
             second: The second concepts.
             operator: Name of the operator.
             draws: Result of `draw` for as many rows.
 
         Raises:
-            InputError: The concepts are not as `recombine` takes them, there is no such operator,
-                or the draws are of another number.
+            InputError: The concepts do not fit `recombine`, the operator does not exist, or the
+                draws are for another number of rows.
         """
         check_choice("operator", operator, OPERATORS)
         number = torch.full((len(first),), OPERATORS.index(operator), device=first.device)

@@ -1,4 +1,4 @@
-"""Symbols grounded in the latents of a trained vision model."""
+"""SCAN: symbols grounded in the latents of a trained vision model."""
 
 from typing import Literal, final
 
@@ -18,36 +18,37 @@ from dislab.objectives._symbol_networks import count_symbols
 from dislab.objectives._symbol_objective import SymbolObjective
 
 Divergence = Literal["forward", "reverse"]
-"""KL(q(z|image) ‖ q(z|symbol)), which covers all images of a concept, or the other way round."""
+"""KL(q(z|image) ‖ q(z|symbol)), which covers all images of a concept, or the reverse KL
+divergence."""
 
 
 @final
 class SCAN(SymbolObjective):
-    """Variational autoencoder of symbols whose latents are those of a frozen vision model.
+    """Variational autoencoder of symbols in the latent space of a frozen vision model.
 
-    A symbol describes an image by some of its attributes. Its posterior is drawn to the posteriors
-    of the images that it describes, so that latents which the description leaves open stay wide:
-    the concept is a distribution over images. The run holds a copy of the vision model, so the
-    vision run is needed at the start only. Codes, posteriors of images and decoded images are the
-    vision model's.
+    A symbol describes an image by some of its attributes. Its posterior is trained towards the
+    posteriors of the images that it describes, so that latents left open by the description keep a
+    large variance: the concept is a distribution over images. The run stores a copy of the vision
+    model, so that the vision run is needed only at the start. Codes, posteriors of images and
+    decoded images are those of the vision model.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, eq. 5. With `divergence: reverse` it is
-    their SCAN_R; on an entangled vision model, SCAN_U.
+    their SCAN_R; with an entangled vision model, SCAN_U.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
         symbol_names: Names of the attributes; the command line takes them from the data.
-        vision: Folder of a run with encoder and decoder, such as runs/scan_vision/version_0; a
-            checkpoint holds the model's settings in its place.
+        vision: Folder of a run with encoder and decoder, such as runs/scan_vision/version_0; in a
+            checkpoint, the settings of that model are here instead.
         hidden: Units of each hidden layer of the symbols' encoder and decoder.
-        beta: Weight of the KL of the symbols' posterior from the prior.
-        grounding: Weight of the KL between the posteriors of image and symbol.
-        divergence: Which way round that KL is taken.
+        beta: Weight of the KL divergence of the symbols' posterior from the prior.
+        grounding: Weight of the KL divergence between the posteriors of image and symbol.
+        divergence: Direction of the grounding KL divergence.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
-        InputError: The run is missing, of another image shape or of a method without encoder or
+        InputError: The run is missing, has another image shape or a method without encoder or
             decoder, there is no symbol, or a weight is negative.
     """
 
@@ -79,11 +80,11 @@ class SCAN(SymbolObjective):
         self.symbol_decoder = perceptron(self.latent_dim, hidden, symbols)
 
     def on_fit_start(self) -> None:
-        """Refuses a vision model without its weights."""
+        """Refuse a vision model without weights."""
         self.vision.check()
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """Negative log likelihood of the symbols, plus weighted KL from prior and images."""
+        """Negative log likelihood of the symbols, plus both weighted KL divergences."""
         seen, said = self.encode(batch.image), self.encode_symbol(batch.symbol)
         logits = self.symbol_decoder(sample(*said, draws["noise"]))
         reconstruction = symbol_negative_log_likelihood(logits, batch.symbol)
@@ -105,7 +106,7 @@ class SCAN(SymbolObjective):
 
 
 def _latents(vision: Objective, image_shape: ImageShape) -> int:
-    """Number of latents, after a check for encoder and decoder."""
+    """Number of latents of the vision model; refuses a model without encoder or decoder."""
     try:
         with torch.no_grad():
             mean = vision.encode(torch.zeros(1, *image_shape)).mean

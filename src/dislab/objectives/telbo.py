@@ -1,4 +1,4 @@
-"""Joint VAE of images and symbols that also learns from either alone."""
+"""Joint VAE of images and symbols with unimodal ELBO terms."""
 
 from typing import ClassVar, Literal, final
 
@@ -37,20 +37,20 @@ Stopped = Literal["image", "symbol"]
 
 @final
 class TELBO(SymbolObjective, VariationalObjective):
-    """Triple ELBO: a VAE of images and symbols together, of images alone and of symbols alone.
+    """Triple ELBO: a joint VAE of images and symbols, with terms for images and symbols alone.
 
-    With `experts` the posterior of a description is the prior times one Gaussian for each attribute
-    that it names, so that attributes it leaves open change nothing. With `joint_decoders` decoders
-    learn from the joint term alone, and the terms of images or symbols alone train their encoders.
-    Codes are the means of the posteriors of images alone.
+    With `experts`, the posterior of a description is the product of the prior and one Gaussian for
+    each attribute that it names, so that open attributes have no effect. With `joint_decoders`,
+    decoders learn only from the joint term, and the unimodal terms train only their encoders. Codes
+    are the means of the posteriors of images alone.
 
-    Vedantam et al. (2018), https://arxiv.org/abs/1705.10762, eq. 4 and §3.2, and the code of its
-    authors, https://github.com/google/joint_vae: there log p(symbol | z) weighs 50 unless given,
-    and decoders learn from all terms unless given; its scripts for held-out combinations of
-    attributes have 50 in both terms and `joint_decoders` for both. Departures: ELBO(symbol) has the
-    weight of the joint term unless given, as in these scripts, where the code's flag is 1; a
-    description's likelihood counts all attributes, those that it leaves open as not named, where
-    the authors have one categorical variable a factor.
+    Vedantam et al. (2018), https://arxiv.org/abs/1705.10762, eq. 4 and §3.2, and the authors' code,
+    https://github.com/google/joint_vae. By default in that code, log p(symbol | z) has weight 50,
+    and decoders learn from all terms; its scripts for held-out combinations of attributes set 50 in
+    both terms and `joint_decoders` for both. Departures: the weight in ELBO(symbol) defaults to
+    that of the joint term, as in these scripts, while the default of the code's flag is 1; the
+    likelihood of a description includes all attributes, with open ones as not named, while the
+    authors have one categorical variable per factor.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -61,14 +61,14 @@ class TELBO(SymbolObjective, VariationalObjective):
         hidden: Units of each hidden layer of the networks over symbols, and of the layers that
             join the features of an image with a symbol.
         experts: Whether a description's posterior is a product of its attributes' Gaussians.
-        joint_decoders: Which decoders learn from the joint term alone: true is both, false none,
-            `image` and `symbol` the one of these.
+        joint_decoders: Decoders that learn only from the joint term: true for both, false for none,
+            `image` or `symbol` for one of them.
         symbol_weight: Weight of log p(symbol | z) in ELBO(image, symbol).
         symbol_alone_weight: Weight of log p(symbol | z) in ELBO(symbol); symbol_weight unless
             given.
         likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: There is no symbol or no latent, a weight is negative, or a part refuses its

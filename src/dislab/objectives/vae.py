@@ -37,7 +37,7 @@ from dislab.objectives._variational_objective import VariationalObjective
 class VAE(VariationalObjective):
     """Variational autoencoder: reconstruction plus named regularisers of the codes.
 
-    With `KL` alone it is the VAE or β-VAE; with `CapacityKL` the annealed VAE; with `KL` and
+    With only `KL` it is the VAE or β-VAE; with `CapacityKL` the annealed VAE; with `KL` and
     `TotalCorrelation` FactorVAE; with `DecomposedKL` β-TCVAE; with `KL` and `DIP` DIP-VAE.
 
     Kingma & Welling (2014), https://arxiv.org/abs/1312.6114, eq. 10.
@@ -48,12 +48,13 @@ class VAE(VariationalObjective):
         latent_dim: Number of latents.
         encoder: Makes the encoder, whose outputs are means and log variances.
         decoder: Makes the decoder.
-        regularizers: Makes the regularisers, by the name they have in the log.
+        regularizers: Makes the regularisers, by their names in the log.
         likelihood: Distribution of the pixels around the decoder's output.
-        input_noise: Standard deviations of the noise that the encoder alone sees in training, in
-            pixels of [0, 1]: of each subpixel, and of a 16 times coarser grid over all channels.
+        input_noise: Standard deviations of the noise on the encoder's input in training, for pixels
+            in [0, 1]: on each pixel and channel, and on a 16 times coarser grid common to all
+            channels.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: There are no latents, a regulariser is missing or has an invalid name, or a

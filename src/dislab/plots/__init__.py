@@ -1,6 +1,6 @@
-"""Figures from arrays: pure functions that touch no global plotting state.
+"""Figures from arrays: pure functions without global plotting state.
 
-Those that decode images are imported when first asked for, so that the others need no Lightning.
+Figures of decoded images are imported on first access, so that the others need no Lightning.
 """
 
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports the figures of decoded images when they are first used."""
+    """Imports the figures of decoded images on first access."""
     if name not in ("traversal_frames", "traversals"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

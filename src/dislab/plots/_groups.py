@@ -1,4 +1,4 @@
-"""Named groups of runs, as the pictures of studies share them."""
+"""Styles and axes of named groups of runs, shared by the pictures of studies."""
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
@@ -14,9 +14,9 @@ from dislab.errors import InputError
 from dislab.plots._panels import DPI, FAINT, LABEL_SIZE, TITLE_SIZE
 
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe & Ito (2008): distinct with every common kind of colour blindness; yellow is left out."""
+"""Okabe & Ito (2008): distinguishable with all common colour blindness; without yellow."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""One more than colours, so that no combination comes again for 56 groups."""
+"""One more marker than colours, so that combinations repeat only after 56 groups."""
 
 
 def styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -27,7 +27,7 @@ def styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def plain_numbers(values: Iterable[Any], name: str) -> Float[np.ndarray, " _"]:
-    """The values as one row of numbers; refuses others, with `name` in the message."""
+    """The values as a vector of numbers; rejects other values, with `name` in the message."""
     try:
         return np.array([float(value) for value in values], dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -35,13 +35,13 @@ def plain_numbers(values: Iterable[Any], name: str) -> Float[np.ndarray, " _"]:
 
 
 def panel(width: float, height: float) -> tuple[Figure, Axes]:
-    """A white figure with one panel, of a size in inches."""
+    """A white figure of given size in inches, with one panel."""
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
     return figure, figure.subplots()
 
 
 def finish(axes: Axes, across: str, down: str, title: str) -> None:
-    """Names of the axes, a title unless empty, a faint grid, no frame at the top and right."""
+    """Adds axis labels, a title unless empty and a faint grid; removes top and right spines."""
     axes.set_xlabel(across, fontsize=LABEL_SIZE + 1, parse_math=False)
     axes.set_ylabel(down, fontsize=LABEL_SIZE + 1, parse_math=False)
     axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
@@ -52,12 +52,12 @@ def finish(axes: Axes, across: str, down: str, title: str) -> None:
 
 
 def legend_width(names: Iterable[str]) -> float:
-    """Width in inches that a legend of these names needs."""
+    """Width in inches of a legend with these names."""
     return 0.7 + 0.07 * max((len(name) for name in names), default=0)
 
 
 def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    """A legend at the right of the panel; names are shown literally, without mathematics."""
+    """Adds a legend at the right of the panel; names are shown literally, without math mode."""
     box = figure.legend(
         handles,
         [str(number) for number in range(len(names))],

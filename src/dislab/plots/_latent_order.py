@@ -14,14 +14,14 @@ from dislab.functional.gaussians import kl_per_latent
 
 
 class Order(NamedTuple):
-    """Latents from the most to the least informative one.
+    """Latents in order, from the most to the least informative one.
 
     Attributes:
-        latents: Their numbers.
+        latents: Numbers of the latents.
         labels: Name and content of each latent.
-        dead: Whether each carries nothing, in the order of `latents`.
+        dead: Whether each latent carries no information, in the order of `latents`.
         centre: Position 0 of every latent of the method, in the unit of its codes.
-        scale: One standard deviation of every latent of the method, likewise.
+        scale: Standard deviation of every latent of the method, in the unit of its codes.
     """
 
     latents: list[int]
@@ -37,14 +37,14 @@ def latent_order(
     positions: Int[Tensor, "point factor"],
     names: Sequence[str],
 ) -> Order:
-    """The latents by their KL; without posteriors, by the spread of their codes over the images.
+    """Orders latents by KL or, without posteriors, by the deviation of their codes over images.
 
-    Bounded codes stay in their own order.
+    Bounded codes keep their order.
 
     Args:
         module: The method.
         over: Applies a function of images to all points, and returns its results on the CPU.
-        positions: Factors of the points; without columns where they are unknown.
+        positions: Factors of the points; without columns if they are unknown.
         names: Names of the factors.
     """
     if lacks(module, "encode"):

@@ -1,4 +1,4 @@
-"""Panels of latents across and factors down, as the pictures of matrices share them."""
+"""Panels with latents as columns and factors as rows, shared by the pictures of matrices."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,17 +14,17 @@ DPI: Final = 100
 LABEL_SIZE: Final = 8.0
 TITLE_SIZE: Final = 10.0
 TICKS: Final = 26
-"""About how many latents are numbered at most."""
+"""Approximate maximum number of tick labels on the axis of latents."""
 CELL: Final = 0.33
-"""Side of a cell in inches, unless the cells are too many."""
+"""Side of a cell in inches, unless there are too many cells."""
 WIDEST: Final = 16.0
-"""Inches that all cells get across at most."""
+"""Maximum total width of the cells in inches."""
 INK: Final = "#26456e"
 FAINT: Final = "#d9d9d9"
 
 
 def panel_size(latents: int, factors: int, names: Sequence[str]) -> tuple[float, float]:
-    """Inches, across and down, that let every cell be seen and every name be read."""
+    """Width and height in inches for visible cells and readable names."""
     longest = max((len(name) for name in names), default=0)
     across = min(max(CELL * latents, 2.5), WIDEST)
     cell = min(CELL, max(across / max(latents, 1), CELL / 2))
@@ -39,7 +39,7 @@ def blank(latents: int, factors: int, names: Sequence[str]) -> tuple[Figure, Axe
 
 
 def check_matrix(matrix: Float[np.ndarray, "latent factor"], names: Sequence[str]) -> None:
-    """Refuses an empty matrix, and names that do not fit its columns."""
+    """Rejects an empty matrix, and names that do not match its columns."""
     if not matrix.size:
         raise InputError(f"a matrix of shape {matrix.shape} has nothing to draw")
     if len(names) != matrix.shape[1]:
@@ -55,7 +55,7 @@ def label(axes: Axes, latents: int, names: Sequence[str], title: str) -> None:
 
 
 def number_latents(axes: Axes, latents: int) -> None:
-    """Numbers the latents below, and takes the frame away."""
+    """Numbers the latents below, and removes the frame."""
     axes.set_xlim(-0.5, latents - 0.5)
     axes.set_xticks(range(0, latents, -(-latents // TICKS)))
     axes.tick_params(length=0, labelsize=LABEL_SIZE)

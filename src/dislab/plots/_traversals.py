@@ -1,4 +1,4 @@
-"""Images decoded from codes in which one latent at a time is moved."""
+"""Latent traversals: images decoded while one latent at a time varies."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
@@ -20,13 +20,13 @@ from dislab.plots._latent_order import Order, latent_order
 from dislab.plots.image_grid import image_grid
 
 Positions = Literal["shifted", "absolute"]
-"""Around the code of each image, or around the centre of the prior."""
+"""Traversals around the code of each image, or around the centre of the prior."""
 
 SPANS: Final[dict[Positions, tuple[float, float]]] = {
     "shifted": (-2.0, 2.0),
     "absolute": (-3.0, 3.0),
 }
-"""The span of each kind of positions unless one is given."""
+"""Default span of each kind of positions."""
 
 _GAP: Final = 2
 
@@ -56,30 +56,30 @@ def traversals(
     batch_size: int = 256,
     title: str = "",
 ) -> Figure:
-    """A figure with one row a latent, the one with the highest KL on top.
+    """Figure of latent traversals with one row per latent, with the highest KL on top.
 
-    Rows are labelled as by the callback `Traversals`: with the KL of the latent from its prior,
-    and the factor that its mean carries most information about, if factors are given. Save it by
-    `dislab.plots.save` as PNG, PDF or SVG.
+    Rows are labelled as by the callback `Traversals`: with the KL of the latent from its prior
+    and, if factors are given, the factor with the highest mutual information with its mean. Save
+    the figure with `dislab.plots.save` as PNG, PDF or SVG.
 
     Args:
         model: A method with codes and a decoder, such as `load_run` returns.
         images: Images, shape (image, channel, height, width): pixels in [0, 1], or bytes. All of
-            them decide the order of the latents, and the first ones are moved.
-        factors: Value numbers of the factors behind the images, shape (image, factor).
+            them determine the order of the latents, and the first ones are traversed.
+        factors: Value numbers of the images' factors, shape (image, factor).
         names: Names of the factors.
-        blocks: How many images are moved, one block of columns each.
-        steps: How many positions.
+        blocks: Number of images to traverse, one block of columns each.
+        steps: Number of positions.
         span: The first and the last position or shift, in standard deviations of the prior, or of
             the codes; −3 to 3 for absolute positions and −2 to 2 for shifts unless given.
         positions: `shifted` moves a latent from the code of the image, `absolute` from 0.
-        latents: How many latents are shown at most.
-        batch_size: Images encoded at a time.
+        latents: Maximum number of latents to show.
+        batch_size: Number of images encoded at a time.
         title: Title above the figure.
 
     Raises:
-        InputError: A number is wrong, the images or factors do not fit, or the method has no codes
-            or no decoder.
+        InputError: A number is invalid, the images or factors do not match, or the method has no
+            codes or no decoder.
     """
     found, order = _of_arrays(
         model, images, factors, names, blocks, steps, span, positions, latents, batch_size
@@ -104,23 +104,23 @@ def traversal_frames(
     latents: int = 10,
     batch_size: int = 256,
 ) -> UInt8[np.ndarray, "frame height width 3"]:
-    """Frames of an animation in which all latents move at once, each in an image of its own.
+    """Frames of an animation that shows the traversals of all latents at once, in separate images.
 
-    One row an image, one column a latent, the one with the highest KL on the left; the latents move
-    there and back. Save it by `dislab.plots.save_animation` as GIF.
+    One row per image and one column per latent, with the highest KL on the left; the latents move
+    forth and back. Save the frames with `dislab.plots.save_animation` as GIF.
 
     Args:
-        model: As of `traversals`, like the other arguments.
+        model: As for `traversals`, like the other arguments.
         images: Images, shape (image, channel, height, width).
-        blocks: How many images are moved, one row each.
-        steps: How many positions.
+        blocks: Number of images to traverse, one row each.
+        steps: Number of positions.
         span: The first and the last position or shift.
         positions: `shifted` or `absolute`.
-        latents: How many latents are shown at most.
-        batch_size: Images encoded at a time.
+        latents: Maximum number of latents to show.
+        batch_size: Number of images encoded at a time.
 
     Raises:
-        InputError: As of `traversals`.
+        InputError: As for `traversals`.
     """
     found, _ = _of_arrays(
         model, images, None, (), blocks, steps, span, positions, latents, batch_size
@@ -135,12 +135,12 @@ def traversal_frames(
 
 
 def check_traversal(steps: int, latents: int, batch_size: int, span: tuple[float, float]) -> None:
-    """Refuses settings that show nothing.
+    """Rejects settings that show nothing.
 
     Args:
-        steps: How many positions.
-        latents: How many latents are shown at most.
-        batch_size: Images encoded at a time.
+        steps: Number of positions.
+        latents: Maximum number of latents to show.
+        batch_size: Number of images encoded at a time.
         span: The first and the last position or shift.
 
     Raises:
@@ -161,7 +161,7 @@ def moved(
     places: Float[Tensor, " place"],
     positions: Positions,
 ) -> Moved:
-    """Decoded images of codes in which one latent at a time is moved; call it in evaluation mode.
+    """Decoded images of codes in which one latent at a time varies; needs evaluation mode.
 
     Args:
         module: The method.
@@ -214,7 +214,7 @@ def _of_arrays(
 
 
 def _table(factors: npt.ArrayLike | None, names: Sequence[str], count: int) -> Tensor:
-    """Value numbers of the factors; without columns where there are none."""
+    """Value numbers of the factors; without columns if there are none."""
     table = np.zeros((count, 0), dtype=np.int64) if factors is None else np.asarray(factors)
     if table.dtype.kind not in "iu" or table.shape != (count, len(names)):
         raise InputError(
@@ -231,7 +231,7 @@ def _places(
     places: Float[Tensor, " place"],
     positions: Positions,
 ) -> list[Float[Tensor, "image step"]]:
-    """Where each latent is moved to."""
+    """Positions of each latent in its traversal."""
     if lacks(module, "code_values"):
         places, scale = places.to(code), order.scale.to(code)
         start = code if positions == "shifted" else order.centre.to(code).expand_as(code)
@@ -262,5 +262,5 @@ def _row(
 def _filled(
     row: Float[Tensor, "image step channel height width"], width: int
 ) -> Float[Tensor, "image filled channel height width"]:
-    """The row with white images after its own."""
+    """The row padded with white images."""
     return torch.nn.functional.pad(row, (0,) * 7 + (width - row.shape[1],), value=1.0)

@@ -1,4 +1,4 @@
-"""Latents against factors, point by point."""
+"""Scatter plots of latents against factors."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +11,7 @@ from dislab.errors import InputError
 from dislab.plots._panels import DPI, INK, LABEL_SIZE
 
 _SIDE: Final = 2.6
-"""Inches of a panel."""
+"""Size of a panel in inches."""
 _DOT: Final = "#9fb6d6"
 
 
@@ -20,13 +20,13 @@ def codes_against_factors(
     values: Float[np.ndarray, "_ _"],
     names: Sequence[str],
 ) -> Figure:
-    """A figure with one panel a pair of a latent and a factor: inferred codes over true values.
+    """A figure with one panel per pair of latent and factor: inferred codes against true values.
 
-    A dot is an image, and the line joins the mean codes of the factor's values. A latent that
-    follows its factor and nothing else gives a narrow line that rises or falls throughout.
+    A dot is an image, and the line connects the mean codes of the factor's values. A latent that
+    encodes only its factor gives a narrow, monotonic line.
 
-    After Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, who draw inferred angles and
-    light over the true ones.
+    After Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, who plot inferred against true
+    angles and light.
 
     Args:
         codes: The latent of each panel.
@@ -34,7 +34,7 @@ def codes_against_factors(
         names: Names of the factors, with their units, such as `azimuth (deg)`.
 
     Raises:
-        InputError: The arrays are empty, shapes differ, or the number of names is not that of
+        InputError: The arrays are empty, shapes differ, or the number of names differs from that of
             panels.
     """
     if not codes.size or codes.shape != values.shape:

@@ -12,11 +12,11 @@ from dislab.plots._groups import panel
 from dislab.plots._panels import LABEL_SIZE, TITLE_SIZE
 
 SIDE: Final = 0.36
-"""Inches of the side of a cell."""
+"""Side of a cell in inches."""
 LETTER: Final = 0.075
-"""Inches that a letter of a name gets."""
+"""Width of a letter of a name in inches."""
 LEAST: Final = 4
-"""Fewest rows beside which there is room for the scale of colours."""
+"""Minimum number of rows that leaves room for the colour bar."""
 
 
 def correlation_matrix(
@@ -25,18 +25,18 @@ def correlation_matrix(
     columns: Sequence[str],
     title: str = "",
 ) -> Figure:
-    """A figure with one cell for each two scores: blue above 0, red below, grey without a number.
+    """A figure with one cell per pair of scores: blue for positive, red for negative, grey for NaN.
 
     Args:
-        correlations: Numbers in [−1, 1], or NaN. `correlation_table(…)` of
-            `dislab.study.statistics` has them, its index the rows and its columns the columns.
+        correlations: Numbers in [−1, 1], or NaN, as in the result of `correlation_table(…)` of
+            `dislab.study.statistics`, whose index gives the rows and whose columns the columns.
         rows: Names of the rows, from the top.
         columns: Names of the columns.
-        title: Stands above; empty for none.
+        title: Title above the figure; empty for none.
 
     Raises:
-        InputError: There is nothing to draw, there is not one name a row and column, or a number
-            lies outside of [−1, 1].
+        InputError: There is nothing to draw, the numbers of names and of rows or columns differ, or
+            a number lies outside [−1, 1].
     """
     if not correlations.size or correlations.shape != (len(rows), len(columns)):
         raise InputError(
@@ -73,6 +73,6 @@ def correlation_matrix(
 
 
 def _text(value: float) -> str:
-    """Two digits without the 0 before the point; 0 has no sign."""
+    """Two decimals without the leading 0; zero has no sign."""
     rounded = round(value, 2) + 0.0
     return f"{rounded:.2f}".replace("0.", ".", 1).replace("-", "−")

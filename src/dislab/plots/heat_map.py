@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from dislab.plots._panels import LABEL_SIZE, blank, check_matrix, label
 
 CELLS_WITH_NUMBERS: Final = 16
-"""With more latents the numbers would not fit their cells."""
+"""Maximum number of latents for numbers to fit into their cells."""
 
 
 def heat_map(
@@ -20,7 +20,7 @@ def heat_map(
     """A figure with one coloured cell for each latent and factor.
 
     Args:
-        matrix: Numbers of at least 0, such as mutual information.
+        matrix: Non-negative numbers, such as mutual information.
         names: Names of the factors.
         unit: Unit of the numbers, such as nats.
         title: Title above the figure; empty for none.
@@ -41,7 +41,7 @@ def draw_heat_map(
     unit: str,
     title: str = "",
 ) -> None:
-    """Cells coloured from 0 to the largest number, with a scale in `unit`; grey for NaN.
+    """Draws cells coloured from 0 to the largest number, with a colour bar in `unit`; grey for NaN.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.

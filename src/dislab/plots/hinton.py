@@ -18,7 +18,7 @@ def hinton(
     """A figure with one square for each latent and factor.
 
     Args:
-        importance: How much each latent matters for each factor.
+        importance: Importance of each latent for each factor.
         names: Names of the factors.
         title: Title above the figure; empty for none.
 
@@ -37,9 +37,9 @@ def draw_hinton(
     names: Sequence[str],
     title: str = "",
 ) -> None:
-    """Squares whose areas are the numbers' sizes, in units of the largest one.
+    """Draws squares with areas proportional to the magnitude of the numbers.
 
-    Numbers below 0 are hollow; NaN is a cross.
+    Negative numbers are hollow; NaN is a cross.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.

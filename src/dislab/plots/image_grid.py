@@ -16,7 +16,7 @@ from dislab.errors import InputError
 
 DPI: Final = 100
 CELL: Final = 64
-"""About how many screen pixels the longer side of an image gets."""
+"""Approximate length of the longer side of an image in screen pixels."""
 GAP: Final = 2
 """Screen pixels between two images."""
 BLOCK_GAP: Final = 16
@@ -27,9 +27,9 @@ TITLE_SIZE: Final = 11.0
 GREY: Final = "#8c8c8c"
 """Colour of the label of a faded row."""
 PALE: Final = 200
-"""The grey that the pixels of a faded row are moved to, of 255."""
+"""Grey value, of 255, towards which the pixels of a faded row are moved."""
 FADING: Final = 3
-"""Of its distance from that grey a faded pixel keeps one part in so many."""
+"""Divisor of a faded pixel's distance from that grey."""
 
 
 def image_grid(
@@ -43,17 +43,17 @@ def image_grid(
     """A figure in which every image pixel covers a square of whole screen pixels.
 
     Args:
-        images: Pixels in [0, 1]; one or three channels. Values outside are clipped, and a
-            pixel that is not a number is magenta.
-        row_labels: One a row, or none at all.
-        column_labels: One a column, or none at all.
+        images: Pixels in [0, 1]; one or three channels. Values outside are clipped, and NaN pixels
+            are magenta.
+        row_labels: One label per row, or none.
+        column_labels: One label per column, or none.
         title: Title above the figure; empty for none.
-        blocks: Into how many equal blocks the columns are parted by wider gaps.
-        faded: Which rows are greyed, images and label, one a row; or none at all.
+        blocks: Number of equal blocks of columns, separated by wider gaps.
+        faded: For each row, whether its images and label are greyed out; or empty.
 
     Raises:
         InputError: The grid is empty, the channels are neither one nor three, or labels, blocks or
-            faded rows do not fit the rows and columns.
+            faded rows do not match the rows and columns.
     """
     _check(images.shape, row_labels, column_labels, blocks, faded)
     greyed = list(faded) or [False] * len(images)
@@ -80,9 +80,9 @@ def image_grid(
 
 
 class _Exact(FigureImage):
-    """Pixels that a picture at the figure's resolution takes over as they are.
+    """Pixels that are copied unchanged into a picture at the figure's resolution.
 
-    To resample them, as matplotlib does with every image, takes half the time of the picture.
+    Resampling, which matplotlib applies to every image, takes half the time of the picture.
     """
 
     def __init__(self, figure: Figure, canvas: UInt8[np.ndarray, "y x 3"], left: int) -> None:
@@ -90,7 +90,7 @@ class _Exact(FigureImage):
         self.set_data(canvas)
 
     def make_image(self, renderer: Any, magnification: float = 1.0, unsampled: bool = False) -> Any:
-        """Pixels with opacity, the lowest row first, and their place."""
+        """RGBA pixels, bottom row first, and their position."""
         if renderer.dpi != DPI or magnification != 1.0:
             return super().make_image(renderer, magnification, unsampled)
         pixels = np.asarray(self.get_array())
@@ -126,7 +126,7 @@ def _canvas(
     blocks: int,
     faded: Sequence[bool],
 ) -> tuple[UInt8[np.ndarray, "y x 3"], list[int], list[int]]:
-    """The images side by side on white, and where each column and row of them begins."""
+    """The images side by side on white, and the starting positions of their columns and rows."""
     rows, columns, _, height, width = images.shape
     colours = _colours(images)
     grey = np.asarray(faded)
@@ -167,7 +167,7 @@ def _write(
     up: Literal["top", "center", "bottom"],
     colour: str = "black",
 ) -> None:
-    """Writes a line at a place in screen pixels, counted from the upper left corner."""
+    """Writes a line of text at a position in screen pixels from the upper left corner."""
     x, y = place[0] / size[0], 1 - place[1] / size[1]
     figure.text(x, y, text, fontsize=points, ha=across, va=up, color=colour, parse_math=False)
 

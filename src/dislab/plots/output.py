@@ -1,4 +1,4 @@
-"""Figures as files and as arrays."""
+"""Writes figures to files and arrays."""
 
 from collections.abc import Mapping
 from io import BytesIO
@@ -15,10 +15,10 @@ from dislab.errors import InputError
 from dislab.storage import atomic
 
 SUFFIXES: Final = (".png", ".pdf", ".svg")
-"""Formats of pictures, in the order of messages."""
+"""File suffixes of picture formats, in the order shown in messages."""
 
 _COMPRESSION: Final = 2
-"""Of a PNG file: three times as fast as the usual 6, and smaller where images are noisy."""
+"""PNG compression level: three times as fast as the default 6, and smaller for noisy images."""
 
 _NO_DATE: Final[Mapping[str, dict[str, None]]] = {
     "svg": {"Date": None, "Creator": None},
@@ -27,7 +27,7 @@ _NO_DATE: Final[Mapping[str, dict[str, None]]] = {
 
 
 def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
-    """A figure drawn at its own resolution.
+    """Renders a figure at its own resolution.
 
     Args:
         figure: The figure.
@@ -40,14 +40,14 @@ def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
 
 
 def check_picture(option: str, path: Path) -> None:
-    """Refuses the name of a picture whose suffix is no format that figures are written in.
+    """Rejects the name of a picture with an unsupported suffix.
 
     Args:
         option: Option that names the picture, for messages.
         path: The picture.
 
     Raises:
-        InputError: The suffix is another one.
+        InputError: The suffix is not supported.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(
@@ -56,16 +56,16 @@ def check_picture(option: str, path: Path) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes a figure at its own resolution; the file is never seen half-written.
+    """Writes a figure at its own resolution; the file is replaced atomically.
 
     Equal figures give equal files.
 
     Args:
         figure: The figure.
-        path: Where to, as PNG, PDF or SVG by its suffix; missing folders are made.
+        path: The file, as PNG, PDF or SVG by its suffix; missing folders are created.
 
     Raises:
-        InputError: The suffix is another one, or the file cannot be written.
+        InputError: The suffix is not supported, or the file cannot be written.
     """
     check_picture("the picture", path)
     with atomic(path) as temporary:
@@ -77,7 +77,7 @@ def draw(figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool
 
     Equal figures give equal bytes.
     """
-    # names inside of an SVG file then come from its content, not from chance
+    # derives identifiers inside an SVG file from its content instead of at random
     with mpl.rc_context({"svg.hashsalt": "dislab", "svg.fonttype": "path"}):
         figure.savefig(
             target,
@@ -92,15 +92,15 @@ def draw(figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool
 def save_animation(
     frames: UInt8[np.ndarray, "frame height width 3"], path: Path, seconds: float = 0.1
 ) -> None:
-    """Writes frames as a GIF that repeats; the file is never seen half-written.
+    """Writes frames as a looping GIF; the file is replaced atomically.
 
     Args:
         frames: Pixels from 0 to 255.
-        path: Where to; its name ends in `.gif`.
-        seconds: How long each frame is shown.
+        path: The file, with the suffix `.gif`.
+        seconds: Duration of each frame in seconds.
 
     Raises:
-        InputError: The suffix is another one, or the file cannot be written.
+        InputError: The suffix is not `.gif`, or the file cannot be written.
     """
     if path.suffix.lower() != ".gif":
         raise InputError(f"the animation is {path}; its name must end in .gif")

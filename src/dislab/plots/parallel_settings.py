@@ -1,4 +1,4 @@
-"""Settings of many runs side by side, coloured by a score."""
+"""Parallel coordinates of the settings of many runs, coloured by a score."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
@@ -15,13 +15,13 @@ from dislab.plots._groups import panel, plain_numbers
 from dislab.plots._panels import LABEL_SIZE, TITLE_SIZE
 
 ACROSS: Final = 1.7
-"""Inches between two axes, unless names are longer."""
+"""Minimum distance between two axes in inches; longer names increase it."""
 MANY: Final = 200
-"""More runs than these get thin lines."""
+"""Number of runs above which lines are thin."""
 UNKNOWN: Final = "#9a9a9a"
 """Colour of runs without a score."""
 SPREAD: Final = 0.5
-"""Share of the distance between two values over which lines of one value are spread."""
+"""Fraction of the distance between two values over which lines through one value are spread."""
 
 
 def parallel_settings(
@@ -30,21 +30,21 @@ def parallel_settings(
     name: str,
     title: str = "",
 ) -> Figure:
-    """A figure with one axis a setting and one for a score, and one line a run across them.
+    """Parallel coordinates with one axis per setting, one for a score, and one line per run.
 
-    Values of a setting stand at equal distances, numbers by size and others by appearance; lines
-    through one value are spread, ordered by the score. The last axis is the scale of the
-    score; runs whose score is not finite are grey and do not reach it.
+    Values of a setting are equally spaced, numbers sorted by size and others in order of
+    appearance; lines through one value are spread, ordered by the score. The last axis is the scale
+    of the score; runs with a non-finite score are grey and do not reach it.
 
     Args:
-        settings: Values by name of the setting, one a run. Columns of a table become that by
+        settings: Values by name of the setting, one per run. Convert columns of a table with
             `dict(table[["method", "model.beta"]].items())`.
-        score: One number a run.
+        score: One number per run.
         name: Name of the score.
-        title: Stands above; empty for none.
+        title: Title above the figure; empty for none.
 
     Raises:
-        InputError: There is no run or no setting, or numbers of values and scores differ.
+        InputError: There is no run or no setting, or the numbers of values and scores differ.
     """
     scores = plain_numbers(score, name)
     levels = _levels_of_all(settings, len(scores))
@@ -78,7 +78,7 @@ def parallel_settings(
 def _levels_of_all(
     settings: Mapping[str, Iterable[Any]], runs: int
 ) -> dict[str, tuple[list[str], Int[np.ndarray, " run"]]]:
-    """The levels of each setting; refuses an empty list, and one without a value for every run."""
+    """Levels of each setting; rejects no settings, and settings without a value for every run."""
     columns = {setting: list(values) for setting, values in settings.items()}
     if not columns or not runs:
         raise InputError("a picture of settings needs at least one setting and one run")
@@ -89,7 +89,7 @@ def _levels_of_all(
 
 
 def _levels(values: Sequence[Any]) -> tuple[list[str], Int[np.ndarray, " run"]]:
-    """The distinct values as texts, from the bottom of the axis, and each run's index."""
+    """Distinct values as text, from the bottom of the axis, and the index of each run's value."""
     unique = {str(value): value for value in values}
     if all(isinstance(value, Real) for value in unique.values()):
         unique = dict(sorted(unique.items(), key=lambda item: item[1]))
@@ -110,7 +110,7 @@ def _spread(
 
 
 def _lines(ends: Float[np.ndarray, "run axis"], **style: Any) -> LineCollection:
-    """One smooth curve a run, level where it meets an axis."""
+    """One smooth curve per run, horizontal at the axes."""
     part = np.linspace(0, 1, 20, endpoint=False)
     ease = part * part * (3 - 2 * part)
     steps = ends[:, :-1, None] + (ends[:, 1:, None] - ends[:, :-1, None]) * ease

@@ -1,4 +1,4 @@
-"""How far the posteriors of different images overlap."""
+"""Overlap of the posteriors of different images."""
 
 import numpy as np
 from jaxtyping import Float
@@ -15,11 +15,11 @@ def posterior_overlap(
     values: Float[np.ndarray, " image"],
     name: str,
 ) -> Figure:
-    """A figure of the posteriors in the plane of two latents, as ellipses of one deviation.
+    """A figure of posteriors in the plane of two latents, as ellipses of one standard deviation.
 
-    Under a penalty on the divergence posteriors widen until they overlap. Overlapping posteriors
-    are mixed up, which costs least if neighbours in the plane are images that are alike: colours
-    that change gradually show that they are.
+    Under a penalty on the KL, posteriors widen until they overlap. Images with overlapping
+    posteriors are confused in decoding, which costs least if neighbours in the plane are similar
+    images; gradual changes of colour indicate this.
 
     After Burgess et al. (2018), https://arxiv.org/abs/1804.03599, on the overlap of posteriors.
 
@@ -30,7 +30,7 @@ def posterior_overlap(
         name: The factor, with its unit.
 
     Raises:
-        InputError: The arrays are empty, have not two latents, shapes differ, or a
+        InputError: The arrays are empty, do not have two latents, shapes differ, or a
             deviation is not above 0.
     """
     shapes = mean.shape, deviation.shape, values.shape

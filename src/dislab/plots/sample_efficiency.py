@@ -1,4 +1,4 @@
-"""A score over the number of labels."""
+"""A score as a function of the number of labels."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,23 +16,23 @@ def sample_efficiency(
     name: str,
     title: str = "",
 ) -> Figure:
-    """A figure with one curve a group: the mean over its runs, and a band of one deviation.
+    """A figure with one curve per group: the mean over its runs, with a band.
 
     The band is mean ± standard deviation (dividing by runs − 1); a group of one run has none.
-    Numbers that are not finite are left out. Sizes are on a logarithmic scale.
+    Non-finite numbers are left out. Sizes are on a logarithmic scale.
 
     After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, section 5.5, on learning from
     few labels.
 
     Args:
-        curves: Scores by name of the group, one row a run, one column a size.
-        sizes: Numbers of labels that predictors learnt from, rising.
+        curves: Scores by name of the group, with one row per run and one column per size.
+        sizes: Numbers of labels that predictors were trained on, increasing.
         name: Name of the score.
-        title: Stands above; empty for none.
+        title: Title above the figure; empty for none.
 
     Raises:
-        InputError: There is no curve, sizes do not rise from at least 1, or a group has not one
-            column a size.
+        InputError: There is no curve, sizes do not increase from at least 1, or a group does not
+            have one column per size.
     """
     if not curves or list(sizes) != sorted(set(sizes)) or min(sizes, default=0) < 1:
         raise InputError(f"sizes are {list(sizes)}; give rising numbers, and at least one curve")
@@ -59,7 +59,7 @@ def sample_efficiency(
 def _moments(
     scores: Float[np.ndarray, "run size"],
 ) -> tuple[Float[np.ndarray, " size"], Float[np.ndarray, " size"]]:
-    """Mean and deviation of the finite numbers of each column; NaN where there are too few."""
+    """Mean and deviation of the finite numbers of each column; NaN if there are too few."""
     columns = [column[np.isfinite(column)] for column in scores.T]
     means = [column.mean() if len(column) else np.nan for column in columns]
     deviations = [column.std(ddof=1) if len(column) > 1 else np.nan for column in columns]

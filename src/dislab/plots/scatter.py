@@ -18,20 +18,20 @@ def scatter(
     groups: Sequence[str] = (),
     title: str = "",
 ) -> Figure:
-    """A figure with one point a run, and Spearman's rank correlation ρ over all and per group.
+    """A figure with one point per run, and Spearman's rank correlation ρ over all and per group.
 
-    Runs in which a score is not finite are left out. ρ is not given for fewer than three runs or
-    a score that is the same in all of them.
+    Runs with a non-finite score are left out. ρ is not given for fewer than three runs or for a
+    constant score.
 
     Args:
-        first: The score across, one number a run.
-        second: The score down, one number a run.
+        first: The score on the horizontal axis, one number per run.
+        second: The score on the vertical axis, one number per run.
         names: Names of both scores.
-        groups: What each run is coloured and marked by, such as its method, one a run; or none.
-        title: Stands above; empty for none.
+        groups: Group of each run, such as its method, which sets colour and marker; or empty.
+        title: Title above the figure; empty for none.
 
     Raises:
-        InputError: Numbers of scores and groups differ, or scores are no numbers.
+        InputError: The numbers of scores and groups differ, or scores are not numeric.
     """
     across, down = plain_numbers(first, names[0]), plain_numbers(second, names[1])
     members = np.array([str(group) for group in groups] or ["all"] * len(across), dtype=object)

@@ -15,15 +15,15 @@ from dislab.plots.heat_map import draw_heat_map
 from dislab.plots.hinton import draw_hinton
 
 LEFT: Final = 6.4
-"""Inches across that the list of scores gets."""
+"""Width of the list of scores in inches."""
 KL_HEIGHT: Final = 1.9
-"""Inches down that the bars of the KL get."""
+"""Height of the KL bar chart in inches."""
 ROW: Final = 0.21
-"""Inches down that one score gets."""
+"""Height of one score in inches."""
 CHANCE: Final = "#c0392b"
-"""Colour of the level of chance."""
+"""Colour of the chance level."""
 ACTIVE: Final = 0.01
-"""Nats of KL from which a latent is drawn as active."""
+"""Minimum KL, in nats, of a latent that is drawn as active."""
 
 
 def score_sheet(
@@ -41,17 +41,17 @@ def score_sheet(
 
     Args:
         values: Scores by name.
-        intervals: Ends of the intervals of some of them.
+        intervals: Interval bounds of some of the scores.
         names: Names of the factors.
-        importance: How much each latent matters for predicting each factor.
+        importance: Importance of each latent for predicting each factor.
         information: Mutual information of latents and factors, in nats.
         kl: KL of each latent's posterior from the prior, in nats.
         title: Title above the figure; empty for none.
-        chance: The level of chance of some scores, drawn as a bar across the line.
+        chance: Chance levels of some scores, drawn as a bar across the line.
         about: Title of the mutual information.
 
     Raises:
-        InputError: No score is given, or a matrix does not fit the names.
+        InputError: No score is given, or a matrix does not match the names.
     """
     if not values:
         raise InputError("a score sheet needs at least one score")
@@ -99,9 +99,9 @@ def draw_scores(
     intervals: Mapping[str, tuple[float, float]],
     chance: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
-    """One line a score: its number, and a point between 0 and 1 with its interval.
+    """Draws one line per score: its number, and a point between 0 and 1 with its interval.
 
-    A score outside of [0, 1] has its number only.
+    For a score outside [0, 1], only the number is shown.
     """
     for row, (name, value) in enumerate(values.items()):
         ends = intervals.get(name)

@@ -1,4 +1,4 @@
-"""Distributions of a score, one violin a setting."""
+"""Violin plots of a score, one violin per setting."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -13,9 +13,9 @@ from dislab.errors import InputError
 from dislab.plots._groups import finish, legend, legend_width, panel, plain_numbers, styles
 
 ROW: Final = 0.42
-"""Inches down that one violin gets."""
+"""Height of one violin in inches."""
 LEAST: Final = 5
-"""Fewest scores that are drawn as a violin; fewer are points alone."""
+"""Minimum number of scores for a violin; fewer are drawn only as points."""
 
 
 def violins(
@@ -24,23 +24,24 @@ def violins(
     title: str = "",
     kinds: Sequence[str] = (),
 ) -> Figure:
-    """A figure with one line a group: a violin of its scores, every score, and a bar at the median.
+    """A figure with one row per group: a violin of its scores, every score, and the median.
 
     A violin is a kernel density estimate between the smallest and the largest score; a group of
-    fewer than five scores has none. Scores that are not finite are left out and counted behind
+    fewer than five scores has none. Non-finite scores are left out, and their number is given after
     the group's name.
 
     After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, section 5.3.
 
     Args:
-        groups: Scores by name of the group, from the top. Columns of a table become that by
+        groups: Scores by name of the group, from the top. Convert a column of a table with
             `dict(iter(table.groupby("method")["score.mig"]))`.
         name: Name of the score.
-        title: Stands above; empty for none.
-        kinds: What each group is coloured by, such as its method, one a group; or none at all.
+        title: Title above the figure; empty for none.
+        kinds: Kind of each group, such as its method, which sets its colour; or empty.
 
     Raises:
-        InputError: There is no group, not one kind a group, or scores are no numbers.
+        InputError: There is no group, the numbers of kinds and groups differ, or scores are not
+            numeric.
     """
     if not groups or len(kinds) not in (0, len(groups)):
         raise InputError(
@@ -74,7 +75,7 @@ def _draw(axes: Axes, row: int, scores: Float[np.ndarray, " run"], colour: str) 
         )["bodies"]
         for body in bodies:
             body.set(facecolor=colour, alpha=0.35, edgecolor="none")
-    # the same places for the same scores, and neighbours apart
+    # equal scores get the same positions every time, with neighbours kept apart
     offsets = 0.12 * np.sin(2.4 * np.arange(len(scores)))
     axes.scatter(scores, row + offsets, s=9, color=colour, linewidths=0, alpha=0.8)
     if len(scores):

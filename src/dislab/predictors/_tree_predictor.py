@@ -1,4 +1,4 @@
-"""The methods that predictors with scikit-learn's trees share."""
+"""Common methods of the predictors with scikit-learn's trees."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from dislab.codes.learners.column_models import ColumnModel, fitted_columns, pre
 
 
 class TreePredictor(Predictor):
-    """One model of scikit-learn for each run and factor.
+    """One scikit-learn model for each run and factor.
 
-    A concrete class has a constructor, which sets `latent_dim` and `classes`, and `_model`.
+    A concrete class implements `_model`, and a constructor that sets `latent_dim` and `classes`.
     """
 
     engines = ("scikit-learn",)
@@ -28,10 +28,10 @@ class TreePredictor(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learns from scratch, from values in [0, 1] or class numbers, one column a factor.
+        """Learn from scratch, from values in [0, 1] or class numbers, one column per factor.
 
         Raises:
-            InputError: Codes or targets do not fit or are not finite.
+            InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
         check_lesson(codes, targets, self.latent_dim, self.classes)
         self._models = fitted_columns(codes, targets, self.classes, self._model)
@@ -42,11 +42,11 @@ class TreePredictor(Predictor):
         """Values or class numbers; only classes that `fit` saw. The codes may be on any device.
 
         Raises:
-            InputError: `fit` has not been called, or codes do not fit or are not finite.
+            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._models))
         return predicted_columns(self._models, codes)
 
     @abstractmethod
     def _model(self, kind: bool) -> ColumnModel:
-        """An unfitted model: a classifier for a kind, a regressor for a number."""
+        """An unfitted model: a classifier if `kind` is true, else a regressor."""

@@ -8,27 +8,28 @@ from dislab.functional.random import short_seed
 from dislab.predictors._tree_predictor import TreePredictor
 
 Engine = Literal["histogram", "exact"]
-"""Splits between the bins of a histogram, or between any two codes."""
+"""Split points: edges of histogram bins, or any point between two codes."""
 
 
 @final
 class GradientBoosting(TreePredictor):
-    """Boosted trees for each factor, which cannot leave the range of their training values.
+    """Boosted trees for each factor; predictions stay in the range of the training values.
 
-    A number is regressed with squared errors, a kind classified with the logistic or softmax loss.
-    `exact` is scikit-learn's `GradientBoostingRegressor` or `GradientBoostingClassifier`, and
-    `histogram` its `HistGradientBoostingRegressor` or `HistGradientBoostingClassifier` with the
-    same depth, rounds, rate and smallest leaf of one image, and without early stopping. A factor
-    with one value in all images is predicted to have it.
+    Factors with 0 classes are regressed with squared errors, others classified with the logistic or
+    softmax loss. `exact` is scikit-learn's `GradientBoostingRegressor` or
+    `GradientBoostingClassifier`, and `histogram` its `HistGradientBoostingRegressor` or
+    `HistGradientBoostingClassifier` with the same depth, rounds, rate and smallest leaf of one
+    image, and without early stopping. For a factor with a single value in all images, this value is
+    predicted.
 
     Friedman (2001), https://doi.org/10.1214/aos/1013203451.
 
     Args:
         latent_dim: Number of latents.
-        classes: Number of classes of each factor; 0 for a number in [0, 1].
-        engine: `histogram`, with up to 255 bins a latent, or `exact`, which takes some twenty-five
-            times as long.
-        rounds: Number of boosting rounds, each with one tree, or one a class.
+        classes: Number of classes of each factor; 0 for regression of a number in [0, 1].
+        engine: `histogram`, with up to 255 bins per latent, or `exact`, which takes about
+            twenty-five times as long.
+        rounds: Number of boosting rounds, each with one tree, or one tree per class.
         depth: Largest depth of a tree.
         rate: Shrinkage of each tree.
         seed: Seed of the order in which equally good splits are tried.

@@ -13,29 +13,29 @@ from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.random import device_generator, mix
 
 NETWORKS_AT_ONCE: Final = 512
-"""Networks that an accelerator trains together; a CPU gains nothing by more than one run."""
+"""Number of networks trained together on an accelerator; a CPU gains nothing from several runs."""
 
 
 @final
 class MLP(Predictor):
-    """A multilayer perceptron for each factor and run, all of them trained in batched products.
+    """A multilayer perceptron for each factor and run, trained together in batched products.
 
     Networks share no weights, but start from the same ones and see the same batches. Codes and
-    numbers are standardised; a latent that never varies is ignored. A number is learnt with squared
-    errors, a kind with the cross-entropy over the classes that some image has. Hidden units are
-    rectified linear. Adam's rate falls to 0 along half a cosine, so that a few hundred
-    steps are enough, whatever the number of images.
+    regression targets are standardised; constant latents are ignored. Factors with 0 classes are
+    regressed with squared errors, others classified with the cross-entropy over the classes that
+    occur in training. Hidden units are ReLUs. Adam's learning rate decays to 0 as a half cosine, so
+    that a few hundred steps suffice for any number of images.
 
     Args:
         latent_dim: Number of latents.
-        classes: Number of classes of each factor; 0 for a number in [0, 1].
+        classes: Number of classes of each factor; 0 for regression of a number in [0, 1].
         layers: Number of hidden layers.
         width: Units of each hidden layer.
         steps: Number of steps of Adam, each on one batch.
-        batch_size: Images in a batch, drawn without repeats until all have been seen; all of them
-            if they are fewer.
+        batch_size: Images in a batch, drawn without repetition until all have been seen; all images
+            if there are fewer.
         learning_rate: Learning rate of the first step.
-        seed: Seed of the first weights and of the batches.
+        seed: Seed of the initial weights and of the batches.
 
     Raises:
         InputError: A setting is too small.
@@ -76,14 +76,14 @@ class MLP(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learns from scratch, on the device of the codes.
+        """Learn from scratch, on the device of the codes.
 
         Args:
             codes: Codes of the same images in each run.
-            targets: Values in [0, 1] or class numbers, one column a factor.
+            targets: Values in [0, 1] or class numbers, one column per factor.
 
         Raises:
-            InputError: Codes or targets do not fit or are not finite.
+            InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
         check_lesson(codes, targets, self.latent_dim, self.classes)
         codes, targets = codes.detach(), targets.to(codes.device)
@@ -97,7 +97,7 @@ class MLP(Predictor):
             layers = first_layers(sizes, self.classes, len(some), seeds)
             layers = [layer.to(codes.device) for layer in layers]
             self._networks.append(train(layers, some, lesson, batches, self.learning_rate))
-        # the wanted numbers themselves are no longer needed
+        # the targets are no longer needed
         nothing = torch.empty(0)
         self._lesson = lesson._replace(numbers=nothing, kinds=nothing)
 
@@ -111,7 +111,7 @@ class MLP(Predictor):
             codes: Codes of the same images in each run, on any device.
 
         Raises:
-            InputError: `fit` has not been called, or codes do not fit or are not finite.
+            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._standard.centre))
         known = self._standard.of(codes).float()
@@ -123,10 +123,10 @@ class MLP(Predictor):
         return (torch.cat(parts).double() * self._scale + self._centre).to(codes)
 
     def _prepared(self, targets: Float[Tensor, "image factor"]) -> Lesson:
-        """Targets of the networks: standardised numbers, and class numbers as they are."""
+        """Targets of the networks: standardised numbers, and unchanged class numbers."""
         number = torch.tensor([count == 0 for count in self.classes], device=targets.device)
         wide = targets.double()
-        # equal numbers are predicted exactly: nothing is left of them but their value
+        # constant targets get spread 0, so that their value is predicted exactly
         same = (targets == targets[:1]).all(0)
         spread = torch.where(same, 0.0, wide.std(0, correction=0))
         self._centre = torch.where(number, torch.where(same, wide[0], wide.mean(0)), 0.0)
@@ -143,12 +143,12 @@ class MLP(Predictor):
         )
 
     def _batches(self, images: int) -> Tensor:
-        """Images of each step: random orders of all images in a row, cut into batches."""
+        """Images of each step: concatenated random orders of all images, cut into batches."""
         size = min(self.batch_size, images)
         orders = -(-self.steps * size // images)
         source = device_generator(
             torch.device("cpu"), self.seed, self.layers + 1
-        )  # behind those of layers
+        )  # seeds after those of the layers
         order = torch.cat([torch.randperm(images, generator=source) for _ in range(orders)])
         return order[: self.steps * size].view(self.steps, size)
 

@@ -11,23 +11,23 @@ from dislab.codes.inputs import Standard, check_codes, check_lesson, standard
 from dislab.functional.checks import check_count
 
 DISTANCES_AT_ONCE: Final = 5_000_000
-"""Distances held at once; changes no result."""
+"""Number of distances in memory at once; changes no result."""
 
 
 @final
 class NearestNeighbors(Predictor):
-    """Mean or most frequent value of the images with the nearest codes; never outside their range.
+    """Mean or most frequent value of the images with the nearest codes, never outside their range.
 
-    Codes are standardised, distances Euclidean; a latent that never varies is ignored. A number is
-    the mean over the neighbours, a kind their most frequent class, the smallest number of equally
-    frequent ones.
+    Codes are standardised, distances are Euclidean; constant latents are ignored. For regression
+    the prediction is the mean over the neighbours, for classification their most frequent class,
+    with ties broken by the smallest class number.
 
     Cover and Hart (1967), https://doi.org/10.1109/TIT.1967.1053964.
 
     Args:
         latent_dim: Number of latents.
-        classes: Number of classes of each factor; 0 for a number in [0, 1].
-        k: Number of neighbours; all images if they are fewer.
+        classes: Number of classes of each factor; 0 for regression of a number in [0, 1].
+        k: Number of neighbours; all images if there are fewer.
 
     Raises:
         InputError: `k` is below 1.
@@ -46,14 +46,14 @@ class NearestNeighbors(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learns from scratch: keeps all codes and targets.
+        """Learn from scratch: store all codes and targets.
 
         Args:
             codes: Codes of the same images in each run.
-            targets: Values in [0, 1] or class numbers, one column a factor.
+            targets: Values in [0, 1] or class numbers, one column per factor.
 
         Raises:
-            InputError: Codes or targets do not fit or are not finite.
+            InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
         check_lesson(codes, targets, self.latent_dim, self.classes)
         self._standard = standard(codes.detach())
@@ -69,7 +69,7 @@ class NearestNeighbors(Predictor):
             codes: Codes of the same images in each run, on any device.
 
         Raises:
-            InputError: `fit` has not been called, or codes do not fit or are not finite.
+            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._codes))
         queried = self._standard.of(codes.detach())
@@ -83,7 +83,7 @@ class NearestNeighbors(Predictor):
     def _voted(
         self, known: Float[Tensor, "known latent"], queried: Float[Tensor, "image latent"]
     ) -> Float[Tensor, "image factor"]:
-        # products of matrices would be faster, but round small distances away
+        # matrix products would be faster, but lose small distances to rounding
         apart = torch.cdist(queried, known, compute_mode="donot_use_mm_for_euclid_dist")
         nearest = apart.topk(min(self.k, len(known)), dim=1, largest=False).indices
         found = self._targets[nearest]

@@ -10,18 +10,18 @@ from dislab.predictors._tree_predictor import TreePredictor
 
 @final
 class RandomForest(TreePredictor):
-    """A random forest for each factor, which cannot leave the range of its training values.
+    """A random forest for each factor; predictions stay in the range of the training values.
 
-    Scikit-learn's `RandomForestRegressor` for a number and `RandomForestClassifier` for a kind,
-    with their own settings: trees that grow until a leaf holds one image, all latents tried at
-    each split of a regression, and their square root at each split of a classification. A factor
-    with one value in all images is predicted to have it.
+    Scikit-learn's `RandomForestRegressor` for factors with 0 classes and `RandomForestClassifier`
+    for others, with their default settings: trees grow until a leaf holds one image; each split
+    tries all latents in regression, and the square root of their number in classification. For a
+    factor with a single value in all images, this value is predicted.
 
     Breiman (2001), https://doi.org/10.1023/A:1010933404324.
 
     Args:
         latent_dim: Number of latents.
-        classes: Number of classes of each factor; 0 for a number in [0, 1].
+        classes: Number of classes of each factor; 0 for regression of a number in [0, 1].
         trees: Number of trees.
         leaf: Fewest images in a leaf.
         seed: Seed of the bootstrap samples and of the latents tried at each split.

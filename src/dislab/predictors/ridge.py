@@ -15,15 +15,15 @@ from dislab.functional.checks import check_at_least
 class Ridge(Predictor):
     """Linear regression of each factor on standardised codes, with a quadratic penalty.
 
-    The weights w minimise |y − Xw − b|² + penalty · |w|² in closed form, in float64. A latent that
-    never varies gets no weight. A kind is regressed on the indicators of its classes; the largest
-    wins.
+    The weights w minimise |y − Xw − b|² + penalty · |w|² in closed form, in float64. A constant
+    latent gets no weight. For classification, class indicators are regressed and the class with the
+    largest prediction wins.
 
     Hoerl and Kennard (1970), https://doi.org/10.1080/00401706.1970.10488634.
 
     Args:
         latent_dim: Number of latents.
-        classes: Number of classes of each factor; 0 for a number in [0, 1].
+        classes: Number of classes of each factor; 0 for regression of a number in [0, 1].
         penalty: Weight of the quadratic penalty; 0 is ordinary least squares.
 
     Raises:
@@ -43,14 +43,14 @@ class Ridge(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learns from scratch.
+        """Learn from scratch.
 
         Args:
             codes: Codes of the same images in each run.
-            targets: Values in [0, 1] or class numbers, one column a factor.
+            targets: Values in [0, 1] or class numbers, one column per factor.
 
         Raises:
-            InputError: Codes or targets do not fit or are not finite.
+            InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
         check_lesson(codes, targets, self.latent_dim, self.classes)
         self._standard = standard(codes.detach())
@@ -59,7 +59,7 @@ class Ridge(Predictor):
         self._offset = wanted.mean(0)
         gram = known.mT @ known
         gram.diagonal(dim1=1, dim2=2).add_(self.penalty)
-        # the least norm where the codes do not decide: a dead latent leaves a row of zeros
+        # the minimum-norm solution if it is not unique: a dead latent gives a row of zeros
         inverse = torch.linalg.pinv(gram, hermitian=True)
         self._weights = inverse @ (known.mT @ (wanted - self._offset))
 
@@ -72,7 +72,7 @@ class Ridge(Predictor):
             codes: Codes of the same images in each run, on any device.
 
         Raises:
-            InputError: `fit` has not been called, or codes do not fit or are not finite.
+            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._weights))
         found = self._standard.of(codes.detach()) @ self._weights + self._offset

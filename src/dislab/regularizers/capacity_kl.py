@@ -1,4 +1,4 @@
-"""KL divergence held at a growing capacity."""
+"""KL divergence held close to a growing capacity."""
 
 from typing import final
 
@@ -14,10 +14,10 @@ from dislab.functional.ramps import linear_ramp
 
 @final
 class CapacityKL(Regularizer):
-    """Distance of the KL divergence from a capacity that grows linearly (annealed VAE).
+    """Absolute distance of the KL divergence from a linearly growing capacity (annealed VAE).
 
-    Burgess et al. (2018), https://arxiv.org/abs/1804.03599, eq. 8. The absolute value is of the
-    mean divergence over the global batch, not of each image's.
+    Burgess et al. (2018), https://arxiv.org/abs/1804.03599, eq. 8. The absolute value is taken of
+    the mean over the global batch, not per image.
 
     Args:
         latent_dim: Number of latents.

@@ -1,4 +1,4 @@
-"""KL divergence split into three terms with weights of their own."""
+"""KL divergence decomposed into three separately weighted terms."""
 
 from typing import Literal, final
 
@@ -15,7 +15,7 @@ from dislab.functional.total_correlation import Estimator, decompose_kl
 
 @final
 class DecomposedKL(Regularizer):
-    """Mutual information, total correlation and dimension-wise KL, weighted apart (β-TCVAE).
+    """Separately weighted mutual information, total correlation and dimension-wise KL (β-TCVAE).
 
     Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 4. It replaces `KL`. The
     aggregate posterior is estimated from the global batch of all processes.

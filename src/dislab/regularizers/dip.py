@@ -16,7 +16,7 @@ from dislab.functional.gaussians import DIPKind, code_covariance
 class DIP(Regularizer):
     """Squared distance of the codes' covariance from the identity (DIP-VAE I and II).
 
-    Kumar et al. (2018), https://arxiv.org/abs/1711.00848, eq. 6 and 7. Goes beside `KL`.
+    Kumar et al. (2018), https://arxiv.org/abs/1711.00848, eq. 6 and 7. Use it together with `KL`.
 
     Args:
         latent_dim: Number of latents.

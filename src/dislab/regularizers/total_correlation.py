@@ -1,4 +1,4 @@
-"""Total correlation by a discriminator."""
+"""Total correlation, estimated by a discriminator."""
 
 from typing import Any, Literal, final
 
@@ -18,10 +18,11 @@ from dislab.functional.total_correlation import SLOPE, judge, permute_latents
 class TotalCorrelation(Regularizer):
     """Total correlation estimated by a discriminator's density ratio (FactorVAE).
 
-    Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, eq. 2 and 3, algorithm 2. Goes beside
-    `KL`. Logit 0 says that a code came from the aggregate posterior, logit 1 from the product of
-    its marginals. The discriminator is updated in the same step as the model, with an optimiser
-    setting of its own; its loss gives the codes no gradient, and the penalty gives it none.
+    Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, eq. 2 and 3, algorithm 2. Use it together
+    with `KL`. Logit 0 stands for codes from the aggregate posterior, logit 1 for codes from the
+    product of its marginals. The discriminator is updated in the same step as the model, with its
+    own optimiser settings; its loss gives no gradient to the codes, and the penalty gives no
+    gradient to the discriminator.
 
     Departures from the paper: both updates of a step are simultaneous, and the permuted codes
     come from the same batch, as Locatello et al. (2019), https://arxiv.org/abs/1811.12359, do;
@@ -33,12 +34,11 @@ class TotalCorrelation(Regularizer):
         gamma: Weight of the total correlation; 35 is the paper's best for dSprites.
         width: Units of each hidden layer of the discriminator.
         depth: Number of its hidden layers.
-        lr: Its learning rate, at the start of a schedule.
-        betas: Its Adam coefficients; the optimiser must be of Adam's kind to have them.
-        batches: `one` permutes the batch itself; `two` takes the even rows of a batch as codes
-            and permutes the odd ones, so that the two are independent; a last single row is
-            left out.
-        slope: Of its leaky rectifiers for negative values.
+        lr: Its learning rate at the start of a schedule.
+        betas: Its Adam coefficients; the optimiser must be a variant of Adam.
+        batches: `one` permutes the batch itself; `two` takes the even rows of a batch as codes and
+            permutes the odd ones, so that the two are independent; an unpaired last row is ignored.
+        slope: Negative slope of its leaky ReLUs.
 
     Raises:
         InputError: A setting is out of range, or there is a single latent.
@@ -79,7 +79,7 @@ class TotalCorrelation(Regularizer):
         self.discriminator = nn.Sequential(*layers, nn.Linear(features, 2))
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """For each latent a permutation of the images whose codes are permuted."""
+        """For each latent, a permutation of the images whose codes are permuted."""
         size = world()[1]
         rows = count if self.batches == "one" else count // size // 2 * size
         return {"permutation": stream.permutations("permutation", rows, self.latent_dim)}
@@ -99,7 +99,7 @@ class TotalCorrelation(Regularizer):
 
         Terms: `tc` in nats, `discriminator_loss` in nats, `discriminator_accuracy` in [0, 1].
         """
-        even = len(z) // 2 * 2  # the last batch of a split may have an odd row
+        even = len(z) // 2 * 2  # the last batch of a split may have an odd number of rows
         codes, others = (z, z) if self.batches == "one" else (z[0:even:2], z[1:even:2])
         permuted = permute_latents(gather_rows(others.detach()), draws["permutation"])
         parameters = list(self.discriminator.parameters())

@@ -1,4 +1,4 @@
-"""What each score cannot see, in a sentence."""
+"""Limitations of each score, in one sentence."""
 
 import re
 from typing import Final
@@ -30,7 +30,7 @@ _SENTENCES: Final = (
 
 
 def blind_spot(score: str) -> str:
-    """What a score cannot see; empty for a score that is not dislab's.
+    """Limitation of a score, in one sentence; empty for a score that is not dislab's.
 
     The sentences follow the definitions of the scores and the measured laws in `docs/laws.md`.
 

@@ -1,4 +1,4 @@
-"""HTML files that open from disk: a template, behind a policy that lets nothing else in."""
+"""Self-contained HTML files, with a content security policy that blocks everything external."""
 
 import base64
 import hashlib
@@ -17,13 +17,13 @@ _ASSETS: Final = files("dislab.report") / "assets"
 def document(
     template: str, scripts: Sequence[str], content: Mapping[str, Any], data: Mapping[str, Any]
 ) -> str:
-    """The text of an HTML file that makes no request and runs no script but the named ones.
+    """Text of an HTML file that makes no requests and runs only the named scripts.
 
     Args:
         template: A template in `assets/` that extends `base.html`.
-        scripts: Scripts in `assets/`, in their order.
-        content: What the template shows, its `title` among it; texts are escaped.
-        data: What the scripts read: each entry becomes an element of that id, which holds JSON.
+        scripts: Scripts in `assets/`, in order.
+        content: Variables of the template, including `title`; texts are escaped.
+        data: Data for the scripts: each entry becomes an element with that id, containing JSON.
     """
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset),
@@ -44,7 +44,7 @@ def document(
 
 
 def asset(name: str) -> str:
-    """The text of a file of the pages.
+    """Text of an asset file.
 
     Args:
         name: A template, script or style in `assets/`, such as `page.css`.
@@ -53,7 +53,7 @@ def asset(name: str) -> str:
 
 
 def _policy(script: str, style: str) -> str:
-    """What a browser may do with the page: run one script, use one style, show its own images."""
+    """Content security policy: one script, one style, and embedded images only."""
     return (
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; "
         f"style-src 'sha256-{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -65,6 +65,6 @@ def _digest(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that no text inside can end the element with."""
+    """JSON in which no text can close the enclosing element."""
     text = json.dumps(value, allow_nan=False, sort_keys=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,4 +1,4 @@
-"""What the latent explorer of a page shows: sliders, images to start from, and the decoder."""
+"""Data of the latent explorer on a page: sliders, starting images and decoder."""
 
 import math
 from collections.abc import Callable
@@ -20,15 +20,15 @@ from dislab.report.images import atlas, png
 from dislab.report.network import network_of
 
 POINTS: Final = 2_000
-"""Test images that the order of the latents is found on; pictures of traversals take as many."""
+"""Number of test images to order latents by, the same as for pictures of traversals."""
 STARTS: Final = 10
-"""Test images that a reader can start from."""
+"""Number of test images that a reader can start from."""
 STRIP_STARTS: Final = 2
-"""Test images beside the middle of the codes where images are decoded beforehand."""
+"""Number of starting images, besides the centre of the codes, if images are precomputed."""
 STRIP_SLIDERS: Final = 12
 STRIP_STEPS: Final = 9
 REACH: Final = 3.0
-"""Standard deviations that a slider goes to either side, or farther where codes do."""
+"""Range of a slider to each side in standard deviations; extended to include all starting codes."""
 
 _BATCH: Final = 256
 _DIGITS: Final = 4
@@ -37,7 +37,7 @@ Record = dict[str, Any]
 
 
 class _Codes(NamedTuple):
-    """The codes of test images and their order."""
+    """Codes of test images and the order of latents."""
 
     order: LatentOrder
     names: list[str]
@@ -46,14 +46,14 @@ class _Codes(NamedTuple):
 
 
 def explorer_of(module: Objective, data: DataModule) -> Record:
-    """All that the explorer of one model needs, for JSON.
+    """JSON-ready data for the explorer of one model.
 
-    A decoder that the page can compute goes with it; images of another one are decoded beforehand,
-    and so are those of a method that draws from true factors.
+    A decoder that the page can compute is included; for other decoders, and for methods that
+    generate from true factors, images are decoded in advance.
 
     Args:
-        module: The objective in evaluation mode; it decides where images are encoded and decoded.
-        data: Where test images come from, prepared.
+        module: The objective in evaluation mode; its device is used for encoding and decoding.
+        data: The prepared data module that provides test images.
 
     Raises:
         InputError: The method has no decoder, or its images cannot be shown.
@@ -114,7 +114,7 @@ def _over_images(
 
 
 def _sliders(module: Objective, data: DataModule, codes: _Codes) -> list[Record]:
-    """One slider a latent, in their order."""
+    """One slider per latent, in order."""
     order, found = codes.order, []
     values = None if lacks(module, "code_values") else _values(module)
     for latent in order.latents:
@@ -141,7 +141,7 @@ def _sliders(module: Objective, data: DataModule, codes: _Codes) -> list[Record]
 
 
 def _values(module: Objective) -> list[list[float] | None]:
-    """The values of each code that has some only; None for a code between −1 and 1."""
+    """Values of each categorical code; None for a continuous code between −1 and 1."""
     two, three = module.code_values(2), module.code_values(3)
     return [
         one.tolist() if len(one) == len(other) else None
@@ -150,7 +150,7 @@ def _values(module: Objective) -> list[list[float] | None]:
 
 
 def _span(codes: _Codes, latent: int) -> Record:
-    """Both ends of a slider: three standard deviations, and the codes that one can start from."""
+    """Range of a slider: three standard deviations, extended to include all starting codes."""
     centre, scale = float(codes.order.centre[latent]), float(codes.order.scale[latent]) or 1.0
     far = (codes.starts[:, latent] - centre).abs().max().item() / scale
     reach = scale * max(REACH, math.ceil(far if math.isfinite(far) else 0.0))
@@ -192,12 +192,12 @@ def _decoder(module: Objective) -> Callable[[Float[Tensor, "image latent"]], Ten
 
 
 def _number(value: float) -> str:
-    """A number with a minus sign as printed."""
+    """A number with a typographic minus sign."""
     return f"{value:.3g}".replace("-", "−")
 
 
 def _stepped(slider: Record) -> Record:
-    """The slider with few values to choose from."""
+    """The slider restricted to a few discrete values."""
     if "values" in slider:
         return slider
     values = np.linspace(slider["low"], slider["high"], STRIP_STEPS).round(_DIGITS).tolist()
@@ -206,7 +206,7 @@ def _stepped(slider: Record) -> Record:
 
 
 def _strips(found: Record, decode: Callable[[Tensor], Tensor]) -> Record:
-    """One picture with the image of each start, then of each value of each slider."""
+    """One picture: for every start, its own image, then one for each value of each slider."""
     codes = []
     for start in found["starts"]:
         code = torch.tensor(start["code"])
@@ -219,7 +219,7 @@ def _strips(found: Record, decode: Callable[[Tensor], Tensor]) -> Record:
 
 
 def _of_factors(module: Objective, data: DataModule, states: Indices) -> Record:
-    """Sliders of a method that draws from true factors."""
+    """Sliders of a method that generates from true factors."""
     space = data.factors
     sliders: list[Record] = []
     for number, factor in enumerate(space.factors):

@@ -1,4 +1,4 @@
-"""Figures of a page: curves of training, and the score sheet."""
+"""Figures of a page: training curves, and the score sheet."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,15 +11,15 @@ from dislab.errors import InputError
 from dislab.plots import score_sheet
 
 STAGES: Final = {"train": "#26456e", "validation": "#c0392b"}
-"""Stages whose curves are drawn, with their colours."""
+"""Stages to draw curves of, with their colours."""
 MOST_PANELS: Final = 9
 MOST_POINTS: Final = 400
-"""Points of a curve; of a longer one every n-th."""
+"""Maximum number of points of a curve; longer ones are thinned to every n-th point."""
 _ACROSS: Final = 3
 
 
 def curves_figure(rows: Sequence[Mapping[str, str]]) -> Figure | None:
-    """One panel a term of the loss; None where nothing changed in training.
+    """Training curves with one panel per loss term; None if nothing changed in training.
 
     Args:
         rows: The rows of `metrics.csv`.
@@ -53,7 +53,7 @@ def curves_figure(rows: Sequence[Mapping[str, str]]) -> Figure | None:
 
 
 def _terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Terms that were logged in training, the whole loss first."""
+    """Terms logged in training, the total loss first."""
     names = {
         name.partition("/")[2] for row in rows for name in row if name.partition("/")[0] in STAGES
     }
@@ -61,7 +61,7 @@ def _terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _curve(rows: Sequence[Mapping[str, str]], name: str) -> npt.NDArray[np.float64] | None:
-    """Steps and values of a logged name; None for one that is missing or never changes."""
+    """Steps and values of a logged name; None if it is missing or constant."""
     points = [(float(row["step"]), float(row[name])) for row in rows if name in row]
     if len({value for _, value in points}) < 2:
         return None
@@ -69,10 +69,10 @@ def _curve(rows: Sequence[Mapping[str, str]], name: str) -> npt.NDArray[np.float
 
 
 def sheet_figure(record: Mapping[str, Any]) -> Figure | None:
-    """The score sheet of a record of `scores.json`; None for a run without scores.
+    """Score sheet of a record of `scores.json`; None for a run without scores.
 
     Args:
-        record: What `test` or `validate` wrote.
+        record: The record written by `test` or `validate`.
     """
     scores = {name: one for name, one in record.get("scores", {}).items() if one is not None}
     parts = record.get("parts", {})
@@ -91,12 +91,12 @@ def sheet_figure(record: Mapping[str, Any]) -> Figure | None:
         KeyError,
         TypeError,
         ValueError,
-    ):  # a record by hand
+    ):  # a record written by hand
         return None
 
 
 def _matrix(parts: Mapping[str, Any], ending: str) -> npt.NDArray[np.float64] | None:
-    """The first part whose name ends so; null in the file is no number."""
+    """The first part whose name has this ending; null in the file becomes NaN."""
     for name, part in parts.items():
         if name.endswith(ending):
             return np.asarray(part, dtype=np.float64)

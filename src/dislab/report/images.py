@@ -1,4 +1,4 @@
-"""Images and figures as addresses that hold the content itself."""
+"""Images and figures as data URLs, which contain the content itself."""
 
 import base64
 import math
@@ -15,13 +15,13 @@ from torch import Tensor
 from dislab.plots.output import draw
 
 QUALITY: Final = 85
-"""JPEG quality of images that are decoded beforehand, and of large pictures."""
+"""JPEG quality of precomputed images and of large pictures."""
 LARGEST: Final = 400_000
 """Bytes above which a picture of the run folder is stored as JPEG."""
 
 
 def data_address(kind: str, content: bytes) -> str:
-    """Content as an address that a page shows without a request.
+    """Content as a data URL, which a page shows without a request.
 
     Args:
         kind: Media type, such as `image/png`.
@@ -31,7 +31,7 @@ def data_address(kind: str, content: bytes) -> str:
 
 
 def png(image: Float[Tensor, "channel height width"]) -> str:
-    """The address of one image.
+    """Data URL of one image.
 
     Args:
         image: Pixels in [0, 1]; one or three channels.
@@ -40,7 +40,7 @@ def png(image: Float[Tensor, "channel height width"]) -> str:
 
 
 def atlas(images: Float[Tensor, "image channel height width"]) -> dict[str, Any]:
-    """Images in rows of one picture: its address, and the number of `columns`.
+    """Images as a grid in one picture: its data URL, and the number of `columns`.
 
     Args:
         images: Pixels in [0, 1]; one or three channels.
@@ -57,7 +57,7 @@ def atlas(images: Float[Tensor, "image channel height width"]) -> dict[str, Any]
 
 
 def picture(path: Path) -> str:
-    """The address of a PNG file; a large one is stored as JPEG.
+    """Data URL of a PNG file; a large one is stored as JPEG.
 
     Args:
         path: The file.
@@ -70,7 +70,7 @@ def picture(path: Path) -> str:
 
 
 def drawing(figure: Figure) -> str:
-    """The address of a figure as SVG without background; equal figures have equal addresses.
+    """Data URL of a figure as SVG without background; equal figures have equal data URLs.
 
     Args:
         figure: The figure.

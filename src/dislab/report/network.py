@@ -1,4 +1,4 @@
-"""Decoders as layers and half-precision weights, which the script of a page computes."""
+"""Exports decoders as layers and half-precision weights for the script of a page."""
 
 import base64
 import copy
@@ -16,27 +16,27 @@ from dislab.decoders import ConvDecoder64, ConvGenerator, MLPDecoder, SpatialBro
 from dislab.functional.random import device_generator
 
 MOST_PARAMETERS: Final = 10_000_000
-"""Parameters of the largest decoder that a page carries: 27 MB of text."""
+"""Maximum number of decoder parameters in a page: 27 MB of text."""
 MOST_DIFFERENCE: Final = 0.05
-"""Difference in pixels of [0, 1] above which rounded weights do not stand for a decoder."""
+"""Maximum difference in pixels of [0, 1] that rounding the weights of a decoder may cause."""
 
 _PROBES: Final = 32
 _STREAM: Final = 0x7E
 
 Layer = dict[str, Any]
-"""Kind and sizes of a layer, as the script reads them."""
+"""Type and sizes of a layer, as the script reads them."""
 
 
 class Network(NamedTuple):
-    """A decoder that a page computes.
+    """A decoder that the script of a page can compute.
 
     Attributes:
-        layers: From a code to pixels in [0, 1], in order. `sizes` are the numbers of weights and
-            biases that a layer takes from `weights`.
+        layers: Layers from a code to pixels in [0, 1], in order. `sizes` are the numbers of weights
+            and biases that a layer takes from `weights`.
         weights: IEEE half-precision numbers, little endian, in base64.
-        parameters: How many numbers these are.
-        rounding: Largest difference between the pixels of the decoder with its own weights and
-            with rounded ones, over 32 codes drawn from the standard normal distribution.
+        parameters: Number of weights.
+        rounding: Largest pixel difference between the decoder with original and with rounded
+            weights, over 32 codes drawn from the standard normal distribution.
     """
 
     layers: list[Layer]
@@ -45,16 +45,16 @@ class Network(NamedTuple):
     rounding: float
 
     def record(self) -> dict[str, Any]:
-        """All of it for JSON."""
+        """All fields in JSON-ready form."""
         return self._asdict()
 
 
 def network_of(module: Objective) -> Network | str:
-    """The decoder of an objective for a page, or the reason why a page cannot compute it.
+    """Exports the decoder of an objective, or gives the reason why a page cannot compute it.
 
-    The layers and the weights are those of dislab's own decoders without pixel shuffles or
-    residual blocks. The result is compared with `module.decode` before it is returned, so that an
-    objective that does anything else with its codes is never shown wrongly.
+    Supports dislab's own decoders without pixel shuffles or residual blocks. The result is compared
+    with `module.decode` before it is returned, so that an objective which processes its codes
+    differently is never shown incorrectly.
 
     Args:
         module: An objective with a decoder, on the CPU and in evaluation mode.
@@ -107,7 +107,7 @@ _ACTIVATIONS: Final[dict[str, Callable[[Tensor], Tensor]]] = {
 
 
 def _decoders(module: nn.Module) -> list[Decoder]:
-    """Decoders of a module itself; without one, those of models inside, such as a frozen one."""
+    """Decoders that are direct children of a module; if none, those of nested models."""
     own = [part for part in module.children() if isinstance(part, Decoder)]
     return own or [decoder for part in module.children() for decoder in _decoders(part)]
 
@@ -118,7 +118,7 @@ def _packed(numbers: list[Tensor]) -> str:
 
 
 def _inputs_of_codes(module: Objective) -> Layer | None:
-    """How a generator reads codes: without noise, categorical ones as one-hot vectors."""
+    """Input layer of a generator: no noise, and categorical codes as one-hot vectors."""
     noise: Any = getattr(module, "noise_dim", None)
     if lacks(module, "code_values") or not isinstance(noise, int):
         return None
@@ -140,11 +140,11 @@ def _probes(
 
 
 def _width(decoder: Decoder) -> int:
-    """Number of values that a decoder reads."""
+    """Number of inputs of a decoder."""
     first = next(part for part in decoder.modules() if isinstance(part, nn.Linear | nn.Conv2d))
     if isinstance(first, nn.Linear):
         return first.in_features
-    return first.in_channels - 2  # beside the latents, two channels of coordinates
+    return first.in_channels - 2  # two of the channels are coordinates, not latents
 
 
 def _read(z: Float[Tensor, "probe code"], inputs: Layer | None) -> Float[Tensor, "probe input"]:
@@ -160,7 +160,7 @@ def _read(z: Float[Tensor, "probe code"], inputs: Layer | None) -> Float[Tensor,
 def _activation(
     module: Objective, decoder: Decoder, inputs: Layer | None, z: Float[Tensor, "probe code"]
 ) -> str | None:
-    """Which function of the decoder's output the objective shows; None if it is another one."""
+    """Function that the objective applies to the decoder's output; None if it is not supported."""
     output, shown = decoder(_read(z, inputs)), module.decode(z)
     for name, function in _ACTIVATIONS.items():
         if torch.allclose(function(output), shown, rtol=0.0, atol=1e-6):
@@ -169,7 +169,7 @@ def _activation(
 
 
 def _layers(decoder: Decoder) -> list[tuple[Layer, list[Tensor]]] | None:
-    """Layers with their weights; None for a decoder that is none of dislab's simple ones."""
+    """Layers with their weights; None for a decoder that is not supported."""
     found: list[tuple[Layer, list[Tensor]]] = []
     if isinstance(decoder, SpatialBroadcastDecoder):
         _, height, width = decoder.coordinates.shape
@@ -181,7 +181,7 @@ def _layers(decoder: Decoder) -> list[tuple[Layer, list[Tensor]]] | None:
 
 
 def _described(part: nn.Module) -> tuple[Layer, list[Tensor]]:
-    """One layer as the script reads it, and its numbers."""
+    """One layer as the script reads it, and its weights."""
     if isinstance(part, nn.Unflatten):
         return {"kind": "shape", "shape": list(part.unflattened_size)}, []
     if isinstance(part, nn.ReLU | nn.Tanh):

@@ -14,18 +14,18 @@ from dislab.storage import atomic
 PAGE: Final = "report.html"
 """Name of the page in a run folder."""
 EXPLORER: Final = "explorer.html"
-"""Name of a page with the explorer alone, likewise."""
+"""Name of a page with only the explorer in a run folder."""
 
 _UNREAD: Final = "the checkpoint or the data could not be read when the page was written"
 
 
 class ReportedRun(NamedTuple):
-    """A run folder, with what its explorer needs.
+    """A run folder, with model and data for its explorer.
 
     Attributes:
         folder: The run folder.
-        module: The trained objective; None where it cannot be read.
-        data: Its data, prepared; None where they cannot be read.
+        module: The trained objective; None if it cannot be loaded.
+        data: Its prepared data; None if they cannot be loaded.
     """
 
     folder: Path
@@ -34,7 +34,7 @@ class ReportedRun(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """A run as the template has it."""
+    """A run in the form that the template reads."""
 
     anchor: str
     record: RunRecord
@@ -43,16 +43,16 @@ class _Shown(NamedTuple):
 
 
 def write_page(runs: Sequence[ReportedRun], path: Path, *, explorer_only: bool = False) -> None:
-    """Writes the page of one or several runs; it is never seen half-written.
+    """Writes the page of one or several runs; the file is replaced atomically.
 
     Args:
         runs: The runs, in the order of the page.
         path: The HTML file.
-        explorer_only: Whether the page has the latent explorers and nothing else.
+        explorer_only: Whether the page contains only the latent explorers.
 
     Raises:
-        InputError: A folder is no run, a run has no explorer although nothing else is wanted, or
-            the file cannot be written.
+        InputError: A folder is no run, a run has no explorer with `explorer_only`, or the file
+            cannot be written.
     """
     text = page_of(runs, explorer_only=explorer_only)
     with atomic(path) as temporary:
@@ -62,16 +62,16 @@ def write_page(runs: Sequence[ReportedRun], path: Path, *, explorer_only: bool =
 def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
     """The HTML text of the page of one or several runs.
 
-    It depends on the content of the run folders, on the models and on the data only: neither on
-    the clock, nor on where the folders lie.
+    It depends only on the content of the run folders, on the models and on the data: not on the
+    clock or the location of the folders.
 
     Args:
         runs: The runs, in the order of the page.
-        explorer_only: Whether the page has the latent explorers and nothing else.
+        explorer_only: Whether the page contains only the latent explorers.
 
     Raises:
-        InputError: A folder is no run, there is none, or a run has no explorer although nothing
-            else is wanted.
+        InputError: A folder is no run, none is given, or a run has no explorer with
+            `explorer_only`.
     """
     if not runs:
         raise InputError("a page needs at least one run")
@@ -102,7 +102,7 @@ def _read(number: int, run: ReportedRun) -> _Shown:
 
 
 def _comparison(shown: Sequence[_Shown]) -> Table:
-    """One row a run with its method and main scores."""
+    """Table with one row per run: its method and main scores."""
     scores = list(dict.fromkeys(name for one in shown for name in one.record.headline))
     facts = ("steps", "seed", "data set", "regularizers")
     rows = [

@@ -1,4 +1,4 @@
-"""What a run folder says of its run, as a page shows it."""
+"""Reads a run folder into the form that a page shows."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -29,20 +29,20 @@ _COLUMNS: Final = {
     "/accuracy": "accuracy",
     "/accuracy_in_distribution": "accuracy in distribution",
 }
-"""Heads of the columns by the endings of names of transfer scores."""
+"""Column headings by the suffix of a transfer score's name."""
 
 Row = list[str]
 
 
 class Table(NamedTuple):
-    """Heads of the columns, and rows of texts."""
+    """Column headings, and rows of text."""
 
     heads: Row
     rows: list[Row]
 
 
 class Picture(NamedTuple):
-    """An image with its caption, which is its text for who cannot see it, too."""
+    """An image with its caption, which is also its alternative text."""
 
     name: str
     address: str
@@ -54,15 +54,15 @@ class RunRecord(NamedTuple):
 
     Attributes:
         name: Name and version, such as `factorvae/version_0`.
-        facts: Names and values: method, data, steps and the like.
+        facts: Names and values of basic facts such as method, data and steps.
         headline: The main scores by name.
         scores: The table of scores; None for a run that was not scored.
         transfer: The table of transfer errors, if any.
-        others: Further tables by their titles.
-        notes: Sentences that a reader of the numbers should know.
-        curves: Figures drawn from numbers.
-        pictures: Images of the run folder.
-        settings: The complete configuration, without paths of the machine.
+        others: Further tables by title.
+        notes: Remarks on how to interpret the numbers.
+        curves: Training curves and other figures drawn from numbers.
+        pictures: Images from the run folder.
+        settings: The complete configuration, without local paths.
         versions: Versions by distribution.
     """
 
@@ -80,11 +80,11 @@ class RunRecord(NamedTuple):
 
 
 def read_run(folder: Path, draw: bool = True) -> RunRecord:
-    """What a run folder says.
+    """Reads the record of a run from its folder.
 
     Args:
         folder: The run folder.
-        draw: Whether curves are drawn and pictures read.
+        draw: Whether to draw curves and read pictures.
 
     Raises:
         InputError: It is no run folder, or a file in it is damaged.
@@ -116,7 +116,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
 
 
 def without_paths(value: Any) -> Any:
-    """The settings with `…/name` for each absolute path.
+    """The settings with each absolute path shortened to `…/name`.
 
     Args:
         value: A configuration, or a part of it.
@@ -174,7 +174,7 @@ def _short(part: Any) -> str:
 
 
 def _described(part: Any) -> str:
-    """The class name of a part with its settings that are numbers, texts or switches."""
+    """The class name of a part with its settings that are numbers, strings or booleans."""
     if not _short(part):
         return ""
     arguments = _mapping(part, "init_args") if isinstance(part, Mapping) else {}
@@ -230,7 +230,7 @@ def _spread(found: Mapping[str, Any]) -> str:
 
 
 def _transfer(scores: Mapping[str, Any]) -> Table:
-    """One row a scenario and predictor."""
+    """Table with one row per scenario and predictor."""
     rows: dict[str, dict[str, str]] = {}
     for name, value in scores.items():
         ending = max((one for one in _COLUMNS if str(name).endswith(one)), key=len)

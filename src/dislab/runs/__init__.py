@@ -1,7 +1,7 @@
 """Run folders: the files that a run writes, and functions that read them.
 
-A run lies in `<root>/<name>/version_<k>/` with `config.yaml`, `checkpoints/`, `scores.json`,
-`metrics.csv`, TensorBoard events and `images/`.
+The folder of a run is `<root>/<name>/version_<k>/` and contains `config.yaml`, `checkpoints/`,
+`scores.json`, `metrics.csv`, TensorBoard events and `images/`.
 """
 
 from dislab.runs.checkpoints import CheckpointFiles, check_resumable, read_checkpoint

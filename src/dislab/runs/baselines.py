@@ -17,23 +17,23 @@ from dislab.functional.streams import Stream
 from dislab.runs.models import rebuild
 
 Baseline = Literal["pixels", "pca"]
-"""Grey pixels averaged over a grid of 8×8; as many principal components as there are latents."""
+"""Baselines: grey pixels averaged over a grid of 8×8; one principal component per latent."""
 
 GRID: Final = 8
-"""Pixels that the codes of the baseline keep of each side, at most."""
+"""Maximum number of grid cells per side of the pixel baseline."""
 IMAGES: Final = 1000
-"""Images that the principal components are found on, at most."""
+"""Maximum number of images to compute principal components from."""
 
 
 class _Fixed(Objective):
     """Codes without training."""
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """No random numbers."""
+        """Draws no random numbers."""
         return {}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> NoReturn:
-        """There is nothing to train."""
+        """Raises an error, as there is nothing to train."""
         raise NotImplementedError
 
 
@@ -44,7 +44,7 @@ class _Pixels(_Fixed):
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """One code a cell."""
+        """One code per cell."""
         height, width = (min(GRID, side) for side in image.shape[-2:])
         return adaptive_avg_pool2d(image.float().mean(1, keepdim=True), (height, width)).flatten(1)
 
@@ -63,7 +63,7 @@ class _Components(_Fixed):
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """Coordinates of the images along the components, in pixels of [0, 1]."""
+        """Coordinates of the images along the components, for pixels in [0, 1]."""
         rows = image.float().flatten(1)
         return (rows - self.get_buffer("centre")) @ self.get_buffer("axes")
 
@@ -93,11 +93,11 @@ def baselines(
 
 
 def untrained(module: Objective, count: int, seed: int) -> tuple[list[int], list[Objective]]:
-    """Seeds and copies of a method with fresh weights, which the seed decides, on its device."""
+    """Copies of a method, on its device, with fresh weights from the returned seeds."""
     seeds = [mix(seed, number) for number in range(count)]
     copies = []
     for one in seeds:
-        # The weights are made on the CPU: only its generator is set, and put back after.
+        # Weights are initialised on the CPU: only its generator is seeded, and restored afterwards.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(one)
             copies.append(rebuild(module).to(module.device, module.dtype))

@@ -16,8 +16,8 @@ from dislab.errors import InputError, lacks_memory, one_line
 from dislab.storage import atomic, remove_leftovers
 
 _END: Final = struct.Struct("<4s4H2LH")
-"""The last record of a ZIP archive, as which PyTorch writes a checkpoint: its final field is the
-length of a comment, which follows."""
+"""Last record of a ZIP archive, the format of PyTorch's checkpoints: its final field is the length
+of the comment that follows."""
 
 _SIGNATURE: Final = b"PK\x05\x06"
 _MARK: Final = b"dislab-sha256:"
@@ -39,14 +39,14 @@ _OF_TRAINING: Final[dict[str, type | tuple[type, ...]]] = {
     "optimizer_states": list,
     "lr_schedulers": list,
 }
-"""Further keys that training needs to resume."""
+"""Additional keys required to resume training."""
 
 
 class CheckpointFiles(TorchCheckpointIO):
-    """Write a checkpoint beside the file that it replaces, and refuse to read a damaged one.
+    """Replaces checkpoint files atomically, and rejects damaged ones.
 
-    The previous file stays until the new one is on the disk. The SHA-256 of the whole content
-    is in the comment of the checkpoint's ZIP archive, which PyTorch ignores.
+    The previous file is kept until the new one is on disk. The SHA-256 of the whole content is
+    stored in the comment of the checkpoint's ZIP archive, which PyTorch ignores.
     """
 
     def save_checkpoint(
@@ -56,7 +56,7 @@ class CheckpointFiles(TorchCheckpointIO):
 
         Args:
             checkpoint: Tensors and plain data.
-            path: The file, which is made or replaced.
+            path: The file, which is created or replaced.
             storage_options: Not used.
 
         Raises:
@@ -76,12 +76,12 @@ class CheckpointFiles(TorchCheckpointIO):
         map_location: Callable[..., Any] | None = None,
         weights_only: bool | None = None,
     ) -> dict[str, Any]:
-        """Reads a file onto the CPU, whatever `map_location` is.
+        """Reads a file onto the CPU.
 
         Args:
             path: The file.
             map_location: Not used.
-            weights_only: Not used: nothing but tensors and plain data is ever read.
+            weights_only: Not used: only tensors and plain data are ever read.
 
         Raises:
             InputError: The file is missing, damaged, or no checkpoint of a run.
@@ -90,14 +90,14 @@ class CheckpointFiles(TorchCheckpointIO):
 
 
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
-    """Content of a checkpoint file; tensors are on the CPU and read at first use.
+    """Content of a checkpoint file; tensors are on the CPU and loaded lazily.
 
     Args:
         path: The file.
 
     Raises:
-        InputError: It is missing, damaged, holds anything but tensors and plain data, or is of
-            no training run.
+        InputError: The file is missing, damaged, contains anything other than tensors and plain
+            data, or belongs to no training run.
     """
     return _read(Path(path), mmap=True)
 
@@ -105,13 +105,13 @@ def read_checkpoint(path: str | Path) -> dict[str, Any]:
 def check_resumable(
     path: str | Path, stored: Mapping[str, Any], counters: Mapping[str, Any] | None = None
 ) -> None:
-    """Check that a checkpoint holds the whole state of training.
+    """Checks that a checkpoint holds the complete state of training.
 
     Args:
         path: The file, for the message.
         stored: Content of the file.
-        counters: The state of the training loop of a new trainer, as an example of the
-            required keys; None without a trainer.
+        counters: State of the training loop of a new trainer, as a template of the required keys;
+            None without a trainer.
 
     Raises:
         InputError: An entry is missing or of a wrong type; the message names it.
@@ -138,11 +138,11 @@ def short(error: BaseException) -> str:
 
 
 def _save(checkpoint: dict[str, Any], file: BinaryIO) -> None:
-    """Writes an archive; raises OSError if the disk refuses."""
+    """Writes an archive; raises OSError if writing to disk fails."""
     try:
         torch.save(checkpoint, file)
     except RuntimeError as error:
-        # PyTorch closes an archive that was cut short, which fails in its own way
+        # PyTorch also closes an archive after a failed write, which raises another error
         if isinstance(error.__context__, OSError):
             raise error.__context__ from None
         raise
@@ -157,7 +157,7 @@ def _read(path: Path, mmap: bool) -> dict[str, Any]:
         stored = torch.load(path, map_location="cpu", weights_only=True, mmap=mmap)
     except InputError:
         raise
-    except Exception as error:  # torch.load raises half a dozen types for a damaged file
+    except Exception as error:  # torch.load raises many types of errors for a damaged file
         if lacks_memory(error):
             raise
         raise InputError(
@@ -183,9 +183,9 @@ def _problems(stored: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, 
 
 
 def _unlike(value: object, example: object, name: str, whole: bool) -> list[str]:
-    """The outermost entries of a nested value whose types differ from those of an example.
+    """Outermost entries of a nested value whose types differ from those of an example.
 
-    Unless it has to be whole, parts may be missing, as other releases of Lightning have others.
+    Entries may be missing unless `whole`, as they depend on the release of Lightning.
     """
     if not isinstance(example, Mapping):
         same = example is None or type(value) is type(example)
@@ -210,7 +210,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _sign(file: BinaryIO) -> None:
-    """Adds the checksum of everything before it to the end of an archive."""
+    """Appends to an archive the checksum of its content."""
     file.seek(-_END.size, os.SEEK_END)
     *fields, length = _END.unpack(file.read(_END.size))
     if fields[0] != _SIGNATURE or length:
@@ -224,13 +224,13 @@ def _sign(file: BinaryIO) -> None:
     file.write(_MARK + digest)
 
 
-# A command reads a checkpoint several times, and a large one takes a while; the other arguments
-# distinguish a file from the one that replaces it.
+# Cached, as a command reads a checkpoint several times and a large one takes a while; the other
+# arguments distinguish a file from its replacement.
 @functools.lru_cache(maxsize=8)
 def _verify(path: Path, inode: int, size: int, changed: int) -> None:
     """Compares the content of a file with its checksum, if it has one.
 
-    A file written by PyTorch alone has none, and ends with the last record of its archive.
+    A file written by PyTorch itself has none, and ends with the last record of its archive.
     """
     with path.open("rb") as file:
         file.seek(max(0, size - _END.size))

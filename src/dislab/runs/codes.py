@@ -1,4 +1,4 @@
-"""Codes of images, and the file that keeps those of a run."""
+"""Codes of images, and the file that stores those of a run."""
 
 import zipfile
 from pathlib import Path
@@ -26,7 +26,7 @@ class StoredCodes(NamedTuple):
 
     Attributes:
         codes: In float32, shape (image, latent).
-        kl: KL of each latent's posterior from the prior in nats, mean over the images, shape
+        kl: KL of each latent's posterior from the prior in nats, averaged over the images, shape
             (latent,); NaN for a method without posteriors.
         states: State numbers of the images, shape (image,).
     """
@@ -46,9 +46,9 @@ def codes_of(
 ) -> tuple[Float[Tensor, "image latent"], Float[Tensor, " latent"] | None]:
     """Codes of states on the CPU, and the KL of each latent in nats, averaged over the states.
 
-    The device is that of the objective. Every image is encoded once: where the codes of the first
-    batch are its posterior means, the later batches take their codes from the posteriors. The KL is
-    None for a method without posteriors, and unless `with_kl` asks for it.
+    The device is that of the objective. Every image is encoded once: if the codes of the first
+    batch equal its posterior means, later batches take their codes from the posteriors. The KL is
+    None for a method without posteriors, or if `with_kl` is false.
     """
     sums: list[Tensor] = []
     wanted = with_kl and not lacks(module, "encode")
@@ -74,11 +74,11 @@ def codes_of(
 def write_codes(
     path: Path, data: DataModule, states: Indices, codes: Tensor, kl: Tensor | None
 ) -> None:
-    """Write codes as an `npz` file, which is never seen half-written.
+    """Writes codes as an `npz` file, atomically.
 
     Its arrays are those of `StoredCodes`, and `factors` (int64, shape (image, factor)) with
-    `names`, as `dislab score` reads them; of a continuous factor also `values_NAME`. The KL of each
-    latent is in nats, and None for a method without posteriors.
+    `names`, as `dislab score` reads them; for a continuous factor also `values_NAME`. The KL of
+    each latent is in nats, and None for a method without posteriors.
     """
     space = data.factors
     with atomic(path) as temporary, temporary.open("wb") as stream:
@@ -94,12 +94,12 @@ def write_codes(
 
 
 def measured_values(space: FactorSpace) -> dict[str, Any]:
-    """The numbers of each continuous factor, in their order, under the name `values_NAME`."""
+    """Values of each continuous factor, in order, under the name `values_NAME`."""
     return {f"values_{one.name}": one.numbers for one in space.factors if one.kind == "continuous"}
 
 
 def read_codes(path: Path) -> StoredCodes:
-    """Codes that `write_codes` has written; a missing or damaged file is an `InputError`."""
+    """Reads codes written by `write_codes`; raises `InputError` for a missing or damaged file."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return StoredCodes(stored["codes"], stored["kl"], stored["states"])

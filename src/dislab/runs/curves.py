@@ -17,27 +17,26 @@ from dislab.storage import atomic, remove_leftovers
 CURVES: Final = "metrics.csv"
 
 Row = dict[str, str]
-"""Texts of the cells of a row, by column; empty cells are left out."""
+"""Cell texts of a row by column, without empty cells."""
 
 
 class Curves(Logger):
-    """Append each row of logged values to `metrics.csv` at once, so that a kill loses no row.
+    """Appends each row of logged values to `metrics.csv` at once, so that a kill loses no row.
 
-    The file is never shortened in place: a new column, and a resumed run, write a new file
-    beside the old one and replace the old one by it. Nothing is written or removed before the first
-    row.
+    The file is never truncated in place: for a new column or a resumed run, a new file is written
+    and atomically replaces the old one. Nothing is written or removed before the first row.
 
-    Rows of the test split have no epoch: Lightning counts one more where training has just ended,
-    and none where a finished run is resumed.
+    Rows of the test split have no epoch, as Lightning's count would differ: one more right after
+    training, none if a finished run is resumed.
 
-    A step has one row of each set of columns. The first one is kept, and a row with more columns
-    replaces the row that it extends; repeated values add no row. So the rows of a
-    step can be written before the checkpoint of that step, and again by Lightning after it.
+    A step has one row per set of columns. The first one is kept, and a row with more columns
+    replaces the row that it extends; repeated values add no row. So the rows of a step can be
+    written before the checkpoint of that step, and again by Lightning after it.
 
     Args:
         folder: The run folder.
-        first_step: Rows of this step and later ones, which an earlier process wrote after the
-            checkpoint, are dropped when the first row is written.
+        first_step: Rows from this step on, which an earlier process wrote after the checkpoint, are
+            dropped when the first new row is written.
     """
 
     def __init__(self, folder: Path, first_step: int = 0) -> None:
@@ -70,7 +69,7 @@ class Curves(Logger):
 
     @rank_zero_only
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
-        """Leaves the settings to config.yaml."""
+        """Does nothing, as config.yaml has the settings."""
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
@@ -78,7 +77,7 @@ class Curves(Logger):
 
         Args:
             metrics: Scalars by name.
-            step: Number of optimiser steps before the measured one.
+            step: Number of optimiser steps completed before the logged one.
         """
         if step is None:
             step = int(self._rows[-1]["step"]) + 1 if self._rows else self._first_step
@@ -102,7 +101,7 @@ class Curves(Logger):
 
     @rank_zero_only
     def sync(self) -> None:
-        """Wait until the rows are on the disk, before a checkpoint is written."""
+        """Waits until the rows are on disk, before a checkpoint is written."""
         if self._columns is not None:
             with self._path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -155,8 +154,8 @@ class Table(NamedTuple):
     Attributes:
         columns: Names of the columns, in the file's order.
         rows: The whole rows, in the file's order.
-        torn: Whether the file ends in half a row, as a full disk leaves it.
-        damage: Other faults of the file; empty without any.
+        torn: Whether the file ends in an incomplete row, as after a full disk.
+        damage: Description of other damage; empty if there is none.
     """
 
     columns: list[str]
@@ -166,7 +165,7 @@ class Table(NamedTuple):
 
 
 def read_curves(path: Path) -> Table:
-    """The rows of a `metrics.csv`; none of a missing file, the readable ones of a damaged file."""
+    """Reads a `metrics.csv`: no rows if it is missing, the readable rows if it is damaged."""
     try:
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -191,7 +190,7 @@ def read_curves(path: Path) -> Table:
 
 
 def _cells(columns: list[str], line: list[str]) -> Row | None:
-    """The cells of a line; None if they do not form a row."""
+    """Cells of a line; None if they do not form a valid row."""
     if len(line) != len(columns):
         return None
     row = {name: cell for name, cell in zip(columns, line, strict=True) if cell}
@@ -216,7 +215,7 @@ def _lines(columns: list[str], rows: list[Row]) -> str:
 
 
 def _aside(path: Path) -> Path:
-    """An unused name beside a file, to keep the old file under."""
+    """An unused path in the same folder, to keep the old file."""
     number = 0
     while (free := path.with_name(f"{path.stem}_damaged_{number}{path.suffix}")).exists():
         number += 1

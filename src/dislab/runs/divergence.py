@@ -1,4 +1,4 @@
-"""The record in a run folder that training stopped because a loss became NaN or infinite."""
+"""Record in a run folder of training that stopped because a loss became NaN or infinite."""
 
 from pathlib import Path
 from typing import Final
@@ -9,7 +9,7 @@ DIVERGED: Final = "diverged.txt"
 
 
 def record_divergence(run: Path, message: str) -> None:
-    """Write the reason why training stopped into `diverged.txt` of a run folder.
+    """Writes the reason why training stopped into `diverged.txt` of a run folder.
 
     Args:
         run: The run folder.
@@ -23,7 +23,7 @@ def record_divergence(run: Path, message: str) -> None:
 
 
 def forget_divergence(run: Path) -> None:
-    """Remove the record when training continues.
+    """Removes the record when training continues.
 
     Args:
         run: The run folder.

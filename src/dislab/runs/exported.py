@@ -1,7 +1,7 @@
-"""Models without their runs: weights as safetensors, and the settings that build the model.
+"""Exported models, independent of their runs: weights as safetensors, and settings.
 
-Such a folder holds `model.safetensors`, tensors and nothing else, and `model.yaml`, the class of
-the method with its arguments. Nothing in either file is code.
+Such a folder contains `model.safetensors`, with tensors only, and `model.yaml`, with the class of
+the method and its arguments. Neither file contains code.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ WEIGHTS: Final = "model.safetensors"
 SETTINGS: Final = "model.yaml"
 
 _FORMAT: Final = 1
-"""Number of the layout of `model.yaml`; a later layout gets a higher one."""
+"""Format version of `model.yaml`; increases with each change of the layout."""
 _PURPOSE: Final = "a model in safetensors"
 
 
@@ -34,12 +34,12 @@ def is_exported(path: str | Path) -> bool:
 
 
 def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
-    """Write weights and settings of a model, from which `load_run` makes it again.
+    """Writes weights and settings of a model, from which `load_run` rebuilds it.
 
     Args:
         model: An objective that saved its hyperparameters.
-        folder: The folder; made when missing.
-        half: Whether weights are stored in half precision (float16), in half the space.
+        folder: The folder; created if missing.
+        half: Whether to store weights in half precision (float16), which takes half the space.
 
     Raises:
         InputError: safetensors is not installed, a file cannot be written, or a weight is too
@@ -55,7 +55,7 @@ def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
         "arguments": settings_in(model.hparams),
     }
     with atomic(folder / WEIGHTS) as temporary:
-        # its own writer makes files that their owner alone can read
+        # the library's own writer creates files that only their owner can read
         temporary.write_bytes(save(tensors, metadata={"format": "pt"}))
     with atomic(folder / SETTINGS) as temporary:
         text = yaml.safe_dump(record, sort_keys=False, allow_unicode=True)
@@ -63,7 +63,7 @@ def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
 
 
 def read_exported(folder: Path) -> dict[str, Any]:
-    """Weights and settings of an exported model, under the keys of a checkpoint.
+    """Reads weights and settings of an exported model, under the keys of a checkpoint.
 
     Args:
         folder: The folder.
@@ -86,7 +86,7 @@ def read_exported(folder: Path) -> dict[str, Any]:
 
 
 def _stored(name: str, tensor: Tensor, half: bool) -> Tensor:
-    """A tensor as it is stored; a copy, as safetensors refuses shared memory."""
+    """A tensor in the form to store: a copy, as safetensors rejects shared memory."""
     tensor = tensor.detach().cpu()
     stored = tensor.half() if half and tensor.is_floating_point() else tensor
     if torch.isfinite(tensor).all() and not torch.isfinite(stored).all():

@@ -1,4 +1,4 @@
-"""Run folders: create them, lock them during training, and find their checkpoints."""
+"""Creates run folders, locks them during training, and finds their checkpoints."""
 
 import re
 from collections.abc import Iterator
@@ -19,30 +19,30 @@ _LOCK: Final = ".training"
 """The file that a training process locks."""
 
 LAST = Path("checkpoints", "last.ckpt")
-"""Path in a run folder of the checkpoint for resuming."""
+"""Path of the checkpoint for resuming, relative to the run folder."""
 
 
 def last_checkpoint(trainer: Trainer) -> Path | None:
-    """Path of a trainer's checkpoint for resuming; None when it writes no checkpoints.
+    """Path of a trainer's checkpoint for resuming; None if it writes no checkpoints.
 
     Args:
-        trainer: The trainer at work.
+        trainer: The trainer.
     """
     kept = getattr(trainer.checkpoint_callback, "dirpath", None)
     return Path(kept, LAST.name) if kept else None
 
 
 def new_run(root: str | Path, name: str) -> Path:
-    """A new empty run folder `<root>/<name>/version_<k>`, with k above all that exist.
+    """Creates a run folder `<root>/<name>/version_<k>`, with k above all existing numbers.
 
     Simultaneous calls from several processes return different folders.
 
     Args:
-        root: The folder of all runs; made when missing.
+        root: The folder of all runs; created if missing.
         name: Name of the run.
 
     Raises:
-        InputError: The name is no plain folder name, or the folder cannot be made.
+        InputError: The name is no plain folder name, or the folder cannot be created.
     """
     if not re.fullmatch(r"\w[\w.+=,-]*", name):
         raise InputError(
@@ -68,7 +68,7 @@ def new_run(root: str | Path, name: str) -> Path:
 
 @contextmanager
 def trained_alone(run: Path) -> Iterator[None]:
-    """Prevent other processes from training a run; scoring and reading stay possible.
+    """Prevents other processes from training a run; scoring and reading remain possible.
 
     The lock of a killed process is released. On a file system without locks, a warning on standard
     error replaces the lock.
@@ -77,7 +77,7 @@ def trained_alone(run: Path) -> Iterator[None]:
         run: The run folder.
 
     Raises:
-        BusyError: Another process trains the run.
+        BusyError: Another process is training the run.
         InputError: The folder cannot be written to.
     """
     lock = FileLock(run / _LOCK)
@@ -100,7 +100,7 @@ def trained_alone(run: Path) -> Iterator[None]:
 
 
 def remove_unused(run: Path) -> None:
-    """Remove the folder of a run without training; keep a folder with other files.
+    """Removes the folder of a run that was never trained, unless it contains other files.
 
     Args:
         run: The run folder.
@@ -115,7 +115,7 @@ def remove_unused(run: Path) -> None:
 
 
 def _is_of_the_start(file: Path) -> bool:
-    """Whether a file is written before the first step."""
+    """Whether a file is one of those written before the first step."""
     named = file.name in (CONFIG, _LOCK, IDENTITY, "hparams.yaml")
     return named or file.name.startswith("events.out.tfevents.")
 

@@ -1,4 +1,4 @@
-"""Loggers that copy the log of a run to other programs: TensorBoard, Weights & Biases, MLflow."""
+"""Loggers that send the log of a run to TensorBoard, Weights & Biases or MLflow."""
 
 import json
 import os
@@ -13,32 +13,31 @@ from dislab.extras import imported
 from dislab.storage import atomic
 
 LoggerName: TypeAlias = Literal["tensorboard", "wandb", "mlflow", "csv", "none"]
-"""Values of `--logger`. With `csv` and `none` a run writes its own `metrics.csv` and nothing else.
-"""
+"""Values of `--logger`. With `csv` and `none` a run writes only its own `metrics.csv`."""
 
 IDENTITY: Final = "logger.json"
-"""File of the run folder with the run's identifier at W&B or MLflow, for resuming."""
+"""File in the run folder with the run's identifier at W&B or MLflow, for resuming."""
 
 PROJECT: Final = "dislab"
-"""W&B project and MLflow experiment, unless the environment names another."""
+"""Default name of the W&B project and the MLflow experiment, unless set in the environment."""
 
 
 class _Wandb(WandbLogger):
-    """A W&B run whose settings are the configuration alone, without Lightning's second copy."""
+    """A W&B run with the configuration as its only settings, without Lightning's second copy."""
 
     def log_hyperparams(self, params: Any) -> None:
         """Leave the settings to the configuration."""
 
 
 class _MLflow(MLFlowLogger):
-    """An MLflow run whose parameters are the configuration alone; MLflow lets none change."""
+    """An MLflow run with the configuration as its only parameters, as MLflow allows no changes."""
 
     def log_hyperparams(self, params: Any) -> None:
         """Leave the settings to the configuration."""
 
 
 def check_logger(name: LoggerName, own: object) -> None:
-    """Check the setting `logger` before a run folder is made.
+    """Checks the setting `logger` before a run folder is created.
 
     Args:
         name: Value of `logger`.
@@ -64,8 +63,8 @@ def named_logger(
 ) -> tuple[list[Logger], Callable[[], None]]:
     """The logger of a run, and a function that closes it at the end of the command.
 
-    A run folder that has an identifier of W&B or MLflow goes on in the same run of theirs. Call
-    this in the first process only.
+    If the run folder has an identifier of W&B or MLflow, logging continues in the same run there.
+    Call this in the first process only.
 
     Args:
         name: Value of `logger`.
@@ -140,7 +139,7 @@ def _title(folder: Path) -> str:
 
 
 def _identity(folder: Path, name: str) -> str | None:
-    """The identifier that an earlier process of the run was given."""
+    """Identifier that an earlier process of the run received."""
     path = folder / IDENTITY
     if not path.is_file():
         return None
@@ -163,4 +162,4 @@ def _remember(folder: Path, name: str, identity: str) -> None:
 
 
 def _nothing() -> None:
-    """Close a logger that the trainer closes."""
+    """Does nothing, for a logger that the trainer closes."""

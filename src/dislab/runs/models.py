@@ -1,4 +1,4 @@
-"""Rebuild models from run folders and stored settings."""
+"""Rebuilds models from run folders and stored settings."""
 
 import inspect
 from collections.abc import Mapping
@@ -22,23 +22,23 @@ from dislab.runs.records import Record
 def load_run(
     run: str | Path, *, objective: type[Objective] | None = None, **parts: object
 ) -> Objective:
-    """The trained objective of a run or of an export, on the CPU and in evaluation mode.
+    """Loads the trained objective of a run or of an export, on the CPU and in evaluation mode.
 
-    Nothing but tensors, numbers, strings and containers is read from the file. A class that it
-    names must be of dislab, torch, lightning or an installed plugin, or be imported already, and
-    derive from the base class that its place requires; nothing else is imported or called.
+    Only tensors, numbers, strings and containers are read from the file. A class that it names must
+    belong to dislab, torch, lightning or an installed plugin, or be imported already, and must
+    derive from the base class required for its argument; nothing else is imported or called.
 
     Args:
         run: A run folder, a checkpoint file, or a folder that `dislab export --to safetensors` or
             `dislab pull` wrote.
         objective: The class of the objective, if it cannot be found by its name.
-        parts: Replacements of constructor arguments: classes, `functools.partial`s of
-            classes, or ready modules, which get the weights; for regularisers a dictionary of
-            those that differ. A module by another name becomes an attribute, as it was in training.
+        parts: Replacements of constructor arguments: classes, `functools.partial`s of classes, or
+            module instances, into which the weights are loaded; for regularisers a dictionary of
+            those to replace. A module under any other name is set as an attribute, as in training.
 
     Raises:
-        InputError: The checkpoint is missing or damaged, holds foreign objects, names a class
-            that cannot be found or that it may not name, or does not fit the class or the parts.
+        InputError: The checkpoint is missing or damaged, contains foreign objects, names a class
+            that cannot be found or is not allowed, or does not match the class or the parts.
     """
     path = Path(run) if is_exported(run) else checkpoint_of(run)
     plugins.load_all(plugins.PARTS)
@@ -54,7 +54,7 @@ def load_run(
         module.load_state_dict(stored["state_dict"])
     except ForeignNameError as error:
         raise InputError(f"{path}: {error}{_remedy(error)}") from error
-    except (Exception, SystemExit) as error:  # a third party's constructor may raise any of these
+    except (Exception, SystemExit) as error:  # third-party constructors may raise anything
         raise InputError(
             f"{path} does not fit {cls.__name__} as it is installed now: {short(error)}"
         ) from error
@@ -62,7 +62,7 @@ def load_run(
 
 
 def check_model_names(path: str | Path, stored: Mapping[str, Any]) -> None:
-    """Check that a checkpoint names only allowed classes, without building a module.
+    """Checks that a checkpoint names only allowed classes, without building a module.
 
     Args:
         path: The file, for the message.
@@ -82,7 +82,7 @@ def check_model_names(path: str | Path, stored: Mapping[str, Any]) -> None:
 
 
 def rebuild(module: Objective) -> Objective:
-    """A new objective with the settings of another one, and weights drawn anew.
+    """Builds an objective with the settings of another one, and newly initialised weights.
 
     Args:
         module: An objective that saved its hyperparameters.
@@ -91,7 +91,7 @@ def rebuild(module: Objective) -> Objective:
 
 
 def settings_of(module: Objective) -> Record:
-    """Settings from which `from_settings` builds the same objective: plain data, no weights.
+    """Settings from which `from_settings` rebuilds an objective: plain data, no weights.
 
     Args:
         module: An objective that saved its hyperparameters.
@@ -103,13 +103,13 @@ def settings_of(module: Objective) -> Record:
 
 
 def from_settings(settings: Mapping[str, Any]) -> Objective:
-    """An objective of given settings, with weights drawn anew.
+    """Builds an objective from settings, with newly initialised weights.
 
     Args:
         settings: Result of `settings_of`.
 
     Raises:
-        InputError: The class is not installed, or the settings name a class that they may not name.
+        InputError: The class is not installed, or the settings name a class that is not allowed.
     """
     plugins.load_all(plugins.PARTS)
     return build(_objective_class(settings.get("_class_path"), Path("the model")), settings)
@@ -138,7 +138,7 @@ def _objective_class(class_path: object, path: Path) -> type[Objective]:
 def _with_parts(
     cls: type[Objective], hparams: Mapping[str, Any], parts: Mapping[str, object], weights: Any
 ) -> tuple[dict[str, Any], dict[str, nn.Module]]:
-    """The settings with the given parts, and the modules that are no settings."""
+    """The settings with the given parts inserted, and the modules that are not settings."""
     settings = dict(hparams)
     attributes: dict[str, nn.Module] = {}
     arguments = inspect.signature(cls).parameters
@@ -156,7 +156,7 @@ def _with_parts(
 
 
 def _with_entries(cls: type, name: str, stored: object, part: object) -> object:
-    """A part, or the entries of a dictionary of parts in place of the stored ones."""
+    """A part, or the stored dictionary of parts with the given entries replaced."""
     if not isinstance(part, Mapping):
         return _builder(cls, name, part)
     given = {key: _builder(cls, f"{name}.{key}", one) for key, one in part.items()}

@@ -1,4 +1,4 @@
-"""A finished run with its data, and the codes of whole sets of images."""
+"""Opens finished runs with their data, and encodes whole sets of images."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,12 +27,13 @@ from dislab.yaml_files import read_mapping
 
 
 class Encoded(NamedTuple):
-    """Codes of images, with the factors behind the images.
+    """Codes of images, with the images' factors.
 
     Attributes:
         codes: In float32, shape (image, latent).
-        factors: Positions: value numbers of the factors, shape (image, factor).
-        values: Values of the factors in their units, shape (image, factor); names as value numbers.
+        factors: Value numbers of the factors, shape (image, factor).
+        values: Values of the factors in their units, shape (image, factor); for factors with named
+            values their numbers.
         names: Names of the factors.
         states: Numbers of the images in the data set, shape (image,).
     """
@@ -45,12 +46,12 @@ class Encoded(NamedTuple):
 
 
 class OpenRun(NamedTuple):
-    """A finished run: its model on the device of its settings, and its data.
+    """A finished run: its model, on the device set in its configuration, and its data.
 
     Attributes:
         model: The model, in evaluation mode.
-        data: The data module, prepared, with the splits of the training.
-        precision: Lightning's plugin for the precision of the training.
+        data: The prepared data module, with the splits used in training.
+        precision: Lightning's plugin for the precision used in training.
     """
 
     model: Objective
@@ -60,13 +61,14 @@ class OpenRun(NamedTuple):
     def encode(
         self, split: Split = "all", images: int | None = None, seed: int = 0, batch_size: int = 256
     ) -> Encoded:
-        """Codes and factors of the images of a split, all in their order or some at random.
+        """Codes and factors of the images of a split: all in order, or a random sample.
 
         Args:
             split: Part of the data: train, validation, test, or all.
-            images: How many images are drawn; all unless given.
-            seed: Decides which are drawn; as for `dislab encode`, equal for all runs on equal data.
-            batch_size: Images encoded at a time.
+            images: Number of images to draw; all unless given.
+            seed: Seed of the draw, which is the same for all runs on equal data, as in
+                `dislab encode`.
+            batch_size: Number of images encoded at a time.
 
         Raises:
             InputError: A number is too small, or the method makes no codes.
@@ -88,16 +90,16 @@ class OpenRun(NamedTuple):
 
 
 def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
-    """The model of a finished run together with its data, ready to encode.
+    """Loads the model of a finished run together with its data, ready to encode.
 
     Args:
         run: A run folder; with `data` also a checkpoint file.
-        data: Other data than those of the run; needed for a run from Python, whose folder or
-            checkpoint does not say what it was trained on.
+        data: Replacement of the run's data; required for a run from Python, whose folder or
+            checkpoint does not record its data.
 
     Raises:
-        InputError: It is no run, its checkpoint or configuration is missing or damaged, or its data
-            cannot be obtained.
+        InputError: The folder is no run, its checkpoint or configuration is missing or damaged, or
+            its data cannot be obtained.
     """
     folder = Path(run)
     config: Mapping[str, Any] = {}
@@ -111,14 +113,14 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
 
 
 def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
-    """The configuration of a run, which names its training data.
+    """Reads the configuration of a run, which names its training data.
 
     Args:
         folder: The run folder.
-        advice: Another possible intention of the user, for the message.
+        advice: Advice to append to the error message.
 
     Raises:
-        InputError: It is no run folder, or the file is damaged.
+        InputError: The folder is no run folder, or the file is damaged.
     """
     path = folder / CONFIG
     if not path.is_file():
@@ -137,8 +139,9 @@ def configured_data(folder: Path, config: Mapping[str, Any]) -> DataModule:
         config: Its configuration.
 
     Raises:
-        InputError: The configuration names another class, or a part refuses its settings.
-        ArgumentError: The settings are of another kind.
+        InputError: The configuration names a class that is not allowed, or a part rejects its
+            settings.
+        ArgumentError: The settings have invalid types.
     """
     try:
         data: DataModule = made(DataModule, config["data"], "data")
@@ -150,7 +153,7 @@ def configured_data(folder: Path, config: Mapping[str, Any]) -> DataModule:
 def placed(
     folder: Path, model: Objective, trainer: Mapping[str, Any]
 ) -> tuple[Objective, Precision]:
-    """The model of a run on the device of the run's settings, and their precision.
+    """The model of a run on the device set in its configuration, and the precision set there.
 
     Args:
         folder: The run folder.

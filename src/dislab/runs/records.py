@@ -18,23 +18,23 @@ ScoreStage = Literal[
     "test_transfer",
     "test_generalisation",
 ]
-"""The command that made a record of scores, and of which kind when it is not of codes."""
+"""Key of a record: the command that wrote it, with the kind of scores if not of codes."""
 
 Record = dict[str, Any]
-"""Numbers, strings, lists and dictionaries, as JSON knows them."""
+"""JSON data: numbers, strings, lists and dictionaries."""
 
 SCORES = "scores.json"
 
 
 def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
-    """Write a record of scores under its stage in `scores.json`, and return the path of the file.
+    """Writes a record of scores under its stage in `scores.json`, and returns the file's path.
 
-    The records of other stages are kept. The file is replaced atomically, so that no reader sees
-    half a file. Numbers that are not finite become null.
+    The records of other stages are kept. The file is replaced atomically, so that readers never see
+    an incomplete file. Non-finite numbers become null.
 
     Args:
-        run: The run folder; made when missing.
-        stage: The command that made the record; an older record of the same stage is replaced.
+        run: The run folder; created if missing.
+        stage: Key of the record; an older record of the same stage is replaced.
         record: The record.
 
     Raises:
@@ -72,6 +72,6 @@ def read_scores(run: str | Path) -> dict[str, Record]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the packages that affect results; that of PyTorch includes its build."""
+    """Versions of the packages that affect results; for PyTorch including its build."""
     names = ("dislab", "torch", "lightning", "numpy", "scikit-learn")
     return {name: version_of(name) for name in names} | {"python": python_version()}

@@ -1,6 +1,6 @@
 """Files that dislab keeps: the cache folder, atomic writes, locks and verified downloads.
 
-Standard library, platformdirs, filelock and tqdm only.
+It needs only the standard library, platformdirs, filelock and tqdm.
 """
 
 from dislab.storage.cache import CACHE_VARIABLE, cache_folder, cache_path

@@ -1,4 +1,4 @@
-"""The cache folder, for everything that can be made or downloaded again."""
+"""The cache folder, for files that can be made or downloaded again."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ CACHE_VARIABLE: Final = "DISLAB_CACHE"
 """Environment variable that names the cache folder."""
 
 ELSEWHERE: Final = f"name another cache folder in the environment variable {CACHE_VARIABLE}"
-"""End of the messages about a cache folder that cannot be written to."""
+"""Advice at the end of messages about a cache folder without write permission."""
 
 
 def cache_path() -> Path:
@@ -24,8 +24,8 @@ def cache_path() -> Path:
 def cache_folder() -> Path:
     """The cache folder, for files that can be made or downloaded again; created when missing.
 
-    It is `$DISLAB_CACHE` where that is set, else the user's cache folder of this system. Existing
-    files can be read without permission to write.
+    It is `$DISLAB_CACHE` if set, else the system's cache folder of the user. Existing files can be
+    read without write permission.
 
     Raises:
         InputError: The folder cannot be made.

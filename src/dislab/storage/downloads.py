@@ -38,11 +38,11 @@ def download(
 
     Args:
         url: Address of the published file: https; http is allowed for this machine only.
-        path: The file to make; its name ends in `.part` until it is complete and verified.
+        path: The file to create; its name ends in `.part` until it is complete and verified.
         size: Published length in bytes, where known.
         checksum: Published SHA-256 or MD5 in hexadecimal, where known; recognised by its
             length.
-        timeout: Longest silence of the server, in seconds.
+        timeout: Longest time without data from the server, in seconds.
 
     Raises:
         InputError: The address or a redirect is not https, the download fails or stops early, or
@@ -68,7 +68,7 @@ def download(
 
 
 def _is_safe(url: str) -> bool:
-    """Whether nobody can change the transfer from an address: https, or this machine."""
+    """Whether nobody can alter a transfer from this address: https, or this machine."""
     parts = urllib.parse.urlsplit(url)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _THIS_MACHINE)
 
@@ -87,7 +87,7 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self,
         req: urllib.request.Request,
-        fp: Any,  # a response, which typing takes for a file
+        fp: Any,  # a response, which type stubs declare as a file
         code: int,
         msg: str,
         headers: http.client.HTTPMessage,

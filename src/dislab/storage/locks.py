@@ -13,7 +13,7 @@ from dislab.errors import InputError
 from dislab.storage.cache import ELSEWHERE, cache_path
 
 _LOCKS_NOTHING: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
-"""Errors of file systems without locks."""
+"""Error numbers of file systems without locks."""
 
 
 @contextmanager
@@ -23,10 +23,10 @@ def locked(path: Path) -> Iterator[None]:
     On a file system without locks, warn on standard error and do not wait.
 
     Args:
-        path: The file to make; the lock lies beside it.
+        path: The file to create; the lock file lies beside it.
 
     Raises:
-        InputError: The lock cannot be created, for lack of permission.
+        InputError: The lock cannot be created, for example without permission.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def acquire(lock: FileLock, timeout: int, care: str) -> None:
     Args:
         lock: The lock; the caller releases it.
         timeout: Seconds to wait for another process; -1 waits indefinitely.
-        care: Advice for the user where nothing is locked.
+        care: Advice for the user if locking is not possible.
 
     Raises:
         Timeout: Another process holds the lock.

@@ -20,7 +20,7 @@ from dislab.errors import InputError
 from dislab.storage.cache import ELSEWHERE, cache_path
 
 _ABANDONED: Final = 24 * 3600.0
-"""Age in seconds, since the last write, at which a temporary file counts as left behind."""
+"""Seconds since the last write after which a temporary file counts as abandoned."""
 _WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0-9a-f]{8}")
 """The part of a temporary file's name that identifies its machine and process."""
 
@@ -29,17 +29,17 @@ _WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside a file, and replace the file by it at the end of the block.
 
-    No reader ever sees half a file: when the block raises, the temporary file is removed and the
-    old file, if any, stays. The content is on the disk before the replacement, so that not even a
-    power failure leaves half a file. Temporary files of killed processes are removed by the next
-    write of the same file; those of processes at work, or of another machine within a day, are
-    left alone.
+    No reader ever sees an incomplete file: when the block raises, the temporary file is removed and
+    the old file, if any, stays. The content is on the disk before the replacement, so that not even
+    a power failure leaves an incomplete file. The next write of the same file removes temporary
+    files of killed processes, but not those of running processes, or those of another machine from
+    the last day.
 
     Args:
         path: The file to make or replace; its folder is created.
 
     Raises:
-        InputError: The file cannot be written, for lack of space or permission.
+        InputError: The file cannot be written, for example without space or permission.
     """
     temporary = _temporary(path)
     try:
@@ -55,7 +55,7 @@ def atomic(path: Path) -> Iterator[Path]:
             advice += f" ({ELSEWHERE})"
         raise InputError(f"{path} cannot be written: {error}; {advice}") from error
     finally:
-        # unlink fails where the folder is a file: nothing was written there
+        # unlink fails if the folder is a file: nothing was written there
         with suppress(OSError):
             temporary.unlink()
 
@@ -66,7 +66,7 @@ def _sync(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that syncs no folders
+        if error.errno != errno.EINVAL:  # the file system cannot sync folders
             raise
     finally:
         os.close(descriptor)
@@ -86,7 +86,7 @@ def _remove_dead(path: Path) -> None:
 
 
 def _leftovers(path: Path) -> Iterator[tuple[Path, int | None]]:
-    """Temporary files of a file, each with its process, or None on another machine."""
+    """Temporary files of a file, each with its process number, or None for another machine's."""
     for candidate in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         middle = candidate.name[len(path.name) + 2 : -len(".tmp")]
         if found := _WRITER.fullmatch(middle):
@@ -95,13 +95,13 @@ def _leftovers(path: Path) -> Iterator[tuple[Path, int | None]]:
 
 
 def _is_alive(process: int) -> bool:
-    if os.name == "nt":  # os.kill would end the process; the file's age decides instead
+    if os.name == "nt":  # os.kill would end the process; the caller uses the file's age instead
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # a process of another user
+    except OSError:  # another user's process
         return True
     return True
 
@@ -123,7 +123,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse an output that cannot be written, or would replace an input; leave nothing behind.
+    """Refuse an output that cannot be written or would replace an input; leave no files behind.
 
     Args:
         option: Name of the option that gives the output, for messages.
@@ -138,7 +138,7 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
             raise InputError(f"{option} is {path}, which is a folder; name a file")
         if path.exists() and not path.is_file():
             raise InputError(f"{option} is {path}, which is no regular file; name another one")
-        real = path.parent.resolve() / path.name  # as it will be when missing folders are made
+        real = path.parent.resolve() / path.name  # the path after missing folders are created
         if real.exists() and any(one.exists() and real.samefile(one) for one in inputs):
             raise InputError(f"{option} is {path}, which is an input; name another file")
         _try_to_write(real)
@@ -169,7 +169,7 @@ def _try_to_write(path: Path) -> None:
 
 
 def json_text(record: Mapping[str, Any]) -> str:
-    """A record as JSON with a line break at its end; numbers that are not finite become null.
+    """A record as JSON with a line break at its end; non-finite numbers become null.
 
     Args:
         record: Numbers, strings, lists, tuples and mappings.

@@ -1,15 +1,15 @@
-"""Studies: many runs from one file, resumable anywhere.
+"""Studies: many runs defined by one file, resumable at any point.
 
 The folder of a study is its database:
 
     studies/<name>/
-      study.yaml              the study file as it was last run
-      plan.json               every run with its complete settings, of the study last run
-      plans/<name>.json       the same of each study that shares the folder
-      plans/<name>.yaml       the study file of each
-      runs/<id>/              a run folder like any other, with `stages/` besides
+      study.yaml              study file of the last study run here
+      plan.json               plan of that study: every run with its complete settings
+      plans/<name>.json       plan of each study that shares the folder
+      plans/<name>.yaml       study file of each study that shares the folder
+      runs/<id>/              an ordinary run folder, with an additional `stages/`
         stages/<stage>/done.json
-      claims/                 which worker works on which run
+      claims/                 assignment of runs to workers
 """
 
 from dislab.study.comparison import compare

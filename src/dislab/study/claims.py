@@ -1,9 +1,9 @@
-"""Claims: which worker works on which run, on any file system that several machines share.
+"""Claims: assign runs to workers through any file system that several machines share.
 
-A claim is a file `<run>.<number>` that can be made by one worker only. Its time of change is the
-worker's heartbeat, taken from the clock of the file system. A claim without heartbeat is taken over
-by making the file of the next number, which again succeeds for one worker only; so no lock is
-needed. Its former owner sees the higher number and stops.
+A claim is a file `<run>.<number>` that only one worker can create. Its modification time, by the
+clock of the file system, is the worker's heartbeat. Another worker takes over a claim without a
+recent heartbeat by creating the file with the next number, which again succeeds for one worker
+only; so no lock is needed. The former owner sees the higher number and stops.
 """
 
 import json
@@ -17,13 +17,13 @@ from typing import Final
 from dislab.errors import InputError
 
 BEAT: Final = 5.0
-"""Seconds between two heartbeats."""
+"""Interval between heartbeats, in seconds."""
 STALE: Final = 60.0
-"""Seconds without heartbeat after which a claim is free."""
+"""Seconds without a heartbeat after which another worker may take over a claim."""
 
 
 class Claim:
-    """A run that this worker has claimed: the file of the claim, and the worker's text in it."""
+    """A run claimed by this worker: the claim file and the worker's entry in it."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -31,11 +31,11 @@ class Claim:
 
     @property
     def inherited(self) -> bool:
-        """Whether another worker had the run before, and did not give it back."""
+        """Whether another worker held the run before and never released it."""
         return _parts(self._path)[1] > 0
 
     def beat(self) -> bool:
-        """Says that the worker is alive; returns whether the run is still its own."""
+        """Sends a heartbeat; returns whether the worker still holds the run."""
         run, number = _parts(self._path)
         try:
             if self._path.read_text(encoding="utf-8") != self._text:
@@ -46,7 +46,7 @@ class Claim:
         return _latest(self._path.parent, run) == number
 
     def release(self) -> None:
-        """Gives the run back."""
+        """Releases the run."""
         run, number = _parts(self._path)
         for older in range(number + 1):
             (self._path.parent / f"{run}.{older}").unlink(missing_ok=True)
@@ -56,8 +56,8 @@ class Claims:
     """Claims on the runs of one folder.
 
     Args:
-        folder: Where the files of claims lie; made when missing.
-        stale: Seconds without heartbeat after which a claim is free.
+        folder: Folder of the claim files; created if missing.
+        stale: Seconds without a heartbeat after which another worker may take over a claim.
 
     Raises:
         InputError: The folder cannot be written to.
@@ -77,7 +77,7 @@ class Claims:
             ) from error
 
     def take(self, run: str) -> Claim | None:
-        """A claim on a run; None where another worker has it."""
+        """Claims a run; returns None if another worker holds it."""
         number = _latest(self._folder, run)
         if number is not None and not self._is_abandoned(self._folder / f"{run}.{number}"):
             return None
@@ -92,7 +92,7 @@ class Claims:
         return Claim(path, text)
 
     def taken(self) -> set[str]:
-        """The runs that some worker works on."""
+        """Runs currently claimed by any worker."""
         found = set()
         for run in {_parts(path)[0] for path in _files(self._folder)}:
             number = _latest(self._folder, run)
@@ -102,7 +102,7 @@ class Claims:
         return found
 
     def close(self) -> None:
-        """Removes the file that served to read the clock."""
+        """Removes the file used to read the clock of the file system."""
         self._clock.unlink(missing_ok=True)
 
     def _is_abandoned(self, path: Path) -> bool:
@@ -111,21 +111,21 @@ class Claims:
             owner = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:  # released meanwhile
             return True
-        except (OSError, ValueError):  # being written, or cut short
+        except (OSError, ValueError):  # still being written, or truncated
             owner = {}
         if owner.get("machine") == machine() and _has_ended(owner):
             return True
         return self._now() - changed > self._stale
 
     def _now(self) -> float:
-        """The time by the clock of the file system."""
+        """Current time by the clock of the file system."""
         self._clock.touch()
         os.utime(self._clock)
         return self._clock.stat().st_mtime
 
 
 def machine() -> str:
-    """A name for the scope of process numbers: this machine since its start, or a container."""
+    """Identifier of the scope of process IDs: this machine since its boot, or a container."""
     parts = [platform.node()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
@@ -134,17 +134,17 @@ def machine() -> str:
 
 
 def _has_ended(owner: dict[str, object]) -> bool:
-    """Whether a process of this machine has ended; another may have its number by now."""
+    """Whether a process of this machine has ended, even if its process ID was reused."""
     process = owner.get("process")
     return isinstance(process, int) and _began(process) != owner.get("began")
 
 
 def _began(process: int | None = None) -> str:
-    """Start time of a process in the system's ticks; empty if unknown."""
+    """Start time of a process in clock ticks; empty if unknown."""
     with suppress(OSError, IndexError):
         text = Path(f"/proc/{process or os.getpid()}/stat").read_text(encoding="utf-8")
         fields = text.rpartition(")")[2].split()
-        if fields[0] not in ("Z", "X"):  # ended, and not yet waited for
+        if fields[0] not in ("Z", "X"):  # zombies have ended
             return fields[19]
     return ""
 

@@ -1,4 +1,4 @@
-"""Tables of loose run folders."""
+"""Tables of run folders that belong to no study."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,26 +15,27 @@ if TYPE_CHECKING:
 _CONFIG: Final = "config.yaml"
 _SCORES: Final = "scores.json"
 _COUNTED: Final = ("model", "data", "trainer")
-"""Sections whose settings a table shows where they differ."""
+"""Sections whose differing settings become columns of a table."""
 _RECORDS: Final = {
     "score": ("test", "validate"),
     "transfer": ("test_transfer", "validate_transfer"),
     "generalisation": ("test_generalisation",),
 }
-"""Records of `scores.json`, by the prefix of their columns in a table; the first record counts."""
+"""Records of `scores.json` by the column prefix in a table; the first existing record is used."""
 
 
 def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
-    """One row a run: the settings in which the runs differ, `seed`, `state`, and scores.
+    """Table with one row per run: settings that differ between runs, `seed`, `state` and scores.
 
-    It has the form of `Study.table`; the index is the run folder. The state is `diverged` where
-    training stopped as a loss became NaN or infinite, `waiting` without scores, else `finished`.
+    It has the form of `Study.table`, indexed by the run folder. The state is `diverged` if training
+    stopped because a loss became NaN or infinite, `waiting` if there are no scores, and otherwise
+    `finished`.
 
     Args:
         runs: Run folders.
 
     Raises:
-        InputError: None is given, one is given twice, or one is no run.
+        InputError: No folder is given, one is given twice, or one is no run.
     """
     import pandas as pd
 
@@ -89,7 +90,7 @@ def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def flat_settings(value: Any, name: str = "") -> dict[str, Any]:
-    """Settings by their names on the command line; the class of a part has the name of the part."""
+    """Flat settings under their command-line names; the key of a part itself holds its class."""
     if not isinstance(value, Mapping):
         return {name: value}
     found: dict[str, Any] = {}

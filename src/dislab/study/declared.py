@@ -1,4 +1,4 @@
-"""Launchers and stages by the words that name them."""
+"""Loads launchers and stages by name."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from dislab.plugins import declared, load_object
 
 
 def load_declared(group: str, word: str, base: type) -> Any:
-    """Make the launcher or the stage that a distribution declares under a word of a study file.
+    """Creates the launcher or stage that a distribution declares under the name `word`.
 
-    `group` is its group of entry points, such as `dislab.launchers`.
+    `group` is the group of entry points, such as `dislab.launchers`.
 
     Raises:
-        InputError: Nothing is declared under the word, or something else, or it cannot be imported.
+        InputError: The name is not declared, its class is no `base`, or it cannot be imported.
     """
     known, noun = declared(group), base.__name__.lower()
     if word not in known:

@@ -1,4 +1,4 @@
-"""Results that disentanglement_lib has written, as a table of runs."""
+"""Imports results of disentanglement_lib as a table of runs."""
 
 import ast
 import json
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FILE: Final = "results/aggregate/evaluation.json"
-"""The file of one evaluation, below the folder of the evaluation."""
+"""Path of the results file inside the folder of an evaluation."""
 _FUNCTION: Final = "evaluation_config.evaluation.evaluation_fn"
 _CODES: Final = "postprocess_config.postprocess.postprocess_fn"
 _TRAINED: Final = "train_config."
 _SEED: Final = "model.random_seed"
 _KEPT: Final = ("dataset.name", "model.name")
-"""Settings that are columns even where all models agree."""
+"""Settings that are columns even if all models share the value."""
 _COUNTERS: Final = (_SEED, "model.model_num")
-"""Settings in which models differ without being of another kind."""
+"""Settings, such as the seed, that do not make two models different in kind."""
 _PREFIXES: Final = {"mean_representation": "", "sampled_representation": "sampled/"}
-"""How the names of scores begin, by the function that makes codes of posteriors."""
+"""Prefix of score names by the function that turns posteriors into codes."""
 _ONE_SIZE: Final = ":mean_test_accuracy"
 
 _SCORES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -58,19 +58,19 @@ _SCORES: Final[Mapping[str, Mapping[str, str]]] = {
         "mutual_info_score": "mean_pairwise_mi",
     },
 }
-"""dislab's names of scores, by evaluation function and name there."""
+"""Score names in dislab by evaluation function and score name in disentanglement_lib."""
 
 _LEARNERS: Final = {"logistic_regression_cv": "logistic_cv", "gradient_boosting_classifier": "gbt"}
-"""Learners of the downstream task; dislab's own, `logistic` and `hgbt`, are others."""
+"""Predictors of the downstream task; they differ from dislab's own `logistic` and `hgbt`."""
 
 
 def read_disentanglement_lib(path: str | Path) -> "pd.DataFrame":
-    """One row a model that disentanglement_lib has trained and scored.
+    """Table with one row per model trained and scored by disentanglement_lib.
 
-    The table has the form of `Study.table`: the settings in which the models differ, under their
-    names in gin, `seed`, `state`, and scores under dislab's names, such as
-    `score.dci_gbt_completeness` and, of sampled codes, `score.sampled/mig`. The index is the folder
-    of the model. The terms of the ELBO are in nats per image and only there for `@bernoulli_loss`.
+    The table has the form of `Study.table`: the settings that differ between models, under their
+    gin names, `seed`, `state`, and scores under dislab's names, such as
+    `score.dci_gbt_completeness` and, for sampled codes, `score.sampled/mig`. The index is the
+    folder of the model. The ELBO terms are in nats per image, given only for `@bernoulli_loss`.
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359; the layout is that of
     `utils/results.py` and `utils/aggregate_results.py` in version 1.5 of their code.
@@ -80,8 +80,8 @@ def read_disentanglement_lib(path: str | Path) -> "pd.DataFrame":
             with such files below it.
 
     Raises:
-        InputError: The path leads to no results, a file is no result of an evaluation, or two
-            results give different values for one score of one model.
+        InputError: The path contains no results, a file is no result of an evaluation, or two
+            results disagree on a score of a model.
 
     Warns:
         StudyWarning: Results of evaluation functions without an equivalent were left out.
@@ -142,7 +142,7 @@ class _Model:
         self.scores: dict[str, float | None] = _bounds(result)
 
     def add(self, scores: Mapping[str, float | None], origin: str) -> None:
-        """Takes more scores; other values than before are refused."""
+        """Adds scores; raises an error if a value contradicts an earlier one."""
         for name, value in scores.items():
             known = self.scores.setdefault(name, value)
             if repr(known) != repr(value):
@@ -153,7 +153,7 @@ class _Model:
 
 
 def _results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each result with the place that it comes from."""
+    """Each result with its origin for messages."""
     if path.is_dir():
         files = sorted(path.rglob(_FILE))
         if not files:
@@ -189,13 +189,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _identity(result: Mapping[str, Any], origin: str) -> str:
-    """What the results of one model share: the number of its training, else of its codes."""
+    """Key shared by the results of a model: the ID of its training, else that of its codes."""
     known = (result.get(f"{step}_results.uuid") for step in ("train", "postprocess"))
     return next((str(one) for one in known if one), origin)
 
 
 def _names(models: Mapping[str, _Model]) -> list[str]:
-    """The folders of the models; those of one folder are told apart by their numbers."""
+    """Names of the models: their folders, with a number added if several share a folder."""
     folders = [one.folder for one in models.values()]
     return [
         f"{one.folder} {identity[:8]}" if folders.count(one.folder) > 1 else one.folder
@@ -204,7 +204,7 @@ def _names(models: Mapping[str, _Model]) -> list[str]:
 
 
 def _scores(function: str, result: Mapping[str, Any]) -> dict[str, float | None]:
-    """The scores of an evaluation under dislab's names."""
+    """Scores of an evaluation under dislab's names."""
     prefix = "evaluation_results."
     numbers = {
         name.removeprefix(prefix): float(value)
@@ -229,7 +229,7 @@ def _scores(function: str, result: Mapping[str, Any]) -> dict[str, float | None]
 
 
 def _bounds(result: Mapping[str, Any]) -> dict[str, float | None]:
-    """Terms of the ELBO of images like those of the training, where the units are dislab's."""
+    """ELBO terms on images from the training distribution, where their units match dislab's."""
     loss = result.get("train_config.reconstruction_loss.loss_fn")
     shifted = result.get("train_config.bernoulli_loss.subtract_true_image_entropy") == "True"
     names = ("reconstruction_loss", "kl_loss")
@@ -257,7 +257,7 @@ def _function(text: Any) -> str | None:
 
 
 def _value(text: Any) -> Any:
-    """A value of gin: a number or a text as such, anything else as it is written."""
+    """A gin value: numbers and strings parsed, anything else as written."""
     with suppress(ValueError, SyntaxError):
         found = ast.literal_eval(str(text))
         return found if isinstance(found, str | int | float) else str(text)

@@ -1,4 +1,4 @@
-"""Estimates of a plan: steps of its runs, and hours at a measured rate."""
+"""Estimates the training effort of a plan: optimiser steps, and hours at a measured rate."""
 
 from collections.abc import Iterator, Mapping
 from math import ceil
@@ -8,7 +8,7 @@ from dislab.study.plan import Plan
 
 
 def training_steps(config: Mapping[str, Any]) -> int | None:
-    """The optimiser steps of a complete configuration's training; None if the data decide them."""
+    """Optimiser steps of training a configuration; None if they depend on the data."""
     trainer = config.get("trainer") or {}
     data = (config.get("data") or {}).get("init_args") or {}
     limits = []
@@ -21,10 +21,10 @@ def training_steps(config: Mapping[str, Any]) -> int | None:
 
 
 def estimate(plan: Plan, steps_per_second: float | None = None) -> Iterator[str]:
-    """The amount of training in a plan, in lines.
+    """Lines that describe the training effort of a plan.
 
-    `steps_per_second` is measured for one worker on the machine that will train; without it there
-    are no hours.
+    `steps_per_second` is the rate of one worker, measured on the machine that will train; without
+    it, hours are not estimated.
     """
     known = [n for run in plan.runs if (n := training_steps(run.group.config)) is not None]
     others = len(plan.runs) - len(known)

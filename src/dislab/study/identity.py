@@ -1,6 +1,6 @@
-"""The settings that tell two runs apart: all except those that change no result.
+"""Identity of a run: all settings except those that cannot change a result.
 
-Defaults are left out, so that an option which is added later keeps the old names of runs.
+Defaults are left out, so that options added in later versions keep the names of existing runs.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any, Final
 from dislab.base.named_classes import find_object
 
 LENGTH: Final = 12
-"""Hexadecimal digits of a run's name; among 100,000 runs two alike would be a chance of 2e-5."""
+"""Hexadecimal digits of a run's name; the collision probability among 100,000 runs is 2e-5."""
 
 _OF_THE_HOST: Final = {
     "trainer": (
@@ -51,14 +51,14 @@ _OF_THE_HOST: Final = {
 """Settings left out of the names of runs, by owner: devices, paths, loggers, check intervals."""
 
 _SECTIONS: Final = ("model", "data", "trainer", "optimizer", "lr_scheduler")
-"""Sections of a configuration that training depends on, besides the seed."""
+"""Sections of a configuration that training depends on, in addition to the seed."""
 
 
 def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
-    """The settings of a configuration that the trained weights depend on, without defaults.
+    """Settings of a configuration that determine the trained weights, without defaults.
 
     The configuration is complete, with classes as `class_path` and `init_args`; `trainer` is the
-    trainer's class, for its defaults.
+    trainer class, which provides its defaults.
     """
     found: dict[str, Any] = {}
     for section in _SECTIONS:
@@ -75,26 +75,26 @@ def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
 
 
 def settings_of(section: Mapping[str, Any], owner: type) -> dict[str, Any]:
-    """The settings of a section without the defaults of its owner, the class that takes them."""
+    """Settings of a section without the defaults of `owner`, the class that takes them."""
     return _differing(section, _defaults(owner))
 
 
 def digest(settings: Mapping[str, Any]) -> str:
-    """A name for settings: equal settings have equal names, in any order."""
+    """Digest of settings, independent of their order."""
     text = json.dumps(settings, sort_keys=True, separators=(",", ":"), allow_nan=True)
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
 def run_id(training: Mapping[str, Any], seed: int) -> str:
-    """The name of a run, from the result of `training_of` and the seed of the run."""
+    """Name of a run, from the result of `training_of` and the run's seed."""
     return digest({**training, "seed": seed})
 
 
 def plain(value: Any) -> Any:
-    """A value in a form that does not depend on how it was written.
+    """Canonical form of a value, independent of its notation.
 
-    Classes, and partial calls of them, become their name and their arguments without defaults,
-    whole numbers become integers, tuples become lists.
+    Classes, and partials of them, become their name and their non-default arguments; whole numbers
+    become integers, and tuples become lists.
     """
     if isinstance(value, partial):
         return _part(value.func, dict(value.keywords))
@@ -113,7 +113,7 @@ def plain(value: Any) -> Any:
 
 
 def _part(cls: Any, arguments: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """A class by its name alone, as modules may move."""
+    """Canonical form of a class: its name without the module, which may move."""
     name = getattr(cls, "__name__", path.rpartition(".")[2])
     return {"class": name, "settings": _differing(arguments, _defaults(cls))}
 
@@ -128,12 +128,12 @@ def _differing(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dic
 
 
 def _defaults(cls: Any) -> dict[str, Any]:
-    """Default values of the arguments of a class, with those that it hands on to its bases."""
+    """Default values of the arguments of a class, including arguments passed on to its bases."""
     found: dict[str, Any] = {}
     for owner in _owners(cls):
         try:
             parameters = inspect.signature(owner).parameters.values()
-        except (TypeError, ValueError):  # a class in C tells nothing
+        except (TypeError, ValueError):  # classes written in C may have no signature
             break
         for one in parameters:
             if one.default is not one.empty:
@@ -148,7 +148,7 @@ def _owners(cls: Any) -> Iterator[Any]:
 
 
 def _of_data(section: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `data` without paths and without settings for reading images."""
+    """The section `data` without paths and image-loading settings."""
     arguments = _without(section.get("init_args") or {}, _OF_THE_HOST["data"])
     dataset = arguments.get("dataset")
     if isinstance(dataset, Mapping) and isinstance(dataset.get("init_args"), Mapping):

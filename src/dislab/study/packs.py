@@ -1,4 +1,4 @@
-"""Which runs of a study can train as one pack."""
+"""Finds runs of a study that can train as one pack."""
 
 import json
 from typing import Any, Final
@@ -7,14 +7,14 @@ from dislab.study.plan import PlannedGroup
 from dislab.study.study_file import SEED
 
 _NEVER: Final = ("optimizer", "scheduler")
-"""Settings of the model that all runs of a pack share, numbers included."""
+"""Settings of the model that must be equal in all runs of a pack, even if real numbers."""
 
 
 def form(group: PlannedGroup) -> str:
-    """A text that is equal for runs that can train as one pack.
+    """Key that is equal for runs that can train as one pack.
 
-    They have equal settings, apart from the seed and from real numbers of the model, such as the
-    weight of a penalty. Whole numbers, such as the width of a network, may change shapes.
+    Such runs have equal settings except for the seed and real-valued settings of the model, such as
+    the weight of a penalty. Integer settings must agree, as they may change tensor shapes.
     """
     config = {name: value for name, value in group.config.items() if name != SEED}
     if isinstance(model := config.get("model"), dict):
@@ -23,7 +23,7 @@ def form(group: PlannedGroup) -> str:
 
 
 def _blanked(value: Any) -> Any:
-    """A setting with an empty text in place of each real number."""
+    """A setting with each real number replaced by an empty string."""
     if isinstance(value, dict):
         return {name: one if name in _NEVER else _blanked(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The page of a study: one HTML file with its runs, tables, pictures and three of its models."""
+"""Study page: one HTML file with the study's runs, tables, pictures and three of its models."""
 
 import math
 import os
@@ -30,33 +30,33 @@ from dislab.study.study import Study, StudyWarning
 from dislab.study.summary import NothingToCompareError, StudySummary, label
 
 Load = Callable[[Path], ReportedRun]
-"""Reads the model and the data of a run folder."""
+"""Loads the model and the data of a run folder."""
 
 _MOST_ROWS: Final = 400
-"""Rows of the longest table that a page has; `study summary` writes all."""
+"""Maximum number of rows of a table on the page; `study summary` writes all."""
 _MOST_PICTURES: Final = 3
-"""Violins, and scatter plots, that a page has; `study summary` draws one a score."""
+"""Maximum number of violin plots and of scatter plots; `study summary` draws one per score."""
 _OF_MEANS: Final = ("violins_", "settings")
 """Pictures shown with the means; others are shown with the rank correlations."""
 _DIGITS: Final = 6
-"""Significant digits of the numbers in the table of runs; `study table` writes all."""
+"""Significant digits in the table of runs; `study table` writes all digits."""
 _MOST_SHOWN: Final = 8
-"""Scores that are columns of the table of runs at first."""
+"""Number of scores shown initially as columns of the table of runs."""
 _PATHS: Final = re.compile(
     r"(?P<address>\bhttps?://\S+)"
     r"|(?<=['\"])(?:~|[A-Za-z]:)?[\\/](?:[^\n\\/:'\"<>|]+[\\/])+"
     r"|(?<![\w.…])(?:~|[A-Za-z]:)?[\\/](?:[^\s\\/:'\"<>|]+[\\/])+"
 )
-"""The folders of an absolute path in a message, with spaces if it is quoted; or an address."""
+"""Matches the folders of an absolute path in a message (spaces only if quoted), or a URL."""
 _NOT_SHOWN: Final = ("seed_everything", "name", "report")
-"""Settings that are the same by design, or have a column of their own."""
+"""Settings left out of comparisons: equal by design, or with a column of their own."""
 _PLAIN: Final = str.maketrans("", "", "`*")
-"""Takes the marks of Markdown out of a sentence."""
+"""Removes Markdown markup from a sentence."""
 _STATES: Final = ("finished", "diverged", "failed", "waiting")
 
 
 class _Model(NamedTuple):
-    """A run whose explorer the page has."""
+    """A run with an explorer on the page."""
 
     place: str
     described: str
@@ -65,7 +65,7 @@ class _Model(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """Pictures and tables under a heading."""
+    """Pictures and tables under one heading."""
 
     anchor: str
     title: str
@@ -73,17 +73,17 @@ class _Section(NamedTuple):
     pictures: list[Picture]
     tables: dict[str, Table]
     folded: tuple[str, ...]
-    """Captions of the tables that a click unfolds; long ones are folded anyway."""
+    """Captions of tables that are collapsed initially; long tables always are."""
 
 
 def write_study_page(
     study: Study, path: Path, target: str | None = None, load: Load | None = None
 ) -> None:
-    """Writes the page of a study, finished or not; it is never seen half-written.
+    """Writes the page of a finished or unfinished study; the file is replaced atomically.
 
-    Runs are linked relative to `path`. `target` is the score, such as `score.mig`, that best,
-    median and worst run, pictures and tables are about; None takes the one that `summarize`
-    chooses. `load` reads the models of these runs; without it the page has no explorers.
+    Links to runs are relative to `path`. `target` is the score, such as `score.mig`, that selects
+    the best, median and worst run and is shown in pictures and tables; None uses the choice of
+    `summarize`. `load` loads the models of these runs; without it the page has no explorers.
 
     Raises:
         InputError: The study has no such score, or the file cannot be written.
@@ -98,9 +98,9 @@ def study_page_of(
 ) -> str:
     """The HTML text of the page of a study; see `write_study_page`.
 
-    It depends on the content of the study's folder, on the models and their data, and on the way
-    from `folder`, which the page will be in, to the runs: not on the clock, and not on the workers'
-    progress.
+    It depends only on the content of the study's folder, on the models and their data, and on the
+    relative path to the runs from `folder`, which will contain the page: not on the clock or the
+    workers' progress.
 
     Raises:
         InputError: The study has no such score.
@@ -144,7 +144,7 @@ def study_page_of(
 
 
 def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str]:
-    """The tables of a study, or the reason why it has none yet."""
+    """Tables of a study, or the reason why there are none yet."""
     try:
         return study.summary(target), ""
     except NothingToCompareError as error:
@@ -154,7 +154,7 @@ def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str
 
 
 def _described(study: Study, table: pd.DataFrame) -> str:
-    """The number of runs, the axes with their values, and the number of seeds, in a sentence."""
+    """Sentence with the number of runs, the axes with their values, and the number of seeds."""
     seeds = table["seed"].nunique()
     parts = [f"{len(table):,} run{'s' * (len(table) != 1)}"]
     for axis in study.plan.axes:
@@ -224,7 +224,7 @@ def _is_known(value: Any) -> bool:
 
 
 def _rows(table: pd.DataFrame, summary: StudySummary | None, axes: Sequence[str]) -> dict[str, Any]:
-    """The table of runs: columns, rows, and the column that rows are sorted by at first."""
+    """Table of runs: columns, rows, and the column that determines the initial order."""
     measures: Mapping[str, str] = {} if summary is None else summary.measures
     whole = table if summary is None else summary.runs
     kinds = {**dict.fromkeys(axes, "setting"), "seed": "seed", "state": "state"}
@@ -248,7 +248,7 @@ def _rows(table: pd.DataFrame, summary: StudySummary | None, axes: Sequence[str]
 
 
 def _cell(value: Any) -> Any:
-    """A value for JSON: a number that is missing or infinite is null."""
+    """A value as JSON; missing and infinite numbers become null."""
     plain = value.item() if isinstance(value, np.generic) else value
     if not _is_known(plain):
         return None
@@ -258,7 +258,7 @@ def _cell(value: Any) -> Any:
 
 
 def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
-    """Settings that all runs share, and those in which each group of runs differs from others."""
+    """Settings shared by all runs, and the distinguishing settings of each group of runs."""
     groups = {id(one.run.group): one.run.group for one in runs}
     flat = {
         key: {
@@ -294,18 +294,18 @@ def _facts(one: RunStatus) -> Iterator[tuple[str, str]]:
 
 
 def _without_folders(message: str) -> str:
-    """A message whose absolute paths are cut to their last part."""
+    """A message with absolute paths reduced to their last component."""
     return _PATHS.sub(lambda found: found["address"] or "…/", message)
 
 
 def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
-    """Names and addresses of the run's own page and of its settings, where they exist."""
+    """Labels and links of the run's own page and of its settings, where they exist."""
     found = []
     for name, file in (("page of the run", PAGE), ("its settings", CONFIG)):
         if (run / file).is_file():
             try:
                 address = os.path.relpath(run / file, folder)
-            except ValueError:  # another drive of Windows
+            except ValueError:  # a different drive on Windows
                 continue
             found.append((name, quote(address.replace(os.sep, "/"))))
     return found
@@ -313,7 +313,7 @@ def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
 
 def _study_file(study: Study) -> str:
     path = study_file_of(study.path, study.plan.name)
-    if not path.is_file():  # of a dislab that kept the last study file alone
+    if not path.is_file():  # older dislab versions kept only the last study file
         path = study.path / STUDY
         if not path.is_file() or read_plan(study.path).name != study.plan.name:
             return ""
@@ -344,7 +344,7 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
 
 
 def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
-    """Texts of a table; values of settings as they are."""
+    """A table with its numbers formatted as text; values of settings stay unchanged."""
     plain = frame.copy()
     for number, (name, column) in enumerate(frame.items()):
         if name in summary.axes and set(column.map(repr)) <= set(summary.runs[name].map(repr)):

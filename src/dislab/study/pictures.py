@@ -12,17 +12,17 @@ from dislab.study.statistics._frames import groups, numbers
 from dislab.study.summary import UDR, StudySummary, label, slug
 
 _WIDE: Final = 40
-"""Scores that a matrix has at most; more could not be read."""
+"""Maximum number of scores in a matrix; more would be illegible."""
 _TALL: Final = 40
-"""Violins that a picture has at most, by the first axes alone where all axes make more."""
+"""Maximum number of violins in a picture; trailing axes are dropped to stay below it."""
 
 
 class Picture(NamedTuple):
     """One picture of a study.
 
     Attributes:
-        name: For a file, without suffix.
-        caption: What it shows, in a sentence.
+        name: File name without suffix.
+        caption: One-sentence description.
         figure: The picture.
     """
 
@@ -32,14 +32,16 @@ class Picture(NamedTuple):
 
 
 def pictures(summary: StudySummary, most: int | None = None) -> Iterator[Picture]:
-    """The pictures of a study, one after another.
+    """Draws the pictures of a study one by one.
 
-    Violins of each measure by setting, the matrix of rank correlations, the target against the
-    measures that need no labels of factors, and the settings beside the target.
+    They are violin plots of each measure by setting, the matrix of rank correlations, scatter plots
+    of the target against the measures that need no factor labels, and parallel coordinates of
+    settings and target.
 
     Args:
-        summary: What `summarize` returns.
-        most: Most violins and most scatter plots, those of the target first; None for all.
+        summary: Result of `summarize`.
+        most: Maximum number of violin plots and of scatter plots, those of the target first; None
+            for all.
     """
     runs, target = summary.runs, summary.target
     varying = [axis for axis in summary.axes if runs[axis].map(repr).nunique() > 1]
@@ -94,7 +96,7 @@ def _violins(runs: pd.DataFrame, values: pd.Series, axes: list[str], name: str) 
 
 
 def _few(runs: pd.DataFrame, axes: list[str]) -> list[str]:
-    """The first axes, as many as make few enough violins for one picture."""
+    """The longest prefix of the axes that gives few enough violins for one picture."""
     for count in range(len(axes), 1, -1):
         if len(list(groups(runs, axes[:count]))) <= _TALL:
             return axes[:count]
@@ -109,5 +111,5 @@ def _needs_labels(column: str) -> bool:
 
 
 def _shown(value: Any) -> Any:
-    """The value; a dash for a run that has no such setting."""
+    """The value, or a dash for a run without this setting."""
     return "–" if pd.api.types.is_scalar(value) and pd.isna(value) else value

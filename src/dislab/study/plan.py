@@ -1,4 +1,4 @@
-"""Plans: every run of a study with its settings, as workers read them."""
+"""Plans: every run of a study with its settings, in the form that workers read."""
 
 import hashlib
 import json
@@ -15,13 +15,13 @@ from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
 from dislab.yaml_files import read_text
 
 PLAN: Final = "plan.json"
-"""In the folder of a study: the plan that was last run there."""
+"""File in the folder of a study with the plan that was last run there."""
 _PLANS: Final = "plans"
-"""Folder of the plans of all studies that share the folder, each under the name of its study."""
+"""Folder with the plans of all studies that share a folder, named after the studies."""
 _FORMAT: Final = 1
 _UNLESS_SET: Final = ("--report=false",)
-"""Settings of all runs unless the study file or its configurations set them: the page of a run has
-1.7 MB, which is too much for each of a thousand runs."""
+"""Defaults for all runs, which the study file or its configurations may override. A run page takes
+1.7 MB, too much for each of a thousand runs."""
 _NAMED: Final = re.compile(r"[\w./+-]+\.ya?ml\b")
 
 
@@ -31,13 +31,13 @@ class Resolved(NamedTuple):
     config: dict[str, Any]
     """Complete, with classes as `class_path` and `init_args`."""
     training: dict[str, Any]
-    """The settings that decide the trained weights, without defaults and the seed."""
+    """Settings that determine the trained weights, without defaults and the seed."""
     sections: dict[str, dict[str, Any]]
-    """The settings of each section that belongs to a stage, without defaults."""
+    """Settings of each section that belongs to a stage, without defaults."""
 
 
 Resolver = Callable[[Sequence[str]], Resolved]
-"""Reads arguments of `dislab fit`, and refuses those that `dislab fit` would refuse."""
+"""Parses arguments of `dislab fit` and rejects those that `dislab fit` would reject."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class StageSettings:
 
     Args:
         settings: As `Stage.arguments` takes them.
-        digest: Of the settings without defaults; results of another digest are out of date.
+        digest: Digest of the settings without defaults; results with another digest are stale.
     """
 
     settings: dict[str, Any]
@@ -55,14 +55,14 @@ class StageSettings:
 
 @dataclass(frozen=True)
 class PlannedGroup:
-    """Runs that differ in nothing but the seed.
+    """Runs that differ only in the seed.
 
     Args:
         axes: The value of each axis, as tables show it.
-        config: The complete configuration, with any seed.
-        training: The settings that decide the trained weights, without defaults and the seed.
+        config: The complete configuration, with an arbitrary seed.
+        training: The settings that determine the trained weights, without defaults and the seed.
         stages: Settings of each stage.
-        read: Digest of all texts that the configuration was made of.
+        read: Digest of all texts that the configuration was made from.
     """
 
     axes: dict[str, Any]
@@ -74,7 +74,7 @@ class PlannedGroup:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: its name, a digest of its settings, its seed, and the group with all others."""
+    """One run: its name (a digest of its settings), its seed, and the group that it belongs to."""
 
     id: str
     seed: int
@@ -93,12 +93,12 @@ class Plan:
     Args:
         name: Name of the study.
         axes: Names of the axes.
-        stages: Words of the stages, training first.
+        stages: Names of the stages, training first.
         runs: All runs in the order of the study file.
-        resources: Cores and graphics cards of one run.
-        failure: Treatment of failed runs.
+        resources: Processor cores and graphics cards of one run.
+        failure: Handling of failed runs.
         versions: Versions of the distributions that made the plan.
-        pack: How many runs a worker trains side by side.
+        pack: Number of runs that a worker trains in parallel.
     """
 
     name: str
@@ -111,10 +111,10 @@ class Plan:
     pack: int = 1
 
     def write(self, folder: Path) -> None:
-        """Writes the plan into the folder of a study: as its last one, and under its own name.
+        """Writes the plan into the folder of a study, as the last plan and under its own name.
 
-        The workers of this study read the second file, so that another study which is run in the
-        same folder meanwhile does not give them its own runs.
+        Workers of this study read the second file, so that another study started in the same
+        folder does not change their runs.
         """
         groups: dict[int, int] = {}
         rows = []
@@ -147,10 +147,11 @@ def _plan_of(folder: Path, study: str) -> Path:
 
 
 def read_plan(folder: Path, study: str | None = None) -> Plan:
-    """The plan of a study in a folder that studies may share; by default that of the last run.
+    """Reads the plan of a study from a folder; by default the plan that was last run there.
 
     Raises:
-        InputError: There is none, none of that study, or it is damaged or of a later dislab.
+        InputError: The folder has no plan, or none of that study, or the plan is damaged or was
+            made by a later dislab.
     """
     last = folder / PLAN
     path = last if study is None else _plan_of(folder, study)
@@ -161,7 +162,7 @@ def read_plan(folder: Path, study: str | None = None) -> Plan:
                 f"{folder} is no folder of a study: it has no {name}; "
                 "`dislab study run FILE` makes one"
             )
-        plan = _read_plan(last)  # of a dislab that kept the last plan alone
+        plan = _read_plan(last)  # older dislab versions kept only the last plan
         if plan.name != study:
             raise InputError(
                 f"{folder} has no plan of the study {study}, only that of {plan.name} and perhaps "
@@ -172,7 +173,7 @@ def read_plan(folder: Path, study: str | None = None) -> Plan:
 
 
 def study_file_of(folder: Path, study: str) -> Path:
-    """The copy of the study file of a study, as it was last run."""
+    """Path of the copy of a study's file, as it was last run."""
     return folder / _PLANS / f"{study}.yaml"
 
 
@@ -214,11 +215,11 @@ def make_plan(
     versions: Mapping[str, str],
     known: Iterable[PlannedGroup] = (),
 ) -> Plan:
-    """Reads the configuration of every run of a study, so that none is refused later.
+    """Resolves the configuration of every run of a study, so that errors show before training.
 
-    `resolver` makes a reader of configurations, if any has to be read, and `versions` are those of
-    the distributions that read them. Groups of an earlier plan, `known`, are taken over where
-    nothing has changed.
+    `resolver` creates a parser of configurations and is called only if one must be parsed;
+    `versions` are those of the distributions involved. Groups of an earlier plan, `known`, are
+    reused if nothing has changed.
 
     Raises:
         InputError: A configuration is wrong, two runs are the same, or a stage is not available.
@@ -274,7 +275,7 @@ def _read(
     versions: Mapping[str, str],
     texts: dict[str, str],
 ) -> str:
-    """Digest of everything that decides a configuration, including the content of its files."""
+    """Digest of everything that determines a configuration, including the content of its files."""
     parts = [json.dumps([group.axes, overlay, stages, versions])]
     for argument in group.arguments:
         option, _, value = argument.partition("=")
@@ -288,14 +289,14 @@ def _read(
 
 
 def _with_named_files(path: Path) -> str:
-    """The text of a configuration, and of the YAML files that it names."""
+    """The text of a configuration and of the YAML files it refers to."""
     text = read_text(path)
     named = [path.parent / word for word in _NAMED.findall(text)]
     return "\0".join([text, *(read_text(one) for one in named if one.is_file())])
 
 
 def _stage(section: str, settings: dict[str, Any], resolved: Resolved) -> StageSettings:
-    from dislab.study.identity import digest  # with torch, which reading a plan does without
+    from dislab.study.identity import digest  # imports torch, which reading a plan does not need
 
     if section:
         return StageSettings(resolved.config[section], digest(resolved.sections[section]))
@@ -303,7 +304,7 @@ def _stage(section: str, settings: dict[str, Any], resolved: Resolved) -> StageS
 
 
 def _runs(groups: Sequence[PlannedGroup], file: StudyFile) -> tuple[PlannedRun, ...]:
-    from dislab.study.identity import run_id  # with torch, which reading a plan does without
+    from dislab.study.identity import run_id  # imports torch, which reading a plan does not need
 
     seen: dict[str, PlannedGroup] = {}
     runs = []

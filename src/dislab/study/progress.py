@@ -1,4 +1,4 @@
-"""A bar over the runs of a study while workers are at work."""
+"""Progress bar over the runs of a study while workers run."""
 
 import time
 from typing import Final
@@ -9,16 +9,16 @@ from dislab.study.status import duration
 from dislab.study.study import Study
 
 _LEAST: Final = 2.0
-"""Seconds between two looks at the folder."""
+"""Seconds between two reads of the folder."""
 _SHARE: Final = 0.02
-"""Of the time that may go into looking at it."""
+"""Maximum share of the time spent reading it."""
 _FORMAT: Final = "{desc}: {bar:20} {n_fmt}/{total_fmt} runs{postfix}"
 
 
 class Progress:
-    """Shows on a terminal how many runs have ended and the time that is left; elsewhere nothing.
+    """Shows the number of ended runs and the remaining time; does nothing outside a terminal.
 
-    `workers` is the number of workers at once, as far as is known.
+    `workers` is the number of simultaneous workers, as far as known.
     """
 
     def __init__(self, study: Study, workers: int = 1) -> None:
@@ -29,7 +29,7 @@ class Progress:
         self._bar = tqdm(desc=study.plan.name, total=total, bar_format=_FORMAT, disable=None)
 
     def tick(self) -> None:
-        """Looks at the folder again, unless it did a moment ago."""
+        """Updates the bar from the folder, unless it was read a moment ago."""
         if self._bar.disable or time.monotonic() < self._due:
             return
         began = time.monotonic()
@@ -46,7 +46,7 @@ class Progress:
         self._due = time.monotonic() + max(_LEAST, (time.monotonic() - began) / _SHARE)
 
     def close(self) -> None:
-        """Leaves the bar as it is."""
+        """Closes the bar and leaves it on the screen."""
         self._due = 0.0
         self.tick()
         self._bar.close()

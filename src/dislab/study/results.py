@@ -18,26 +18,26 @@ FAILED: Final = "failed.json"
 LOG: Final = "log.txt"
 
 Kind = Literal["crash", "memory", "exception", "input"]
-"""Of a failure: the process died; it had too little memory; a bug; a mistake in the settings."""
+"""Kinds of failure: the process died, ran out of memory, met a bug, or had invalid settings."""
 
 RETRIED: Final[tuple[Kind, ...]] = ("crash", "memory")
-"""Failures that another attempt may not meet again."""
+"""Failures that may not recur in another attempt."""
 
 State = Literal["finished", "diverged", "failed", "running", "waiting"]
-"""Of a run, as tables show it."""
+"""State of a run, as tables show it."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """A stage that has been done.
+    """Record of a completed stage.
 
     Args:
-        digest: Of the settings of the stage.
-        outcome: `done`, or `diverged`: a loss became NaN or infinite.
-        scores: By name.
-        seconds: That the process took, those of interrupted attempts included.
-        versions: Of the distributions that numbers may depend on.
-        message: Why it diverged.
+        digest: Digest of the settings of the stage.
+        outcome: `done`, or `diverged` if a loss became NaN or infinite.
+        scores: Scores by name.
+        seconds: Run time of the process, including interrupted attempts.
+        versions: Versions of the distributions that the numbers may depend on.
+        message: Reason for divergence.
     """
 
     digest: str
@@ -50,15 +50,15 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """A stage that has failed.
+    """Record of a failed stage.
 
     Args:
-        digest: Of the settings of the stage.
-        kind: What happened.
-        message: In one line.
-        traceback: Of an exception.
-        attempts: How often it failed like this.
-        versions: Of the distributions at work.
+        digest: Digest of the settings of the stage.
+        kind: Kind of failure.
+        message: One-line message.
+        traceback: Traceback of the exception, if any.
+        attempts: Number of attempts that failed in this way.
+        versions: Versions of the distributions used.
     """
 
     digest: str
@@ -89,12 +89,12 @@ class StudyFolder:
         return self.run(run) / STAGES / stage
 
     def done(self, run: PlannedRun, stage: str) -> Done | None:
-        """The record of a stage that was done with the present settings of the run; else None."""
+        """Record of a stage completed with the current settings of the run, or None."""
         record = self._current(run, stage, DONE)
         return None if record is None else Done(**record)
 
     def failed(self, run: PlannedRun, stage: str) -> Failed | None:
-        """The record of a stage that failed with the present settings of the run; else None."""
+        """Record of a stage that failed with the current settings of the run, or None."""
         record = self._current(run, stage, FAILED)
         return None if record is None else Failed(**record)
 
@@ -105,7 +105,7 @@ class StudyFolder:
         return record if same else None
 
     def write_done(self, run: PlannedRun, stage: str, done: Done) -> None:
-        """Records that a stage was done; an older failure is forgotten."""
+        """Records that a stage is done, and removes the record of an earlier failure."""
         folder = self.stage(run.id, stage)
         _write(folder / DONE, asdict(done))
         (folder / FAILED).unlink(missing_ok=True)
@@ -115,7 +115,7 @@ class StudyFolder:
         _write(self.stage(run.id, stage) / FAILED, asdict(failed))
 
     def forget_failures(self, plan: Plan) -> int:
-        """Removes the records of failures, so that the stages are tried again; returns how many."""
+        """Removes all failure records, so that their stages are retried; returns their number."""
         found = [
             path
             for run in plan.runs
@@ -128,7 +128,7 @@ class StudyFolder:
 
 
 def is_given_up(failed: Failed | None, retries: int) -> bool:
-    """Whether a failed stage is left alone; `retries` is how often a crash is tried again."""
+    """Whether a failed stage is not retried; `retries` is the number of retries after a crash."""
     if failed is None:
         return False
     return failed.kind not in RETRIED or failed.attempts > retries

@@ -13,10 +13,10 @@ class RunStatus(NamedTuple):
     """One run.
 
     Attributes:
-        run: As it was planned.
-        state: What it is at.
+        run: The planned run.
+        state: Its current state.
         done: Its finished stages.
-        failed: The stages that have failed and are not tried again.
+        failed: Failed stages that are not retried.
     """
 
     run: PlannedRun
@@ -26,13 +26,13 @@ class RunStatus(NamedTuple):
 
 
 class Status(NamedTuple):
-    """A study as it is now.
+    """Current state of a study.
 
     Attributes:
         runs: Every run, in the order of the study file.
-        seconds: What all finished stages took, by stage.
-        left: Seconds of work that are left for one worker, from the median of each stage's finished
-            runs; None where a stage of which something is left has no finished run.
+        seconds: Total run time of finished stages, by stage.
+        left: Remaining seconds of work for one worker, estimated from the median of each stage's
+            finished runs; None if an unfinished stage has no finished run.
     """
 
     runs: list[RunStatus]
@@ -40,7 +40,7 @@ class Status(NamedTuple):
     left: float | None
 
     def counts(self) -> dict[State, int]:
-        """How many runs are in each state."""
+        """Number of runs in each state."""
         return dict(Counter(one.state for one in self.runs))
 
 
@@ -53,7 +53,7 @@ def state_of(
 ) -> State:
     """The state of a run.
 
-    `failed` are the stages that are not tried again, and `working` the names of the runs that a
+    `failed` holds the stages that are not retried, and `working` the names of the runs that a
     worker has claimed.
     """
     if FIRST in done and done[FIRST].outcome == "diverged":
@@ -68,14 +68,14 @@ def state_of(
 
 
 def mixed_versions(runs: list[RunStatus]) -> str:
-    """A sentence on the versions that differ between runs; empty if none does."""
+    """Sentence about versions that differ between runs; empty if none differ."""
     found = _versions(runs)
     parts = [f"{name} {', '.join(one)}" for name, one in found.items() if len(one) > 1]
     return f"these numbers come from several versions: {'; '.join(parts)}" if parts else ""
 
 
 def versions_of(runs: list[RunStatus]) -> list[str]:
-    """Every distribution with the versions that the numbers of the runs come from."""
+    """Each distribution with the versions that produced the numbers of the runs."""
     return [f"{name} {' and '.join(one)}" for name, one in _versions(runs).items()]
 
 
@@ -89,7 +89,7 @@ def _versions(runs: list[RunStatus]) -> dict[str, list[str]]:
 
 
 def lines(status: Status) -> Iterator[str]:
-    """A study as it is now, in lines."""
+    """Lines that describe the current state of a study."""
     order: tuple[State, ...] = ("finished", "diverged", "failed", "running", "waiting")
     counts = status.counts()
     shown = ", ".join(f"{counts[state]} {state}" for state in order if state in counts)

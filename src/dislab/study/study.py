@@ -1,4 +1,4 @@
-"""A study: many runs in one folder, seen together."""
+"""A study: tables and state of many runs in one folder."""
 
 import statistics
 import warnings
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from dislab.study.summary import StudySummary
 
 STUDIES: Final = Path("studies")
-"""The default folder of the folders of studies."""
+"""Default parent of study folders."""
 
 
 class StudyWarning(UserWarning):
-    """A table has rows or scores that are not fully comparable."""
+    """Warns that rows or scores of a table are not fully comparable."""
 
 
 @final
@@ -34,10 +34,10 @@ class Study:
 
     Args:
         path: The folder of the study, or a study file whose runs lie in `studies/<name>`.
-        folder: The folder, if `path` is a study file and they lie elsewhere.
+        folder: The folder of the study, if `path` is a study file and the runs lie elsewhere.
 
     Raises:
-        InputError: There is no such folder, or no plan of the study in it.
+        InputError: The folder does not exist, or has no plan of the study.
 
     >>> Study("studies/locatello").table()  # doctest: +SKIP
     """
@@ -49,7 +49,7 @@ class Study:
 
     @classmethod
     def of(cls, folder: Path, plan: Plan) -> "Study":
-        """A study whose plan is at hand.
+        """Creates a study from a plan.
 
         Args:
             folder: The folder, which need not exist.
@@ -65,10 +65,10 @@ class Study:
         self.plan = plan
         """The runs and their settings."""
         self.folder = StudyFolder(path)
-        """Its records."""
+        """The records in the folder."""
 
     def status(self) -> Status:
-        """The state of every run, and the time that is left."""
+        """State of every run, and remaining time."""
         working = self._working()
         runs = [self._status(run, working) for run in self.plan.runs]
         took = {
@@ -88,17 +88,17 @@ class Study:
         return Status(runs, {stage: sum(seconds, 0.0) for stage, seconds in took.items()}, left)
 
     def table(self) -> "pd.DataFrame":
-        """One row a run, whose name is the index.
+        """Table with one row per run, indexed by the run's name.
 
-        The columns are the axes as the study file names them, `seed`, `state`, and what each stage
-        has found, such as `score.mig`, `transfer.finger_ood2_b/mlp` and
-        `generalisation.mean_ratio`; missing numbers are NaN. The same results give the same table,
-        whatever happened on the way to them.
+        The columns are the axes as the study file names them, `seed`, `state`, and the results of
+        each stage, such as `score.mig`, `transfer.finger_ood2_b/mlp` and
+        `generalisation.mean_ratio`; missing numbers are NaN. Equal results give equal tables, even
+        if runs were interrupted or retried.
 
         Warns:
-            StudyWarning: Numbers come from several versions of dislab or of what it builds on.
+            StudyWarning: Numbers come from several versions of dislab or of its dependencies.
         """
-        import pandas as pd  # takes longer than all the rest of a look at a study
+        import pandas as pd  # the import takes longer than everything else in reading a study
 
         runs = [self._status(run, frozenset()) for run in self.plan.runs]
         if different := mixed_versions(runs):
@@ -124,14 +124,14 @@ class Study:
         return pd.concat([table, numbers], axis=1)
 
     def agreement(self) -> "pd.DataFrame":
-        """Agreement of the latents of each run with those of the other seeds of its setting.
+        """Agreement between the latents of each run and those of other seeds of its setting.
 
-        One row a run, like `table`, with the columns `agreement.udr_lasso_pooled`,
+        One row per run, like `table`, with the columns `agreement.udr_lasso_pooled`,
         `agreement.udr_lasso_averaged`, `agreement.udr_spearman_pooled`,
-        `agreement.udr_spearman_averaged`, `agreement.alignment` and `agreement.informative`, as
-        `dislab.study.statistics.every_agreement` explains them. A run whose stage `codes` has not
-        been done, and one without posteriors, has NaN in all of them; UDR needs five runs of a
-        setting. Ten pairs of runs with 5,000 images and 10 latents each take about a second.
+        `agreement.udr_spearman_averaged`, `agreement.alignment` and `agreement.informative`; see
+        `dislab.study.statistics.every_agreement`. All are NaN for a run whose stage `codes` is not
+        done and for a method without posteriors; UDR needs five runs of a setting. Ten pairs of
+        runs with 5,000 images and 10 latents each take about a second.
 
         Raises:
             InputError: The study has no stage `codes`, a file of codes is damaged or missing, or
@@ -167,15 +167,15 @@ class Study:
         return table.reindex(runs).add_prefix(AGREEMENT)
 
     def summary(self, target: str | None = None) -> "StudySummary":
-        """Every table of the study, with the agreement of runs where it has the stage `codes`.
+        """All tables of the study, with agreement between runs if it has the stage `codes`.
 
         Args:
-            target: Column that pictures and the shown parts of tables are about, such as
-                `score.mig`; None for a DCI disentanglement, else the first measure.
+            target: Column to show in pictures and in excerpts of tables, such as `score.mig`; None
+                for DCI disentanglement if available, else the first measure.
 
         Raises:
             NothingToCompareError: No finished run has a score that varies.
-            InputError: The target is no measure, or see `agreement`.
+            InputError: The target is no measure, or as for `agreement`.
         """
         from dislab.study.stages.codes import WORD
         from dislab.study.summary import summarize
@@ -188,8 +188,8 @@ class Study:
     def primary_scores(self) -> dict[str, "Best"]:
         """The main column `score.…` of each metric, and whether higher or lower is better.
 
-        Those of one run of each setting count. Scores of sampled codes are left out. Empty as long
-        as no run has been scored.
+        They are taken from one run of each setting; scores of sampled codes are left out. Empty
+        until a run has been scored.
         """
         from dislab.study.stages.score import metrics
 
@@ -219,12 +219,12 @@ class Study:
         return RunStatus(run, state_of(self.plan, run, done, failed, working), done, failed)
 
     def _working(self) -> frozenset[str]:
-        """Names of the runs that workers have claimed."""
+        """Names of the runs claimed by workers."""
         if not self.folder.claims.is_dir():
             return frozenset()
         try:
             claims = Claims(self.folder.claims)
-        except InputError:  # a folder that this user may only read
+        except InputError:  # the folder is read-only for this user
             return frozenset()
         try:
             return frozenset(claims.taken())
@@ -233,10 +233,10 @@ class Study:
 
 
 def folder_of(path: str | Path, folder: str | Path | None = None) -> Path:
-    """The folder of a study, given itself or as a study file; by default `studies/<name>`.
+    """Folder of a study, from its path or from a study file; by default `studies/<name>`.
 
     Raises:
-        InputError: A folder is given twice, or the study file is wrong.
+        InputError: Two folders are given, or the study file is invalid.
     """
     path = Path(path)
     if path.is_dir() or (path / PLAN).is_file():
@@ -247,7 +247,7 @@ def folder_of(path: str | Path, folder: str | Path | None = None) -> Path:
 
 
 def _check_images(known: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
-    """Refuses a run whose codes are of other images than those of most runs with its settings."""
+    """Rejects a run whose codes belong to other images than most runs of the same setting."""
     from dislab.study.stages.codes import again
 
     images = {run: tuple(one.states.tolist()) for run, one in known.items()}
@@ -262,7 +262,7 @@ def _check_images(known: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
 
 
 def _row(one: RunStatus) -> tuple[dict[str, Any], int, dict[str, float | None]]:
-    """Axes, seed and scores of a run."""
+    """Row of a run, split into axes, seed and scores."""
     scores = {
         f"{stage}.{name}": value
         for stage, done in one.done.items()

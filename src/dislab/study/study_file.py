@@ -1,4 +1,4 @@
-"""Study files: the runs of a study and the stages of each."""
+"""Study files: definition of the runs of a study and their stages."""
 
 import itertools
 import json
@@ -36,11 +36,11 @@ _STAGES: Final[Mapping[str, Mapping[str, Any]]] = {"train": {}, "score": {}}
 
 @dataclass(frozen=True)
 class Resources:
-    """The machine's share that one run needs.
+    """Hardware resources that one run needs.
 
     Args:
-        cpus: Processor cores, and threads of a run.
-        gpus: Graphics cards; 0.5 lets two runs share one, 0 hides all.
+        cpus: Number of processor cores, and of threads of a run.
+        gpus: Number of graphics cards; 0.5 lets two runs share one, 0 hides all.
     """
 
     cpus: int = 1
@@ -49,11 +49,11 @@ class Resources:
 
 @dataclass(frozen=True)
 class Failure:
-    """The treatment of failed runs.
+    """Handling of failed runs.
 
     Args:
-        retries: How often a stage is started again after a crash or for want of memory.
-        stop_after: The study stops when this many runs failed alike and none has succeeded.
+        retries: Number of retries of a stage after a crash or an out-of-memory error.
+        stop_after: Stop the study when this many runs failed in the same way and none succeeded.
     """
 
     retries: int = 2
@@ -66,7 +66,7 @@ class Setting(NamedTuple):
     Attributes:
         label: The value as tables show it.
         arguments: Its arguments of `dislab fit`.
-        axes: Axes that only runs with this value have.
+        axes: Additional axes of runs with this value.
     """
 
     label: Any
@@ -75,7 +75,7 @@ class Setting(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Runs that differ in nothing but the seed."""
+    """Runs that differ only in the seed."""
 
     axes: dict[str, Any]
     """The value of each axis, as tables show it."""
@@ -93,12 +93,12 @@ class StudyFile:
         name: Name of the study.
         base: Configuration files of every run, in this order.
         axes: The values of each axis.
-        seeds: Seeds, one run each.
-        exclude: Combinations that are left out, as labels by axis.
+        seeds: Seeds, with one run per seed and combination of the axes.
+        exclude: Excluded combinations, as labels by axis.
         stages: Settings of each stage.
-        pack: How many runs a worker trains side by side.
-        resources: The machine's share that one run needs.
-        failure: The treatment of failed runs.
+        pack: Number of runs that a worker trains in parallel.
+        resources: Hardware resources that one run needs.
+        failure: Handling of failed runs.
     """
 
     path: Path
@@ -115,16 +115,16 @@ class StudyFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All axes, those of single values included."""
+        """Names of all axes, including those that belong to single values."""
         return tuple(_values(self.axes))
 
     def groups(self) -> list[Group]:
-        """The combinations of the axes, the last axis changing first.
+        """Combinations of the axes, in which the last axis varies fastest.
 
         An axis that a run does not have is None.
 
         Raises:
-            InputError: An exclusion matches nothing, or nothing is left.
+            InputError: An exclusion matches no combination, or no combination remains.
         """
         common = tuple(f"--config={path}" for path in self.base)
         unused = set(range(len(self.exclude)))
@@ -144,7 +144,7 @@ class StudyFile:
 
 
 def read_study_file(path: str | Path) -> StudyFile:
-    """Reads a study file; the values of the axes are left to the parser of configurations.
+    """Reads a study file; values of axes are checked later by the parser of configurations.
 
     Raises:
         InputError: The file cannot be read, or an entry is unknown or malformed.
@@ -328,7 +328,7 @@ class _Reader:
 
 
 def _combined(axes: Mapping[str, Sequence[Setting]]) -> Iterator[Group]:
-    """Every combination of the axes, including axes that belong to single values."""
+    """All combinations of the axes, including axes that belong to single values."""
     parts = [
         [
             Group({name: one.label, **inner.axes}, (*one.arguments, *inner.arguments))

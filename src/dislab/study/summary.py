@@ -1,4 +1,4 @@
-"""Every table of a study by name, as `dislab study summary` writes them and pages show them."""
+"""Named tables of a study, which `dislab study summary` writes and study pages show."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from dislab.study.statistics.agreement import LEAST_MODELS
 from dislab.study.statistics.selection import RANDOM, Best
 
 UDR: Final = f"{AGREEMENT}udr_lasso_pooled"
-"""The form of the paper."""
+"""The UDR variant of the paper."""
 INFORMATIVE: Final = f"{AGREEMENT}informative"
 
 _SPLITS: Final = ("test", "validation", "train")
@@ -32,28 +32,28 @@ _RATIOS: Final = ("generalisation.mean_ratio", "generalisation.sample_ratio")
 _OF_OTHER_DRAWS: Final = re.compile(r"_(train|validation|test)$")
 _NOTHING: Final = "no finished run has a score that varies"
 _COLUMNS: Final = 4
-"""Scores beside each other in a table that people read."""
+"""Maximum number of score columns in a printed table."""
 _DETECT: Final = 0.05
-"""Difference that `seeds needed` is about."""
+"""Mean difference to detect for `seeds needed`."""
 _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
 _ORDERS_PER_ROW: Final = 25
-"""Orders of a permutation test: the smallest p, times the number of rows, stays below 0.05."""
+"""Permutations per test: enough for the smallest p, times the number of rows, to be below 0.05."""
 
 
 class NothingToCompareError(InputError):
-    """No finished run of a study has a score that varies, so that it has no tables as yet."""
+    """Raised for a study without tables, as no finished run has a score that varies."""
 
 
 class NamedTable(NamedTuple):
     """One table of a study.
 
     Attributes:
-        title: A heading.
-        note: How to read it, in a few sentences.
-        table: Every number, with the columns that the function of `dislab.study.statistics` has.
-        shown: The most important part of it for people to read, as one or several tables whose
-            numbers may be texts.
+        title: Heading of the table.
+        note: Explanation of the table in a few sentences.
+        table: The complete table, with the columns of its function in `dislab.study.statistics`.
+        shown: The most important part for readers, as one or more tables, possibly with numbers
+            formatted as text.
     """
 
     title: str
@@ -69,12 +69,12 @@ class StudySummary:
     Args:
         name: Name of the study.
         axes: Its axes; the first one counts as the method.
-        runs: One row a run, as it was given, without columns of agreement that hold nothing.
-        measures: The scores that the tables are about, with their good end.
-        target: The measure that pictures, and the shown parts of tables, are about.
-        tables: By name: `means`, `comparisons_<axis>` of each axis, `rank_correlations`,
+        runs: The given table with one row per run, without empty agreement columns.
+        measures: The scores in the tables, each with the direction in which it improves.
+        target: The measure to show in pictures and in excerpts of tables.
+        tables: Tables by name: `means`, `comparisons_<axis>` of each axis, `rank_correlations`,
             `variance_shares` and `model_selection`.
-        absent: Why a table, or `UDR`, was not computed, by its name.
+        absent: Reasons why a table, or `UDR`, was not computed, by name.
     """
 
     name: str
@@ -93,16 +93,16 @@ def summarize(
     primary: Mapping[str, Best] | None = None,
     target: str | None = None,
 ) -> StudySummary:
-    """Every table of a study, from one row a run.
+    """Computes all tables of a study from a table with one row per run.
 
     Args:
-        runs: As `Study.table` returns it, with or without the columns of `Study.agreement`.
+        runs: Result of `Study.table`, with or without the columns of `Study.agreement`.
         name: Name of the study.
         axes: Names of the columns that are axes; the first one counts as the method.
-        primary: Columns `score.…` that stand for a whole metric, with their good end, such as
-            `Study.primary_scores` returns; None or none of them for every score of the codes.
-        target: The measure that pictures and shown parts are about; None for a DCI disentanglement,
-            else the first measure.
+        primary: Main column `score.…` of each metric, with the direction in which it improves, as
+            returned by `Study.primary_scores`; None or empty for every score of the codes.
+        target: The measure to show in pictures and in excerpts of tables; None for DCI
+            disentanglement if available, else the first measure.
 
     Raises:
         NothingToCompareError: There is no run or no score that varies.
@@ -112,7 +112,7 @@ def summarize(
     if UDR in runs and runs[UDR].isna().all():
         absent["UDR"] = _without_udr(runs, axes)
     runs = runs.drop(columns=[one for one in _agreement_of(runs) if runs[one].isna().all()])
-    # statistics take every other column for a setting
+    # the statistics would treat every other column as a setting
     known, every = (*axes, "seed", "state"), runs
     runs = runs[[one for one in map(str, runs) if one in known or one.startswith(RESULTS)]]
     measures = measures_of(runs, primary)
@@ -148,14 +148,14 @@ def summarize(
 
 
 def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -> dict[str, Best]:
-    """The columns that the tables of a study are about, with their good end.
+    """Columns to analyse in the tables of a study, each with the direction in which it improves.
 
-    These are the primary scores of the codes, evidence lower bound and reconstruction of the test
-    split (validation or training where it has none), the transfer errors, and the ratio of the
-    losses on held-out and on training states. Columns that are the same in all runs are left out.
+    These are the primary scores of the codes, evidence lower bound and reconstruction on the test
+    split (or else on validation or training), the transfer errors, and the ratio of the losses on
+    held-out and on training states. Columns that are constant over all runs are left out.
 
     Args:
-        runs: One row a run.
+        runs: One row per run.
         primary: See `summarize`.
     """
     columns = [str(one) for one in runs if pd.api.types.is_numeric_dtype(runs[one])]
@@ -174,16 +174,16 @@ def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -
 
 
 def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
-    """Whether two values of the outer axis have no value of the inner one in common.
+    """Whether two values of the outer axis have no value of the inner axis in common.
 
-    The strengths of methods that weight different terms are such values: they mean something else
-    in each method, so that methods are compared over all strengths together, and strengths within
-    each method.
+    An example is the regularisation strength of methods that weight different terms: its meaning
+    depends on the method. Methods are then compared over all strengths together, and strengths
+    within each method.
 
     Args:
-        runs: One row a run.
-        inner: Name of the one axis.
-        outer: Name of the other axis.
+        runs: One row per run.
+        inner: Name of the inner axis.
+        outer: Name of the outer axis.
     """
     keys = runs[[inner, outer]].map(repr)
     values = [set(part[inner]) for _, part in keys.groupby(outer, sort=False)]
@@ -191,10 +191,10 @@ def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
 
 
 def slug(name: str) -> str:
-    """A name as a part of the name of a file: letters, digits, `-` and `_`.
+    """A name in a form for file names: letters, digits, `-` and `_`.
 
     Args:
-        name: Of an axis or a column.
+        name: Name of an axis or a column.
 
     >>> slug("transfer.finger_ood2_b/MLP")
     'transfer_finger_ood2_b_MLP'
@@ -203,7 +203,7 @@ def slug(name: str) -> str:
 
 
 def label(column: str) -> str:
-    """The name of a score for people to read: without `score.` and `agreement.`.
+    """Display name of a score: without `score.` and `agreement.`.
 
     Args:
         column: Name of a column.
@@ -212,7 +212,7 @@ def label(column: str) -> str:
 
 
 def _is_score_of_codes(column: str) -> bool:
-    """Whether a column is a score of mean codes over all states, not of a split or of samples."""
+    """Whether a column is a score of mean codes over all states, not of one split or of samples."""
     if not column.startswith("score.") or column.startswith("score.sampled/"):
         return False
     if is_chance(column):
@@ -405,7 +405,7 @@ def _agreement_of(runs: pd.DataFrame) -> list[str]:
 
 
 def _is_bound(column: str) -> bool:
-    """Whether a column is in nats, which differ by more than 0.05 between any two runs."""
+    """Whether a column is in nats, in which any two runs differ by more than 0.05."""
     return any(column.startswith(f"score.{name}_") for name in _BOUNDS)
 
 

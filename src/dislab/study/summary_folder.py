@@ -1,4 +1,4 @@
-"""A folder with every table and picture of a study."""
+"""Writes a folder with all tables and pictures of a study."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,19 +17,18 @@ PAGE: Final = "summary.md"
 def write_summary(
     summary: StudySummary, folder: Path, form: PictureFormat = "svg", about: Sequence[str] = ()
 ) -> list[Path]:
-    """Writes every table and picture of a study into a folder, and returns the files.
+    """Writes all tables and pictures of a study into a folder, and returns the files.
 
-    Each table becomes a CSV file with every digit, and `runs.csv` has one row a run. `summary.md`
-    shows the most important part of each and the pictures; a page takes one part of it over
-    by `--8<-- "summary.md:NAME"` (pymdownx.snippets), where NAME is that of the CSV file. The same
-    runs give the same bytes. Files of these names are replaced, one after another, and no file is
-    ever seen half-written.
+    Each table becomes a CSV file with full precision, and `runs.csv` has one row per run.
+    `summary.md` shows the pictures and the most important part of each table; a page can include
+    one part by `--8<-- "summary.md:NAME"` (pymdownx.snippets), where NAME is that of the CSV file.
+    Equal runs give equal bytes. Existing files of these names are replaced, each atomically.
 
     Args:
-        summary: What `summarize` returns.
-        folder: The folder; made when missing.
-        form: Format of the pictures, or `none` of them.
-        about: Lines on where the numbers come from.
+        summary: Result of `summarize`.
+        folder: The folder; created if missing.
+        form: Format of the pictures, or `none` for no pictures.
+        about: Lines about the origin of the numbers.
 
     Raises:
         InputError: A file cannot be written.
@@ -59,10 +58,10 @@ def page(
     """The tables and pictures of a study in Markdown.
 
     Args:
-        summary: What `summarize` returns.
-        drawn: Names and captions of the pictures that lie beside the page.
-        form: Their format.
-        about: Lines on where the numbers come from.
+        summary: Result of `summarize`.
+        drawn: Names and captions of the pictures in the folder of the page.
+        form: Format of the pictures.
+        about: Lines about the origin of the numbers.
     """
     states = summary.runs["state"].value_counts(sort=False)
     counts = ", ".join(f"{count} {state}" for state, count in states.items())

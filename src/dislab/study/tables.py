@@ -24,13 +24,12 @@ SUFFIXES: Final[Mapping[str, TableFormat]] = {
 
 
 def table_bytes(table: "pd.DataFrame", form: TableFormat) -> bytes:
-    """A table in one of the formats; equal tables give equal bytes.
+    """The bytes of a table in one of the formats; equal tables give equal bytes.
 
-    Comma-separated values and Parquet keep every digit; Markdown and LaTeX keep three after the
-    point.
+    CSV and Parquet keep full precision; Markdown and LaTeX round to three decimals.
 
     Raises:
-        InputError: Parquet is asked for and pyarrow is not installed.
+        InputError: The format is Parquet and pyarrow is not installed.
     """
     return _WRITERS[form](table)
 
@@ -39,12 +38,12 @@ def write_table(table: "pd.DataFrame", path: Path, form: TableFormat | None = No
     """Writes a table into a file.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         path: The file.
-        form: The format; None goes by the file's suffix.
+        form: The format; None to infer it from the file's suffix.
 
     Raises:
-        InputError: The suffix says no format, or the file cannot be written.
+        InputError: The suffix is unknown, or the file cannot be written.
     """
     content = table_bytes(table, form or format_of(path))
     with atomic(path) as temporary:
@@ -52,7 +51,7 @@ def write_table(table: "pd.DataFrame", path: Path, form: TableFormat | None = No
 
 
 def format_of(path: Path) -> TableFormat:
-    """The format of a file, from its suffix; an unknown suffix is an `InputError`."""
+    """The format of a file by its suffix; raises `InputError` for an unknown suffix."""
     if path.suffix not in SUFFIXES:
         raise InputError(
             f"{path} has no suffix of a table; end it in {', '.join(SUFFIXES)}, or give --format"
@@ -67,7 +66,7 @@ def _csv(table: "pd.DataFrame") -> bytes:
 def _parquet(table: "pd.DataFrame") -> bytes:
     buffer = BytesIO()
     try:
-        # an axis may have values of several kinds, which a column of Parquet has not
+        # an axis may mix value types, which a Parquet column cannot
         _of_one_kind(table).to_parquet(buffer)
     except ImportError as error:
         raise InputError(

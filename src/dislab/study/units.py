@@ -1,4 +1,4 @@
-"""Processes of a worker: their tasks, and how they ended."""
+"""Processes of a worker: their tasks and outcomes."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,12 +7,12 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 Outcome = Literal[
     "done", "diverged", "interrupted", "busy", "full", "crash", "memory", "exception", "input"
 ]
-"""How a stage ended: `busy` when another process works on the run, `full` when nothing can be
-written, `input` when a setting is wrong."""
+"""Outcome of a stage; among others, `busy` if another process works on the run, `full` if nothing
+can be written, and `input` if a setting is wrong."""
 
 
 class Report(NamedTuple):
-    """How a process ended."""
+    """Outcome of a process."""
 
     outcome: Outcome
     message: str = ""
@@ -21,35 +21,35 @@ class Report(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A stage of a run that a process is to do."""
+    """A stage of a run, to be done by a process."""
 
     arguments: Sequence[str]
     """Arguments of `dislab`."""
     run: Path
     """The run folder."""
     log: Path
-    """Where its output goes."""
+    """File for its output."""
     report: Path
-    """Where it writes how it ended."""
+    """File for its outcome."""
 
 
 @runtime_checkable
 class Unit(Protocol):
-    """A process at work."""
+    """A running process."""
 
     def wait(self, seconds: float) -> bool:
-        """Waits for some seconds; returns whether it has ended."""
+        """Waits up to `seconds`; returns whether the process has ended."""
 
     def interrupt(self) -> None:
         """Asks the process to save its state and to end."""
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Kills the process."""
 
     def reports(self) -> list[Report]:
-        """How each of its tasks ended, in their order."""
+        """Outcomes of its tasks, in their order."""
 
 
 Start = Callable[[Sequence[Task]], Unit]
-"""Starts one process: for one task of any stage, or for several of training, which it does as one
-pack."""
+"""Starts one process: for a single task of any stage, or for several training tasks, which it runs
+as one pack."""

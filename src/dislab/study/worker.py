@@ -1,4 +1,4 @@
-"""A worker: takes one run after another and does the stages that it lacks."""
+"""A worker: claims one run after another and does its missing stages."""
 
 import shutil
 import time
@@ -30,13 +30,13 @@ from dislab.study.stages.train import SETTINGS
 from dislab.study.units import Report, Start, Task, Unit
 
 _POLL: Final = 0.5
-"""Seconds between two looks at a process at work."""
+"""Seconds between two polls of a running process."""
 _PATIENCE: Final = 0.5
-"""Seconds between two looks at runs that other workers work on."""
+"""Seconds between two polls of runs claimed by other workers."""
 _SETTLING: Final = 2.0
-"""Seconds in which the process of a worker that has died notices that, and ends."""
+"""Seconds within which the process of a dead worker notices this and ends."""
 _GRACE: Final = 300.0
-"""Seconds that an interrupted process has to save its state."""
+"""Seconds that an interrupted process gets to save its state."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Settings:
     """Settings of a worker.
 
     Args:
-        leave: End when other workers have all runs that are left, instead of waiting for them.
-        stale: Seconds without heartbeat after which the run of another worker is taken over.
-        alive: Says whether to go on; a worker whose launcher has gone ends.
+        leave: End if other workers hold all remaining runs, instead of waiting for them.
+        stale: Seconds without a heartbeat after which the run of another worker is taken over.
+        alive: Returns whether to continue; a worker ends when its launcher is gone.
     """
 
     leave: bool = False
@@ -57,8 +57,8 @@ class Settings:
 class Worker:
     """Works on the runs of a study until none is left.
 
-    Any number of workers may work on one folder, on any machines; they come and go. `start` starts
-    a process.
+    Any number of workers, on any machines, may work on one folder, and may start and stop at any
+    time. `start` starts a process.
 
     Raises:
         InputError: The folder cannot be written to.
@@ -76,14 +76,14 @@ class Worker:
         groups = {id(run.group): run.group for run in plan.runs} if plan.pack > 1 else {}
         self._forms = {key: form(group) for key, group in groups.items()}
         self._alone: set[str] = set()
-        """Runs that a pack could not train; each shows by itself why."""
+        """Runs that a pack could not train; each is trained alone, which shows its error."""
 
     def work(self) -> None:
         """Does the remaining work.
 
         Raises:
-            InputError: Nothing can be written.
-            TrainingError: The first runs have all failed alike.
+            InputError: The folder cannot be written to.
+            TrainingError: The first runs have all failed in the same way.
         """
         try:
             left = list(self._plan.runs)
@@ -99,7 +99,7 @@ class Worker:
             self._claims.close()
 
     def _has_ended(self, run: PlannedRun) -> bool:
-        """Whether nothing is left to do for a run."""
+        """Whether a run has no stage left to do."""
         return self._next(run) is None
 
     def _next(self, run: PlannedRun) -> str | None:
@@ -117,7 +117,7 @@ class Worker:
         return None
 
     def _visit(self, run: PlannedRun) -> bool:
-        """Does the remaining stages of a run; returns whether the run could be claimed."""
+        """Does the remaining stages of a run; returns False if the run cannot be claimed."""
         claim = self._claims.take(run.id)
         if claim is None:
             return False
@@ -134,10 +134,10 @@ class Worker:
         return True
 
     def _train_together(self, run: PlannedRun, claim: Claim) -> bool:
-        """Trains a new run and others like it as one pack, if the study packs its runs.
+        """Trains a new run and similar ones as one pack, if the study packs its runs.
 
-        Where that fails, the runs are left to be trained alone. Returns whether the run is still
-        this worker's.
+        If that fails, the runs are trained alone later. Returns whether the worker still holds
+        the run.
         """
         if self._plan.pack == 1 or not self._is_new(run):
             return True
@@ -152,13 +152,13 @@ class Worker:
                 if (its := self._claims.take(other.id)) is None:
                     continue
                 held.callback(_give_back, its)
-                if not its.inherited and self._is_new(other):  # no other worker has just done it
+                if not its.inherited and self._is_new(other):  # it may have changed
                     runs.append(other)
                     claims.append(its)
             return len(runs) == 1 or self._do(FIRST, runs, claims)
 
     def _is_new(self, run: PlannedRun) -> bool:
-        """Whether the training of a run has not begun, and may begin in a pack."""
+        """Whether the training of a run has not started and may start in a pack."""
         return (
             run.id not in self._alone
             and self._next(run) == FIRST
@@ -167,7 +167,7 @@ class Worker:
         )
 
     def _do(self, stage: str, runs: Sequence[PlannedRun], claims: Sequence[Claim]) -> bool:
-        """Does a stage of a run, or trains a pack; False where another worker has the first run."""
+        """Does a stage of a run, or trains a pack; False if another worker holds the first run."""
         tasks = [self._task(run, stage) for run in runs]
         began = time.monotonic()
         unit = self._start(tasks)
@@ -184,7 +184,7 @@ class Worker:
         return reports[0].outcome != "busy"
 
     def _task(self, run: PlannedRun, stage: str) -> Task:
-        """A stage of a run, with all that its process needs."""
+        """Task for a stage of a run, with everything that its process needs."""
         here, place = self._folder.run(run.id), self._folder.stage(run.id, stage)
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -197,7 +197,7 @@ class Worker:
         return Task(arguments, here, place / LOG, place / "report.json")
 
     def _prepare(self, run: PlannedRun, here: Path, place: Path) -> None:
-        """Writes the configuration of a run, and removes old files of a run without checkpoint."""
+        """Writes the configuration of a run, and removes old files if there is no checkpoint."""
         if not _has_checkpoint(here):
             for old in here.iterdir():
                 if old.name != STAGES:
@@ -207,7 +207,7 @@ class Worker:
             temporary.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
     def _watch(self, unit: Unit, claims: Sequence[Claim]) -> bool:
-        """Waits for a process and renews the claims; false if another worker took a run."""
+        """Waits for a process and renews the claims; False if another worker took over a run."""
         due = time.monotonic()
         try:
             while not unit.wait(_POLL):
@@ -233,12 +233,12 @@ class Worker:
                     claim.beat()
         finally:
             unit.kill()
-            unit.reports()  # which leaves no file behind
+            unit.reports()  # also removes its files
 
     def _record(self, run: PlannedRun, stage: str, report: Report, seconds: float) -> None:
         digest = run.group.stages[stage].digest
         outcome = report.outcome
-        if outcome == "interrupted":  # by somebody else: the worker continues
+        if outcome == "interrupted":  # not by this worker, which continues
             return
         if outcome == "full":
             raise InputError(
@@ -265,7 +265,7 @@ class Worker:
             self._look_for_the_same(stage, failed)
 
     def _look_for_the_same(self, stage: str, failed: Failed) -> None:
-        """Stops the study if its first runs have all failed alike."""
+        """Stops the study if its first runs have all failed in the same way."""
         alike = 0
         for run in self._plan.runs:
             if self._folder.done(run, stage) is not None:
@@ -285,7 +285,7 @@ class Worker:
 
 
 def _give_back(claim: Claim) -> None:
-    """Gives a claim on a run back; a claim that cannot be given back becomes stale."""
+    """Releases a claim on a run; a claim that cannot be released becomes stale."""
     with suppress(OSError):
         claim.release()
 
@@ -295,12 +295,12 @@ def _has_checkpoint(run: Path) -> bool:
 
 
 def _alike(one: Failed, other: Failed) -> bool:
-    """Whether two runs failed in the same way, apart from the names of their files."""
+    """Whether two runs failed in the same way, apart from file names."""
     if one.kind != other.kind:
         return False
     return one.kind in RETRIED or _bare(one.message) == _bare(other.message)
 
 
 def _bare(message: str) -> str:
-    """A message without words that contain a digit, such as names of runs and numbers."""
+    """A message without words that contain a digit, such as run names and numbers."""
     return " ".join(word for word in message.split() if not any(c.isdigit() for c in word))

@@ -20,7 +20,7 @@ def must(holds: bool, claim: str) -> None:
 
 
 def refuses(action: Callable[[], object], claim: str) -> None:
-    """Raises an AssertionError with the claim unless the action ends in an `InputError`."""
+    """Raises an AssertionError with the claim unless the action raises an `InputError`."""
     try:
         action()
     except InputError:
@@ -35,7 +35,7 @@ def random_states() -> tuple[bytes, bytes]:
 
 
 def check_state_dict(module: nn.Module, other: nn.Module) -> None:
-    """Raises an AssertionError unless `other`, of other weights, loads all tensors of `module`."""
+    """Raises an AssertionError unless `other` can load every tensor of `module`'s state dict."""
     stored = io.BytesIO()
     torch.save(module.state_dict(), stored)
     stored.seek(0)

@@ -14,16 +14,16 @@ from dislab.testing._claims import must
 
 
 def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
-    """A data module keeps its splits apart, and its batches follow from seed and step alone.
+    """Checks that splits are disjoint and that batches depend only on the seed and the step.
 
-    Two processes share the batch of one, a resumed run continues the draws, evaluation repeats
-    its batches, prediction shows every test image once, and all parts of a batch have the shapes
-    and types that `batch_type` documents.
+    Two processes split the batch of a single process between them, a resumed run continues the
+    sequence of draws, evaluation repeats its batches, prediction yields every test image once,
+    and all parts of a batch have the shapes and types that `batch_type` documents.
 
     Args:
-        build: Makes the data module, equal each time; its batch size is even, and an epoch has
-            at least as many batches as are looked at.
-        steps: How many training batches to look at, at least 2.
+        build: Builds an identical data module on each call; its batch size is even, and an epoch
+            has at least `steps` batches.
+        steps: Number of training batches to check, at least 2.
     """
     data = build()
     data.prepare_data()
@@ -104,7 +104,7 @@ def _delivered(
     world: int = 1,
     state: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """Training batches as an objective receives them, in one of several processes."""
+    """Training batches as the objective receives them in process `rank` of `world`."""
     with torch.random.fork_rng(devices=[]), ExitStack() as patches:
         if world > 1:
             answers = {"is_initialized": True, "get_rank": rank, "get_world_size": world}

@@ -14,15 +14,15 @@ _LISTED: Final = {
     "contents": "1,024 images 64×64×1: posX 32, posY 32",
     "licence": "Apache-2.0",
 }
-"""Constants that every data set states, with an example of each."""
+"""Constants that every data set class defines, with an example value of each."""
 
 
 def check_listing(name: str, constants: Mapping[str, object]) -> None:
-    """A data set has constants for `dislab data list`, which reads them without importing it.
+    """Checks for the constants that `dislab data list` reads without importing the data set.
 
     Args:
-        name: Its class name.
-        constants: The attributes that its class states itself.
+        name: Class name of the data set.
+        constants: Attributes defined in the class itself.
     """
     for constant, example in _LISTED.items():
         must(
@@ -33,13 +33,13 @@ def check_listing(name: str, constants: Mapping[str, object]) -> None:
 
 
 def check_dataset(dataset: Dataset, images: int = 5) -> None:
-    """A data set knows its factors unprepared, and gathers images by number.
+    """Checks that factors are known before preparation and that images are gathered by index.
 
-    One that a plugin declares has a line in `dislab data list` as well.
+    A data set declared by a plugin must also be listed by `dislab data list`.
 
     Args:
-        dataset: The data set; it is prepared.
-        images: How many images to gather.
+        dataset: The data set; the check prepares it.
+        images: Number of images to gather.
     """
     name = type(dataset).__name__
     if name in {plugin.name for plugin in available("datasets")}:

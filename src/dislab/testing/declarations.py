@@ -7,7 +7,7 @@ from dislab.testing._claims import must
 
 
 def check_declared(group: str, names: Sequence[str]) -> None:
-    """The classes are declared under their own names, with a summary for `dislab plugins`.
+    """Checks that each class is declared under its own name, with a summary for `dislab plugins`.
 
     Args:
         group: The plugin group.

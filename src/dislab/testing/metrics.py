@@ -16,14 +16,14 @@ from dislab.testing._claims import CPU, must, random_states, refuses
 
 
 def check_metric(build: MetricBuilder, images: int = 3000) -> None:
-    """A score is a function of codes and factors, and no codes make it NaN.
+    """Checks that a score is a pure function of codes and factors and is never NaN.
 
-    Checked are informative codes, noise, latents that stand still, more latents than images, a
-    factor that never varies, a continuous factor and a resample of the images. Each time there is a
-    primary scalar, within the bounds that the class declares, unless the score refuses with an
-    `InputError`, which it may where images are few, all latents stand still or a factor is
-    continuous. It leaves codes, factors and the global random states alone, needs more than one
-    image, and is the same for a factor with a value that no image has.
+    Tests informative codes, noise, constant latents, more latents than images, a constant factor,
+    a continuous factor and a resample of the images. In each case the primary scalar lies within
+    the bounds that the class declares, or the score raises an `InputError`, which is allowed for
+    few images, for codes with only constant latents and for a continuous factor. The score leaves
+    codes, factors and the global random states unchanged, rejects a single image, and does not
+    depend on factor values that no image has.
 
     Args:
         build: The class, or a partial of it.
@@ -73,7 +73,7 @@ def _check_odd_codes(
     narrow = factors.clone()
     narrow[:, 1] = 2
     cases = {
-        "latents that stand still": (still, factors, False),
+        "constant latents": (still, factors, False),
         "codes that never change": (torch.zeros_like(codes), factors, True),
         "more latents than images": (wide, factors[:60], True),
         "a factor that never varies": (codes, narrow, True),
@@ -117,7 +117,7 @@ def _check_missing_value(
 
 
 def _check_continuous(build: MetricBuilder, noise: Tensor, factors: Tensor) -> None:
-    """Checks a score on a continuous factor, whose numbers are those of the noisy latent."""
+    """Checks a score on a continuous factor that has the same values as a noise latent."""
     measured = noise[:, :1].double()
     order = measured[:, 0].argsort().argsort()
     numbers = tuple(measured[:, 0].sort().values.tolist())

@@ -13,12 +13,12 @@ from dislab.testing._claims import CPU, check_state_dict, must
 def check_encoder(
     build: EncoderBuilder, image_shape: ImageShape = (1, 64, 64), outputs: int = 6
 ) -> None:
-    """An encoder maps images to vectors, of one image or many, and trains.
+    """Checks that an encoder maps one or more images to vectors and receives gradients.
 
     Args:
         build: The class, or a partial of it.
         image_shape: Channels, height and width that it must accept.
-        outputs: Length of its vectors.
+        outputs: Length of the output vectors.
     """
     encoder = build(image_shape, outputs)
     images = torch.rand(3, *image_shape, generator=device_generator(CPU, 0))
@@ -28,7 +28,7 @@ def check_encoder(
 def check_decoder(
     build: DecoderBuilder, latent_dim: int = 5, image_shape: ImageShape = (1, 64, 64)
 ) -> None:
-    """A decoder maps latents to images, of one latent vector or many, and trains.
+    """Checks that a decoder maps one or more latent vectors to images and receives gradients.
 
     Args:
         build: The class, or a partial of it.
@@ -52,7 +52,7 @@ def _check_network(
     network.train()
     outputs.square().sum().backward()
     if idle := _idle(network):
-        # a gate that starts at zero keeps gradients from what lies behind it, until it opens
+        # a gate initialised to zero blocks gradients of the gated layers until it opens
         with torch.no_grad():
             for parameter in network.parameters():
                 parameter.sub_(0 if parameter.grad is None else 1e-3 * parameter.grad.sign())

@@ -15,14 +15,14 @@ from dislab.testing._claims import check_state_dict, must, random_states
 
 
 def check_objective(build: Callable[[], Objective], batch: Any) -> None:
-    """An objective's `losses` is pure, its codes are float32 vectors, and it can be rebuilt.
+    """Checks that `losses` is pure, codes are float32 vectors, and checkpoints can rebuild it.
 
-    All chance comes from `draw`, which gives at most one row an image and follows from its
-    stream alone; no two draws are equal. Two stacked copies under `torch.func.vmap` equal two
+    All randomness comes from `draw`, which returns at most one row per image and depends only on
+    its stream; no two draws are equal. Two stacked copies under `torch.func.vmap` equal two
     separate passes.
 
     Args:
-        build: Makes the objective, with other weights each time.
+        build: Builds the objective, with different weights on each call.
         batch: A batch of at least two images, as its data module delivers it.
     """
     first, second = build(), build()
@@ -53,15 +53,16 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
 
 
 def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
-    """`losses` compiles to one graph, `torch.compile(backend="aot_eager")`, with equal results.
+    """Checks that `torch.compile(backend="aot_eager")` compiles `losses` to a single graph.
 
-    Not under jaxtyping's import hook: the compiler cannot look into what it wraps.
+    The compiled results equal the eager ones. Does not work under jaxtyping's import hook, whose
+    wrappers the compiler cannot trace.
 
     Args:
-        build: Makes the objective.
+        build: Builds the objective.
         batch: A batch of at least two images, as its data module delivers it.
     """
-    torch.compiler.reset()  # else objectives checked before this one count against a limit
+    torch.compiler.reset()  # earlier objectives would count against the recompilation limit
     model = build()
     draws = model.draw(len(batch[0]), Stream(0))
     holder = _Loss(model, batch, draws, torch.tensor(3))

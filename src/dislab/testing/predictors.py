@@ -11,16 +11,17 @@ from dislab.testing._claims import CPU, must, random_states, refuses
 
 
 def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
-    """A predictor learns each factor of each run by itself, the same every time, and can be stored.
+    """Checks that a predictor fits each factor and run independently and deterministically.
 
-    From codes that are linear in the factors but for little noise it predicts numbers better than
-    their mean and kinds better than the most frequent class. It copes with a latent that stands
-    still, with a factor that has one value, and with one image; it refuses broken codes and to
-    predict before it has learnt. It leaves what it is given and the global random states alone.
+    It must also be restorable from its state dict. On codes that are linear in the factors, with
+    little noise, it predicts numeric factors better than their mean and categorical ones better
+    than the most frequent class. It handles a constant latent, a constant factor and a single
+    image; it rejects codes with NaN and predictions before `fit`. It leaves its inputs and the
+    global random states unchanged.
 
     Args:
         build: The class, or a partial of it.
-        images: Number of images to learn from.
+        images: Number of training images.
     """
     codes, targets = _lesson(2 * images, device_generator(CPU, 0))
     known, wanted = codes[:, :images], targets[:images]
@@ -50,7 +51,7 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
 
 
 def _lesson(images: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Codes of two runs with a constant last latent, and three targets: number, class, number."""
+    """Codes of two runs with a constant last latent; targets: numeric, categorical, numeric."""
     hidden = torch.rand(images, 3, generator=generator)
     kind = (3 * hidden[:, 1]).floor().clamp(max=2)
     targets = torch.stack([hidden[:, 0], kind, hidden[:, 2]], 1)

@@ -1,7 +1,7 @@
-"""Commands in processes of their own, for tests, without the seconds of imports.
+"""Starts commands in separate processes for tests, without waiting for imports.
 
-Each is a fork of a process that has imported the command and every part, and has run nothing else.
-A test of imports or of a terminal starts `python -m dislab` instead.
+Each process is forked from one that has imported the command and every part but has run nothing.
+Tests of imports or of a terminal start `python -m dislab` instead.
 """
 
 import atexit
@@ -34,14 +34,14 @@ _CONTEXT.set_forkserver_preload(
 
 
 class Started:
-    """A function at work in a process of its own; like `subprocess.Popen` as far as tests use it.
+    """Runs a function in a separate process; has the methods of `subprocess.Popen` that tests use.
 
     Args:
-        folder: Its working directory.
-        call: Returns the status; a function of a module.
-        given: Its arguments.
-        environment: Variables beside those of this process.
-        apart: Whether its errors are returned apart from the rest of what it prints.
+        folder: Working directory of the process.
+        call: Module-level function that returns the exit status.
+        given: Arguments of the function.
+        environment: Environment variables in addition to those of this process.
+        apart: Whether to return standard error separately from standard output.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Started:
 
     @property
     def returncode(self) -> int | None:
-        """Exit status, or minus the number of the signal that ended it; None while it runs."""
+        """Exit status, or the negative number of the signal that ended it; None while running."""
         code: int | None = self._process.exitcode
         return code
 
@@ -73,10 +73,10 @@ class Started:
         return self.returncode
 
     def wait(self, timeout: int = 300) -> int:
-        """Waits for the end; returns the exit status.
+        """Waits for the process to end and returns its exit status.
 
         Raises:
-            subprocess.TimeoutExpired: It was killed, as it had not ended after so many seconds.
+            subprocess.TimeoutExpired: The process ran longer than `timeout` and was killed.
         """
         self._process.join(timeout)
         if self.returncode is None:
@@ -85,7 +85,7 @@ class Started:
         return self.returncode
 
     def communicate(self, timeout: int = 300) -> tuple[str, str]:
-        """Waits for the end; returns all that it has printed, and its errors if they are apart."""
+        """Waits for the end; returns standard output, and standard error if it is separate."""
         self.wait(timeout)
         said = self.said()
         shutil.rmtree(self._printed, ignore_errors=True)
@@ -96,25 +96,25 @@ class Started:
         os.kill(self.pid, order)
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Kills the process."""
         if self.returncode is None:
             self._process.kill()
             self._process.join()
 
     def said(self) -> tuple[str, str]:
-        """What it has printed so far, and its errors where they are apart."""
+        """Standard output so far, and standard error if it is separate."""
         files = [self._printed / name for name in ("out", "err")]
         out, errors = (one.read_text(errors="replace") if one.is_file() else "" for one in files)
         return out, errors
 
 
 def start(folder: Path, *args: str, **environment: str) -> Started:
-    """`dislab` in a folder, with variables beside those of this process."""
+    """Starts `dislab` in a folder, with additional environment variables."""
     return Started(folder, obey, list(args), environment=environment)
 
 
 def obey(args: list[str]) -> int:
-    """The command, in a process that can start others like itself."""
+    """Runs the command in a process that can start further processes like itself."""
     sys.argv = [str(Path(dislab.__file__).with_name("__main__.py")), *args]
     return main()
 
@@ -122,13 +122,13 @@ def obey(args: list[str]) -> int:
 def start_several(
     folder: Path, processes: int, call: Callable[..., int], *given: object
 ) -> list[Started]:
-    """A function in all processes of one run, each started as a cluster starts it.
+    """Starts a function in all processes of one run, as a cluster would start them.
 
     Args:
-        folder: Their working directory.
-        processes: How many; one alone is no group.
-        call: Returns the status; a function of a module.
-        given: Its arguments.
+        folder: Working directory of the processes.
+        processes: Number of processes; a single one forms no process group.
+        call: Module-level function that returns the exit status.
+        given: Arguments of the function.
     """
     if processes == 1:
         return [Started(folder, call, *given)]
@@ -138,7 +138,7 @@ def start_several(
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
+    """Ports that no process listens on."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [one.getsockname()[1] for one in sockets]
@@ -163,11 +163,11 @@ def _run(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
-    tempfile.tempdir = None  # is found anew
+    tempfile.tempdir = None  # let tempfile look it up again
     torch.set_num_threads(int(variables["OMP_NUM_THREADS"]))
     try:
         status = call(*given)
-    except KeyboardInterrupt:  # ends Python by the signal itself
+    except KeyboardInterrupt:  # end by the signal itself, as Python does
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     sys.exit(status)

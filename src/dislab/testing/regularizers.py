@@ -12,16 +12,16 @@ from dislab.testing._claims import CPU, check_state_dict, must
 def check_regularizer(
     build: RegularizerBuilder, latent_dim: int = 4, train_size: int = 100, batch: int = 6
 ) -> None:
-    """A regulariser gives finite scalars, is pure, and keeps its two gradients apart.
+    """Checks that a regulariser returns finite scalars, is pure, and separates its gradients.
 
-    Its penalty reaches the codes or the posterior but none of its own parameters; its auxiliary
-    loss reaches all of its own parameters and neither codes nor posterior.
+    Gradients of the penalty reach the codes or the posterior but none of the regulariser's own
+    parameters; gradients of the auxiliary loss reach all of these and neither codes nor posterior.
 
     Args:
         build: The class, or a partial of it.
         latent_dim: Number of latents.
         train_size: Size of the training set.
-        batch: Images in the batch; even.
+        batch: Number of images in the batch; even.
     """
     regularizer = build(latent_dim, train_size)
     mean, log_var, noise = torch.randn(3, batch, latent_dim, generator=device_generator(CPU, 0))

@@ -1,4 +1,4 @@
-"""A training step that a device records once and replays without the host."""
+"""A training step that the device records once and then replays without the host."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,20 +19,20 @@ from dislab.training.no_logging import no_logging
 from dislab.training.plain_step import AFTER_BACKWARD, Arrival, addition_of, drop_gradients
 
 _WARM_UP: Final = 3
-"""Steps before a recording, in which libraries and the optimiser make what they keep."""
+"""Number of steps before a recording, in which libraries and the optimiser allocate their state."""
 
 
 class Recording(Protocol):
-    """Work of a device, recorded once and replayed."""
+    """Device work that is recorded once and replayed."""
 
     def warm_up(self, work: Callable[[], None]) -> None:
-        """Do the work at once, under the conditions of a recording."""
+        """Do the work immediately, under the conditions of a recording."""
 
     def record(self, work: Callable[[], None]) -> None:
-        """Record the work without doing it; a RuntimeError says what cannot be recorded."""
+        """Record the work without executing it; a RuntimeError names what cannot be recorded."""
 
     def replay(self) -> None:
-        """Do the recorded work with the present content of its tensors."""
+        """Replay the recorded work with the current content of its tensors."""
 
 
 class CudaRecording:
@@ -43,7 +43,7 @@ class CudaRecording:
         self._aside: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
     def warm_up(self, work: Callable[[], None]) -> None:
-        """Do the work on a stream aside, as the first steps before a recording have to be."""
+        """Do the work on a side stream, as CUDA graphs require before a recording."""
         self._aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self._aside):
             work()
@@ -60,13 +60,13 @@ class CudaRecording:
                     failed = error
                     raise
         except RuntimeError as error:
-            # the end of a failed capture fails as well, and then says less
+            # ending a failed capture fails as well, with a less specific error
             raise (failed or error) from None
         finally:
-            torch.cuda.set_stream(stream)  # a failed end leaves the stream of the capture
+            torch.cuda.set_stream(stream)  # a failed end leaves the capture stream active
 
     def replay(self) -> None:
-        """Start all recorded kernels by one call."""
+        """Launch all recorded kernels by one call."""
         self._graph.replay()
 
 
@@ -75,7 +75,7 @@ RECORDINGS: Final[dict[str, Callable[[], Recording]]] = {"cuda": CudaRecording}
 
 
 def obstacle_to_capture(trainer: pl.Trainer) -> str | None:
-    """Why no step of a trainer can be recorded; None when nothing is known against it."""
+    """Reason why a trainer's steps cannot be recorded; None if none is known."""
     module, precision = trainer.lightning_module, trainer.precision_plugin
     optimizer, kind = trainer.optimizers[0], trainer.strategy.root_device.type
     addition = addition_of(module, AFTER_BACKWARD)
@@ -94,22 +94,23 @@ def obstacle_to_capture(trainer: pl.Trainer) -> str | None:
 
 
 class CapturedStep:
-    """Whole optimiser steps by replaying a recording: from gathering the images to the update.
+    """Makes whole optimiser steps, from gathering images to the update, by replaying a recording.
 
-    The first steps are ordinary ones, under the conditions of a recording; so libraries and the
-    optimiser have made what they keep, and no warm-up has to be undone. For a batch of another
-    shape, and when tensors of the model or the optimiser have been replaced, this begins again.
+    The first steps are ordinary ones under the conditions of a recording, so that libraries and the
+    optimiser allocate their state and no warm-up has to be undone. This starts again for a batch of
+    another shape, and after tensors of the model or the optimiser are replaced.
 
     Args:
-        trainer: The trainer at work, of which `obstacle_to_capture` is None.
-        eager: Makes an ordinary step with a batch as the objective receives it, and its number.
+        trainer: The running trainer, for which `obstacle_to_capture` is None.
+        eager: Makes an ordinary step from a batch as the objective receives it and the batch's
+            number.
     """
 
     def __init__(self, trainer: pl.Trainer, eager: Callable[[Any, int], None]) -> None:
         self.obstacle: str | None = None
-        """Why all steps are ordinary ones again."""
+        """Reason why all steps are ordinary ones again; None while steps may be captured."""
         self.replays = 0
-        """Steps made by replaying."""
+        """Number of replayed steps."""
         self._trainer = trainer
         self._eager = eager
         self._arrival = Arrival(trainer)
@@ -121,17 +122,17 @@ class CapturedStep:
         self._recorded: _RecordedStep | None = None
 
     def serves(self, trainer: pl.Trainer) -> bool:
-        """Whether the trainer still trains the same objective by the same optimiser."""
+        """Whether the trainer still trains the same objective with the same optimiser."""
         same = self._objective is trainer.lightning_module
         return same and self._optimizer is trainer.optimizers[0]
 
     def look_around(self) -> None:
-        """Drop a recording that no longer fits; ask for this whenever others have been at work."""
+        """Drop an outdated recording; call this after other code may have changed tensors."""
         if self._recorded is not None and self._recorded.is_outdated():
             self._recorded, self._warm = None, 0
 
     def receive(self, batch: Any) -> Any:
-        """The batch on the device, as `update` takes it."""
+        """The batch on the device, as input of `update`."""
         return self._arrival.moved(batch)
 
     def update(self, batch: Any, number: int) -> None:
@@ -139,7 +140,7 @@ class CapturedStep:
 
         Args:
             batch: A batch from `receive`.
-            number: Its number in the epoch.
+            number: Number of the batch in the epoch.
         """
         leaves, form = tree_flatten(batch)
         shape = form, [(one.shape, one.dtype) if isinstance(one, Tensor) else one for one in leaves]
@@ -162,7 +163,7 @@ class CapturedStep:
             self._ordinary(batch, number)
 
     def _replay(self, leaves: list[Any]) -> None:
-        """Make a step by replaying; after a recording's first one, see that it did anything."""
+        """Make a step by replaying; check that the first replay of a recording had an effect."""
         assert self._recorded is not None
         self._recorded.replay(leaves)
         if self._is_new and not self._recorded.works():
@@ -188,7 +189,7 @@ class CapturedStep:
 
 
 class _RecordedStep:
-    """One recording of a step, with the tensors that it reads and writes.
+    """A recording of a step, with the tensors that it reads and writes.
 
     Raises:
         RuntimeError: The step cannot be recorded.
@@ -215,22 +216,22 @@ class _RecordedStep:
         self._recording.record(self._step)
 
     def is_outdated(self) -> bool:
-        """Whether tensors of the model or the optimiser lie elsewhere than when it was made."""
+        """Whether tensors of the model or the optimiser have been replaced since the recording."""
         return self._present_places() != self._places
 
     def has_new_settings(self) -> bool:
-        """Whether a setting of the optimiser other than its rate has changed."""
+        """Whether a setting of the optimiser other than the learning rate has changed."""
         return self._present_settings() != self._settings
 
     def works(self) -> bool:
-        """Whether the last replay has counted on the device; this waits for it."""
+        """Whether the last replay increased the step counter on the device; waits for it."""
         return int(self._number) == self._next
 
     def replay(self, leaves: list[Any]) -> None:
         """Make one step.
 
         Args:
-            leaves: Tensors of the batch, and its other parts, which are those of the recording.
+            leaves: Tensors of the batch, and its other parts, which equal those of the recording.
         """
         for mine, given in zip(self._inputs, leaves, strict=True):
             if isinstance(mine, Tensor):
@@ -246,7 +247,7 @@ class _RecordedStep:
         self._recording.replay()
 
     def watch(self) -> None:
-        """Have the terms of the last replay checked, whenever the objective looks at them."""
+        """Pass the terms of the last replay to the objective's check for finite values."""
         terms = self._terms.clone().unbind()
         self._objective.watch(dict(zip(self._names, terms, strict=True)))
 
@@ -270,7 +271,7 @@ class _RecordedStep:
 
     @contextmanager
     def _rates_on_the_device(self) -> Iterator[None]:
-        """Lets the update read learning rates when it is replayed; checkpoints keep numbers."""
+        """Keep learning rates in tensors, which a replay reads; checkpoints store numbers."""
         before = [dict(group) for group in self._groups]
         for group, rate in zip(self._groups, self._rates, strict=True):
             group["lr"] = rate
@@ -296,6 +297,6 @@ class _RecordedStep:
 
 
 def _keeps_to_the_device(optimizer: Optimizer) -> bool:
-    """Whether an update reads nothing that lies on the host, once rates are on the device."""
+    """Whether an update reads nothing from the host once learning rates are on the device."""
     fused = all(group.get("fused") for group in optimizer.param_groups)
     return fused and type(optimizer) in (SGD, Adam, AdamW)

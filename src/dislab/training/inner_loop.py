@@ -1,4 +1,4 @@
-"""Lightning's loop over training batches, with steps that it takes no part in."""
+"""Lightning's loop over training batches, with inner steps that bypass Lightning."""
 
 import math
 import time
@@ -23,10 +23,10 @@ from dislab.training.seat import Request, Seat
 from dislab.training.stack import Member, obstacle_to_stacking
 
 _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
-"""Hooks that callbacks get in every step."""
+"""Callback hooks that Lightning calls in every step."""
 
 _OF_A_BATCH: Final = ("on_train_batch_start", "on_train_batch_end")
-"""Hooks that leave every step to Lightning when the objective has one of them."""
+"""If the objective overrides one of these hooks, Lightning makes every step."""
 
 _KNOWN: Final = (
     "lightning.pytorch.callbacks.callback",
@@ -34,28 +34,28 @@ _KNOWN: Final = (
     "lightning.pytorch.callbacks.model_checkpoint",
     "lightning.pytorch.callbacks.timer",
 )
-"""Lightning's modules of callbacks that need no step but those after which something is due."""
+"""Lightning's callback modules that need only the steps after which something is due."""
 
 _PATIENCE: Final = 0.2
-"""Seconds after which Lightning takes part where no number of steps is set: the bar moves, a limit
-of time is kept."""
+"""Seconds after which Lightning makes a step if no number of steps is set, to update the progress
+bar and keep a time limit."""
 
 
 class InnerLoop(_TrainingEpochLoop):
-    """Goes through the uneventful steps by itself and hands the others to Lightning.
+    """Makes the uneventful steps itself and leaves the others to Lightning.
 
-    Uneventful is a step after which nothing is due: no row of the log, checkpoint, validation or
-    end. It makes the same forward and backward pass and the same update; the counters that
-    Lightning logs, saves and resumes by go on with every step.
+    A step is uneventful if nothing is due after it: no log row, checkpoint, validation or end of
+    the run. It consists of the same forward pass, backward pass and update; the counters that
+    Lightning uses for logging, saving and resuming advance with every step.
 
-    Where `is_wanted` is set, as by a signal, the next step is Lightning's.
+    If `is_wanted` is set, for example by a signal, Lightning makes the next step.
 
     Args:
-        loop: The loop whose place it takes, with all that it holds by then.
-        steps: Every how many optimiser steps Lightning takes part at least; None for several times
-            a second, and in all steps where someone may need them.
-        graph: Whether the device records such a step once and replays it.
-        seat: Place of the run in a pack, where it waits for the others; None alone.
+        loop: The loop that it replaces, whose current state it takes over.
+        steps: Largest number of optimiser steps between two steps by Lightning; None for several
+            steps by Lightning per second, or for all steps if a callback may need them.
+        graph: Whether the device records an uneventful step once and replays it.
+        seat: The run's seat in a pack, where it waits for the others; None outside of packs.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class InnerLoop(_TrainingEpochLoop):
         seat: Seat[Any] | None = None,
     ) -> None:
         super().__init__(loop.trainer, loop.min_steps, loop.max_steps)
-        self.__dict__.update(loop.__dict__)  # the data of validation are attached to it already
+        self.__dict__.update(loop.__dict__)  # validation data are already attached to it
         self.steps = steps
         self.graph = graph
         self.captured: CapturedStep | None = None
@@ -81,10 +81,10 @@ class InnerLoop(_TrainingEpochLoop):
     def on_run_start(self, data_fetcher: _DataFetcher) -> None:
         """Begin an epoch."""
         super().on_run_start(data_fetcher)
-        self._everyone = None  # the trainer may have another objective since the last one
+        self._everyone = None  # the trainer may have another objective than before
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
-        """Train up to the next step after which something is due."""
+        """Train up to and including the next step after which something is due."""
         if self.steps != 1 and not self.restarting:
             obstacle = self._obstacle(data_fetcher)
             if self.seat is not None:
@@ -110,7 +110,7 @@ class InnerLoop(_TrainingEpochLoop):
             self._note(self.captured.obstacle)
 
     def _look_around(self) -> None:
-        """Finds out who has to be asked in a step; to ask everyone takes longer than small nets."""
+        """Find the callbacks that a step needs: calling all takes longer than small networks."""
         self._everyone = list(self.trainer.callbacks)
         self._of_gradients = [one for one in self._everyone if _follows_gradients(one)]
         short = is_plain(self.trainer) and not self._of_gradients
@@ -118,7 +118,7 @@ class InnerLoop(_TrainingEpochLoop):
         self._look_for_a_capture()
 
     def _look_for_a_capture(self) -> None:
-        """Keeps the captured step if it still serves, or begins one if nothing is against it."""
+        """Keep the captured step if it still serves, or begin one if nothing prevents it."""
         if not self.graph:
             self.captured = None
             return
@@ -133,13 +133,13 @@ class InnerLoop(_TrainingEpochLoop):
             self.captured = CapturedStep(self.trainer, eager)
 
     def _note(self, obstacle: str | None) -> None:
-        """Says once why steps are not captured, if they should be."""
+        """Report once why steps are not captured although requested."""
         if self.graph and obstacle is not None and obstacle not in self._noted:
             self._noted.add(obstacle)
             rank_zero_info(f"inner_steps.graph: steps are not captured: {obstacle}")
 
     def _obstacle(self, data_fetcher: _DataFetcher) -> str | None:
-        """Why every step is Lightning's; None if a batch is a step, and the last one is known."""
+        """Reason why Lightning must make every step; None if inner steps are possible."""
         trainer, method = self.trainer, type(self.trainer.lightning_module)
         if data_fetcher.length is None:
             return "the number of batches is unknown"
@@ -153,7 +153,7 @@ class InnerLoop(_TrainingEpochLoop):
         return obstacle_to_choosing(trainer) if self.steps is None else None
 
     def _check_pack(self, obstacle: str | None) -> None:
-        """Refuse steps that cannot be made with those of other runs, once for all of them."""
+        """Refuse a pack whose steps cannot be made together; checked once."""
         if self._may_stack:
             return
         for callback in self.trainer.callbacks:
@@ -165,14 +165,14 @@ class InnerLoop(_TrainingEpochLoop):
         self._may_stack = True
 
     def _uneventful(self, data_fetcher: _DataFetcher) -> Iterator[int | float]:
-        """For each duty of Lightning, the steps before the one after which it is due."""
+        """For each duty of Lightning, the number of steps before the step after which it is due."""
         trainer, batches = self.trainer, self.batch_progress
         yield _before(self.global_step, self.steps)
         yield _before(self._batches_that_stepped, trainer.log_every_n_steps)
         for callback in self._everyone or ():  # checkpoints and score curves
             yield _before(self.global_step, getattr(callback, "_every_n_train_steps", 0))
         if trainer.enable_validation:
-            # by the epoch's batches, or by all where no number of epochs is set
+            # counted over the epoch's batches, or over all batches if no number of epochs is set
             yield _before(batches.current.ready, trainer.val_check_batch)
             yield _before(batches.total.ready, trainer.val_check_batch)
         yield min(trainer.num_training_batches, data_fetcher.length) - batches.current.ready - 1
@@ -181,10 +181,10 @@ class InnerLoop(_TrainingEpochLoop):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Leaves out the callbacks that no part of a step between is for."""
+        """Without callbacks that do not concern inner steps."""
         trainer, module = cast("Any", self.trainer), self.trainer.lightning_module
         everyone, trainer.callbacks = trainer.callbacks, self._of_gradients
-        before, module._current_fx_name = module._current_fx_name, "training_step"  # it may log
+        before, module._current_fx_name = module._current_fx_name, "training_step"  # allows logging
         try:
             yield
         finally:
@@ -192,11 +192,11 @@ class InnerLoop(_TrainingEpochLoop):
             module._current_fx_name = before
 
     def make(self, data_fetcher: _DataFetcher, count: int) -> None:
-        """Make some steps, each with what it cannot go without of Lightning's `advance`.
+        """Make some steps, each with the necessary parts of Lightning's `advance`.
 
         Args:
             data_fetcher: The batches.
-            count: Number of steps; fewer are made where Lightning is wanted meanwhile.
+            count: Number of steps; fewer are made if `is_wanted` is set meanwhile.
         """
         end = time.monotonic() + (_PATIENCE if self.steps is None else math.inf)
         short = self.captured or self._plain
@@ -209,7 +209,7 @@ class InnerLoop(_TrainingEpochLoop):
             self.end()
 
     def begin(self, data_fetcher: _DataFetcher) -> Any:
-        """The next batch as the step receives it; counts the step as begun.
+        """Return the next batch as input of the step, and count the step as begun.
 
         Args:
             data_fetcher: The batches.
@@ -227,10 +227,10 @@ class InnerLoop(_TrainingEpochLoop):
         return batch
 
     def end(self) -> None:
-        """Count the step as done, and let schedules follow."""
+        """Count the step as done, and advance the learning-rate schedules."""
         progress, follows = self.batch_progress, self.trainer.lr_scheduler_configs
         results: Any = self.trainer._results
-        results.batch = results.batch_size = None  # a batch is not kept while the next one is made
+        results.batch = results.batch_size = None  # frees the batch before the next one is made
         counted = self.automatic_optimization.optim_progress.optimizer
         counted.zero_grad.increment_completed()
         counted.step.increment_completed()
@@ -244,7 +244,7 @@ class InnerLoop(_TrainingEpochLoop):
 
     @property
     def trained_batches(self) -> int:
-        """Number of the batches that were trained on, over all epochs."""
+        """Number of batches trained on, over all epochs."""
         total: Any = self.batch_progress.total
         return int(total.processed)
 
@@ -266,7 +266,7 @@ class InnerLoop(_TrainingEpochLoop):
         return trainer.strategy.batch_to_device(batch, dataloader_idx=0)
 
     def _update(self, batch: Any, number: int) -> None:
-        """One optimiser step, with what precision, strategy and objective add to it."""
+        """One optimiser step, with the additions of precision, strategy and objective."""
         trainer = self.trainer
         trainer._logger_connector.on_batch_start(batch)
         strategy, optimizer, epoch = trainer.strategy, trainer.optimizers[0], trainer.current_epoch
@@ -283,7 +283,7 @@ class InnerLoop(_TrainingEpochLoop):
 
 
 def _follows_gradients(callback: Callback) -> bool:
-    """Whether a callback's class or the callback itself looks at backward passes or updates."""
+    """Whether a callback has hooks for backward passes or updates."""
     return any(
         getattr(getattr(callback, name), "__func__", None) is not getattr(Callback, name)
         for name in _OF_GRADIENTS
@@ -291,13 +291,13 @@ def _follows_gradients(callback: Callback) -> bool:
 
 
 def obstacle_to_choosing(trainer: pl.Trainer) -> str | None:
-    """Who may need every step, so that none is left to Lightning's own choice; None if nobody.
+    """What may need every step, so that inner steps must be set explicitly; None if nothing.
 
     Args:
-        trainer: The trainer at work.
+        trainer: The running trainer.
     """
     inside: Any = trainer
-    if trainer.world_size > 1:  # clocks differ, and processes have to agree
+    if trainer.world_size > 1:  # clocks differ, but processes must agree
         return "several processes train"
     if type(inside.profiler) is not PassThroughProfiler:
         return "a profiler follows every step"
@@ -308,7 +308,7 @@ def obstacle_to_choosing(trainer: pl.Trainer) -> str | None:
 
 
 def _follows_batches(callback: Callback) -> bool:
-    """Whether a callback has a hook of its own for every batch, and may need it."""
+    """Whether a callback has its own hook for every batch and may need it."""
     for name in (*_OF_A_BATCH, "on_before_zero_grad"):
         hook = getattr(callback, name)
         module = str(getattr(getattr(hook, "__func__", hook), "__module__", ""))
@@ -318,14 +318,14 @@ def _follows_batches(callback: Callback) -> bool:
 
 
 def _before(done: int, every: int | float | None) -> int | float:
-    """Steps before the one after which their number is a multiple of `every`."""
+    """Number of steps before the step that makes their count a multiple of `every`."""
     if not every or every == math.inf:
         return math.inf
     return every - 1 - done % every
 
 
 def installed(trainer: pl.Trainer) -> InnerLoop | None:
-    """The loop with inner steps of a trainer, if it has one."""
+    """The trainer's loop with inner steps, if it has one."""
     loop = trainer.fit_loop.epoch_loop
     return loop if isinstance(loop, InnerLoop) else None
 
@@ -333,5 +333,5 @@ def installed(trainer: pl.Trainer) -> InnerLoop | None:
 def install(
     trainer: pl.Trainer, steps: int | None, graph: bool = False, seat: Seat[Any] | None = None
 ) -> None:
-    """Put a loop with inner steps in the place of the trainer's; arguments as of `InnerLoop`."""
+    """Replace the trainer's loop by one with inner steps; arguments are those of `InnerLoop`."""
     trainer.fit_loop.epoch_loop = InnerLoop(trainer.fit_loop.epoch_loop, steps, graph, seat)

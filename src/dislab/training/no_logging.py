@@ -1,4 +1,4 @@
-"""Losses that nobody may log from, because Lightning could not keep the values."""
+"""Refusal of `log` calls in losses whose values Lightning could not keep."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,18 +8,18 @@ from dislab.base import Objective
 
 
 class OwnLogError(RuntimeError):
-    """An objective calls `log` where a value would be lost or mixed up."""
+    """An objective calls `log` in a recording or a stack, where values would be lost or mixed."""
 
 
 @contextmanager
 def no_logging(objective: Objective) -> Iterator[None]:
-    """Refuses the objective's own `log`: of a recording or a stack, Lightning sees no single step.
+    """Refuse the objective's `log`: Lightning sees no single steps in a recording or a stack.
 
     Args:
-        objective: The method whose losses are computed meanwhile.
+        objective: The method whose losses are computed in the block.
 
     Raises:
-        OwnLogError: It logs; the values that it returns in its terms are no part of this.
+        OwnLogError: The objective calls `log`; values in its terms are allowed.
     """
 
     def refuse(*_: Any, **__: Any) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Several runs side by side, whose steps are computed as those of one stacked model."""
+"""Train several runs together; their steps are computed as steps of one stacked model."""
 
 import signal
 import time
@@ -21,35 +21,36 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TRIALS: Final = 8
-"""Steps of each kind whose times are compared on a CPU; the fastest of each counts."""
+"""Number of timed steps in each way on a CPU; the fastest one of each way is compared."""
 
 _PIECE: Final = 2
-"""Steps that are made in one way before the other takes its turn."""
+"""Number of consecutive timed steps in one way before a switch to the other."""
 
 
 def fit_packed(fits: Sequence[Callable[[], T]], *, measure: bool = True) -> list[T]:
-    """Train several runs of one method side by side, their steps as those of one stacked model.
+    """Train several runs of one method together, with steps of one stacked model.
 
-    Each function trains one run, as it would alone: it sets the seed, builds model, data and a
-    trainer with the callback `InnerSteps`, and calls `fit`. The functions take turns, each in a
-    thread of its own, of which one runs at a time. Where a run comes to steps after which nothing
-    is due, it waits until all have come there; then these steps are made for all at once. All other
-    steps (those with a row of the log, a checkpoint or a validation) are the run's own. So each run
-    has its own draws, order of data, schedule, checkpoints, log and callbacks, and results that
-    equal those of a single run up to rounding: within 1e-5 after 100 steps in float32.
+    Each function trains one run as it would alone: it sets the seed, builds the model, the data and
+    a trainer with the callback `InnerSteps`, and calls `fit`. Each function has its own thread;
+    only one thread runs at a time. When a run reaches steps after which nothing is due, it waits
+    for the other runs; then these steps are made for all runs at once. Each run makes all other
+    steps (with a log row, a checkpoint or a validation) by itself. Therefore each run has its own
+    draws, data order, schedule, checkpoints, log and callbacks, and its results equal those of a
+    single run up to rounding: within 1e-5 after 100 steps in float32.
 
-    The runs may differ in their seeds, and in settings of the model that are numbers and change no
-    shape, such as the weight of a penalty. A run that fails after its first steps leaves the others
-    to go on, and a line reports it; the first error is raised once all have ended, with those of
-    other runs as notes. A run that has fallen behind catches up before the others go on. The first
-    Ctrl-C, SIGTERM or SIGHUP asks all runs to save and end, each at the next step of its own.
+    The runs may differ in their seeds, and in numeric settings of the model that change no shape,
+    such as the weight of a penalty. If a run fails after its first steps, a line reports it and the
+    others continue; when all have ended, the first error is raised, with the errors of other runs
+    as notes. A run that has fallen behind catches up before the others continue. The first Ctrl-C,
+    SIGTERM or SIGHUP asks all runs to save and end, each at its next own step.
 
-    On a CPU the first steps are timed in both ways, and the faster one goes on; a line says which.
-    Small networks gain, since most of their steps is overhead. Convolutions do not.
+    On a CPU the first steps are timed both stacked and one run after another, and the faster way is
+    used; a line reports the choice. Small networks gain, because most of the time of their steps is
+    overhead. Convolutions do not.
 
     Args:
         fits: For each run a function that trains it; its results are returned in the same order.
-        measure: Whether to choose by time on a CPU; else the runs are always stacked.
+        measure: Whether to choose the faster way on a CPU; otherwise the runs are always stacked.
 
     Raises:
         PackError: The runs differ in more than numbers, or cannot be stacked; the message names the
@@ -69,11 +70,11 @@ def fit_packed(fits: Sequence[Callable[[], T]], *, measure: bool = True) -> list
 
 
 class Pack(Generic[T]):
-    """Runs that take turns, and the steps that they make together.
+    """A pack of runs that take turns, and the steps that they make together.
 
     Args:
         fits: For each run a function that trains it.
-        measure: Whether to choose by time on a CPU.
+        measure: Whether to choose the faster way on a CPU.
     """
 
     def __init__(self, fits: Sequence[Callable[[], T]], measure: bool = True) -> None:
@@ -85,7 +86,7 @@ class Pack(Generic[T]):
         self._times: dict[str, list[float]] = {"stacked": [], "apart": []}
 
     def work(self) -> list[T]:
-        """Train all runs, and return what their functions return."""
+        """Train all runs, and return the results of their functions."""
         previous = handle(self._receive)
         try:
             self._begin()
@@ -108,16 +109,16 @@ class Pack(Generic[T]):
             for other in errors[1:]:
                 errors[0].add_note(f"another run of the pack has failed: {said(other)}")
             raise errors[0]
-        return [seat.result for seat in self._seats]  # type: ignore[misc]  # none has failed
+        return [seat.result for seat in self._seats]  # type: ignore[misc]  # no run has failed
 
     def _errors(self) -> list[BaseException]:
-        """The different errors of the runs: those of signals first, as the user has sent them."""
-        # errors are equal to themselves only; that of a stacked step is shared by its runs
+        """The distinct errors of the runs; those of signals, sent by the user, come first."""
+        # errors compare by identity; all runs of a stacked step share its error
         errors = dict.fromkeys(seat.error for seat in self._seats if seat.error is not None)
         return sorted(errors, key=lambda error: isinstance(error, Exception))
 
     def _report(self, seats: Sequence[Seat[T]]) -> None:
-        """Print the errors of runs, except one that ends the pack, which is raised."""
+        """Print the errors of runs, except the one that ends the pack, which is raised."""
         ended = all(seat.ended for seat in self._seats)
         for number, seat in enumerate(self._seats):
             if seat not in seats or not isinstance(seat.error, Exception):
@@ -126,7 +127,7 @@ class Pack(Generic[T]):
                 rank_zero_info(f"pack: run {number} has failed: {said(seat.error)}")
 
     def _begin(self) -> None:
-        """Let every run go on to its first steps; if one fails before, end them all."""
+        """Let every run continue to its first steps; if one fails before, end all runs."""
         for number, seat in enumerate(self._seats):
             seat.resume()
             if seat.error is None and not seat.is_ready:
@@ -141,19 +142,19 @@ class Pack(Generic[T]):
                 raise seat.error
 
     def _train(self, requests: Sequence[Request]) -> None:
-        """Make the steps that runs at the same place wait for, and note errors in the requests."""
+        """Make the steps that runs at the same place request, and store errors in the requests."""
         if len(requests) == 1:
             with _ending(requests[0]):
                 requests[0].loop.make(requests[0].batches, requests[0].steps)
             return
         try:
             self._train_together(requests)
-        except Exception as error:  # of the stack, so of all its runs, whose functions raise it
+        except Exception as error:  # an error of the stack ends all its runs, which raise it
             for one in requests:
                 one.error = one.error or error
 
     def _train_together(self, requests: Sequence[Request]) -> None:
-        """Make the same number of steps of several runs, in the faster way once it is known."""
+        """Make equally many steps of several runs, in the faster way once it is known."""
         if self._is_stacked is None:
             device = requests[0].loop.trainer.strategy.root_device
             if not self._measure or device.type != "cpu":
@@ -161,7 +162,7 @@ class Pack(Generic[T]):
         left = requests[0].steps
         while left and (going := _going(requests)):
             if self._is_stacked is None:
-                self._stack_of(going)  # which discards the times of others
+                self._stack_of(going)  # discards the times of other runs
                 way = min(self._times, key=lambda name: len(self._times[name]))
                 count = min(_PIECE, left)
                 self._times[way] += self._make(way, going, count)
@@ -172,23 +173,23 @@ class Pack(Generic[T]):
             left -= count
 
     def _stack_of(self, requests: Sequence[Request]) -> Stack:
-        """The stack of these runs, made anew for other runs or for another `fit` of one."""
+        """The stack of these runs, rebuilt if the runs change or a run calls `fit` again."""
         loops = [one.loop for one in requests]
         if self._stack is None or self._loops != loops:
-            self._stack = None  # before another one takes as much memory
+            self._stack = None  # frees memory before the next stack is built
             self._stack = Stack([one.member() for one in loops])
             self._loops = loops
             self._times = {"stacked": [], "apart": []}
         return self._stack
 
     def _make(self, way: str, requests: Sequence[Request], count: int) -> list[float]:
-        """Make some steps of all runs; returns the seconds of each."""
+        """Make some steps of all runs; return the duration of each in seconds."""
         return (self._make_stacked if way == "stacked" else _make_apart)(requests, count)
 
     def _make_stacked(self, requests: Sequence[Request], count: int) -> list[float]:
-        """Make some steps as those of one model; a run without a batch leaves it before the step.
+        """Make some steps with the stacked model; a run without further batches leaves it before.
 
-        All batches are taken before the step, so that the others lose none.
+        All batches are fetched before the step, so that the other runs lose none.
         """
         times: list[float] = []
         stack = self._stack_of(requests)
@@ -226,7 +227,7 @@ class Pack(Generic[T]):
                 "fast as one after another"
             )
         else:
-            self._stack, self._loops = None, []  # it holds all weights once more
+            self._stack, self._loops = None, []  # frees the stack's copy of all weights
             rank_zero_info(
                 f"pack: {runs} runs make their steps one after another; one stacked model would "
                 f"take {stacked / apart:.1f} times as long"
@@ -245,7 +246,7 @@ class Pack(Generic[T]):
 
 
 def _make_apart(requests: Sequence[Request], count: int) -> list[float]:
-    """Make some steps of all runs, one after another; returns the seconds of each."""
+    """Make some steps of all runs, one after another; return the duration of each in seconds."""
     times = []
     for _ in range(count):
         began = time.perf_counter()
@@ -257,14 +258,14 @@ def _make_apart(requests: Sequence[Request], count: int) -> list[float]:
 
 
 def _going(requests: Sequence[Request]) -> list[Request]:
-    """The requests of the runs that no error has ended."""
+    """The requests of the runs without an error."""
     return [one for one in requests if one.error is None]
 
 
 @contextmanager
 def _ending(request: Request) -> Iterator[None]:
-    """Let an error end the run that waits for the steps, and no other one."""
+    """Let an error end only the run that waits for the steps."""
     try:
         yield
-    except Exception as error:  # whatever the code of a run raises; its own thread raises it again
+    except Exception as error:  # a run's code may raise anything; the run's thread raises it again
         request.error = error

@@ -1,4 +1,4 @@
-"""A training step without Lightning's way to its parts."""
+"""A training step that bypasses Lightning's indirections."""
 
 import inspect
 from typing import Any, Final, cast
@@ -21,14 +21,15 @@ _ADDITIONS: Final = (
     "optimizer_zero_grad",
     "optimizer_step",
 )
-"""Methods of an objective that Lightning has to call when it has any of its own."""
+"""Methods of an objective that Lightning must call if the objective overrides them."""
 
 AFTER_BACKWARD: Final = ("on_before_optimizer_step", "configure_gradient_clipping")
-"""Methods of an objective that may change gradients, or decide on the host, before an update."""
+"""Methods of an objective that may change gradients or make decisions on the host before an
+update."""
 
 
 def is_plain(trainer: pl.Trainer) -> bool:
-    """Whether neither precision, strategy, optimiser nor objective adds to a step."""
+    """Whether a step has no additions by precision, strategy, optimiser or objective."""
     return (
         type(trainer.precision_plugin) is Precision
         and type(trainer.strategy) is SingleDeviceStrategy
@@ -38,7 +39,7 @@ def is_plain(trainer: pl.Trainer) -> bool:
 
 
 def addition_of(module: pl.LightningModule, others: tuple[str, ...] = ()) -> str | None:
-    """The first method by which an objective adds to a step, or of some others; None without."""
+    """The first overridden method that adds to a step, also among `others`; None if none does."""
     for name in (*_ADDITIONS, *others):
         if getattr(type(module), name) is not getattr(Objective, name):
             return name
@@ -46,16 +47,17 @@ def addition_of(module: pl.LightningModule, others: tuple[str, ...] = ()) -> str
 
 
 class Arrival:
-    """The way of a batch from its loader to the objective.
+    """Moves a batch from its loader to the objective.
 
     Args:
-        trainer: The trainer at work, whose precision leaves batches as they are.
+        trainer: The running trainer, whose precision does not change batches.
     """
 
     def __init__(self, trainer: pl.Trainer) -> None:
         self._device = trainer.strategy.root_device
         selector: Any = trainer._data_connector._datahook_selector
-        # bound methods of the data module or of the objective, as Lightning chooses every time
+        # bound methods of the data module or of the objective, which Lightning selects at every
+        # call
         self._before, self._transfer, self._after = (
             getattr(selector.get_instance(name), name)
             for name in (
@@ -66,19 +68,19 @@ class Arrival:
         )
 
     def moved(self, batch: Any) -> Any:
-        """The batch on the device of the run, not yet gathered and converted."""
+        """The batch on the run's device, not yet gathered and converted."""
         return self._transfer(self._before(batch, 0), self._device, 0)
 
     def ready(self, batch: Any) -> Any:
-        """A batch on the device as the objective receives it."""
+        """Convert a batch on the device to the form that the objective receives."""
         return self._after(batch, 0)
 
 
 class PlainStep:
-    """The parts of a training step, where nothing adds to them.
+    """A training step without additions.
 
     Args:
-        trainer: The trainer at work, of which `is_plain` holds.
+        trainer: The running trainer, for which `is_plain` is true.
     """
 
     def __init__(self, trainer: pl.Trainer) -> None:
@@ -95,7 +97,7 @@ class PlainStep:
         """Make one optimiser step."""
         trainer, module = self._trainer, self._module
         optimizer = trainer.optimizers[0]
-        trainer._logger_connector.on_batch_start(batch)  # means over an epoch weigh by its size
+        trainer._logger_connector.on_batch_start(batch)  # the batch size weighs means over an epoch
         loss = module.training_step(batch, number)
         drop_gradients(optimizer)
         torch.autograd.backward(loss)
@@ -109,7 +111,7 @@ class PlainStep:
             "gradient_clip_val": trainer.gradient_clip_val,
             "gradient_clip_algorithm": trainer.gradient_clip_algorithm,
         }
-        if self._has_hooks:  # these may log, each under its own name
+        if self._has_hooks:  # hooks may log, each under its own name
             _call_lightning_module_hook(trainer, "on_before_optimizer_step", optimizer)
             _call_lightning_module_hook(trainer, "configure_gradient_clipping", optimizer, **limit)
         else:
@@ -117,13 +119,13 @@ class PlainStep:
 
 
 def _evaluates_by_itself(optimizer: Optimizer) -> bool:
-    """Whether an update needs to evaluate the loss itself, as that of L-BFGS does."""
+    """Whether the optimiser evaluates the loss itself, as L-BFGS does."""
     closure = inspect.signature(type(optimizer).step).parameters.get("closure")
     return closure is not None and closure.default is inspect.Parameter.empty
 
 
 def drop_gradients(optimizer: Optimizer) -> None:
-    """Does what `zero_grad` does, without its profiling, which takes ten times as long."""
+    """Set gradients to None without the profiling in `zero_grad`, which takes ten times as long."""
     if type(optimizer).zero_grad is not Optimizer.zero_grad:
         optimizer.zero_grad()
         return

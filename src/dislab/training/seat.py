@@ -1,4 +1,4 @@
-"""A run of a pack: its thread, and the steps that it waits for."""
+"""A run of a pack: its thread, and the steps for which it waits."""
 
 import threading
 from collections.abc import Callable
@@ -15,11 +15,11 @@ _here: Final = threading.local()
 
 @dataclass(eq=False)
 class Request:
-    """Steps that a run waits for.
+    """Steps for which a run waits.
 
     Attributes:
-        loop: Its loop.
-        batches: Its batches.
+        loop: Loop of the run.
+        batches: Batches of the run.
         steps: Number of steps.
         error: Error that ends the run instead of the rest of the steps.
     """
@@ -31,12 +31,12 @@ class Request:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Steps and batches so far, and the count; runs with equal ones can go on together."""
+        """Steps and batches so far, and the requested steps; equal runs can step together."""
         return self.loop.global_step, self.loop.trained_batches, self.steps
 
 
 class Seat(Generic[T]):
-    """A run of a pack, in a thread of its own, which works only while `resume` waits for it.
+    """A run of a pack in its own thread, which runs only while `resume` waits for it.
 
     Args:
         fit: Trains the run.
@@ -51,23 +51,23 @@ class Seat(Generic[T]):
         self.error: BaseException | None = None
         self.ended = False
         self.is_ready = False
-        """Whether its trainer lets it wait for others; `InnerSteps` sets it."""
+        """Whether the run can wait for others; `InnerSteps` sets it."""
         self.signal: int | None = None
         """The signal that asks the run to end."""
         threading.Thread(target=self._work, daemon=True).start()
 
     def resume(self, stopped: BaseException | None = None) -> None:
-        """Let the run go on until it waits or ends.
+        """Let the run continue until it waits or ends.
 
         Args:
-            stopped: Error that ends it.
+            stopped: Error that ends the run.
         """
         self._stopped = stopped
         self._go.release()
         self._back.acquire()
 
     def wait(self, request: Request) -> None:
-        """Wait until the steps are made; the run calls this.
+        """Wait until the steps are made; called by the run.
 
         Args:
             request: The steps.
@@ -85,12 +85,12 @@ class Seat(Generic[T]):
         try:
             if self._stopped is None:
                 self.result = self._fit()
-        except BaseException as error:  # kept for the thread that has started the pack
+        except BaseException as error:  # kept for the thread that started the pack
             self.error = error
         self.ended = True
         self._back.release()
 
 
 def current_seat() -> Seat[Any] | None:
-    """The place in a pack of the run that calls; None outside of packs."""
+    """The seat of the calling run in a pack; None outside of packs."""
     return getattr(_here, "seat", None)

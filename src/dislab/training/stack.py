@@ -1,4 +1,4 @@
-"""Several objectives of one kind as one stacked model."""
+"""Several objectives of one class as one stacked model."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -33,24 +33,24 @@ _BY_ELEMENT: Final = (
     torch.optim.Adagrad,
     torch.optim.Adadelta,
 )
-"""Optimisers that update each number of a parameter by its own gradients alone."""
+"""Optimisers that update each element of a parameter from its own gradients only."""
 
 _OF_STEPS: Final = ("step", "mu_product")
-"""Entries of their states that follow from the number of steps."""
+"""Entries of their states that depend only on the number of steps."""
 
 _SAME: Final = 1e-3
-"""Largest relative difference between a run's loss in the stack and alone: rounding is far below,
-a wrong result far above."""
+"""Largest allowed relative difference between a run's loss in the stack and alone: rounding is far
+below, wrong results are far above."""
 
 
 class Member(NamedTuple):
     """One of the runs of a stack.
 
     Attributes:
-        objective: Its method.
-        optimizer: Its optimiser.
-        clip: Limit of the norm, or of each value, of the gradients; None or 0 clips nothing.
-        algorithm: `norm` or `value`; None means norm.
+        objective: Method of the run.
+        optimizer: Optimiser of the run.
+        clip: Limit of the norm or of the values of the gradients; None or 0 clips nothing.
+        algorithm: `norm` or `value`; None means `norm`.
     """
 
     objective: Objective
@@ -63,16 +63,17 @@ class Stack:
     """Objectives whose parameters are stacked, so that one pass trains them all.
 
     `load` copies the state of the runs into the stack, `step` trains, `store` copies the state
-    back; between `store` and the next `load` each run may go on alone. A parameter of shape S
+    back; between `store` and the next `load`, each run may continue alone. A parameter of shape S
     becomes one of shape (runs, *S); `torch.func.vmap` maps `draw` and `losses` over the first axis,
     so that each run has its own draws, and the sum of the losses gives each run its own gradients.
-    Numbers among the settings may differ between the runs.
+    Numeric settings may differ between the runs.
 
     Args:
-        members: The runs; all on one device, at the same number of steps.
+        members: The runs, all on one device and at the same step number.
 
     Raises:
-        PackError: The runs differ in more than numbers, or a part of them cannot be stacked.
+        PackError: The runs differ in more than numeric settings, or a part of them cannot be
+            stacked.
     """
 
     def __init__(self, members: Sequence[Member]) -> None:
@@ -93,14 +94,15 @@ class Stack:
         self._terms: list[tuple[int, dict[str, Tensor]]] = []
 
     def load(self) -> None:
-        """Copy parameters, buffers and the states of the optimisers out of the runs.
+        """Copy parameters, buffers and optimiser states from the runs.
 
         Raises:
             PackError: The optimisers have different settings.
         """
         self._check_optimizers()
         for member in self._members:
-            # else a schedule warns that its optimiser, which the stacked one acts for, did nothing
+            # otherwise a schedule warns that its optimiser, which the stacked one replaces, made no
+            # step
             member.optimizer._opt_called = True  # type: ignore[attr-defined]
         self._params = {
             name: _stacked([one[name].detach() for one in self._parameters]).requires_grad_(
@@ -114,9 +116,9 @@ class Stack:
         self._optimizer = self._stacked_optimizer()
 
     def store(self) -> None:
-        """Copy parameters, buffers and the states of the optimisers back into the runs.
+        """Copy parameters, buffers and optimiser states back into the runs.
 
-        Terms of the losses that were not finite are noted in the run that they belong to.
+        Non-finite loss terms are recorded in the run to which they belong.
         """
         for number, member in enumerate(self._members):
             with torch.no_grad():
@@ -140,7 +142,8 @@ class Stack:
             number: Number of the batch, the same for all.
 
         Raises:
-            PackError: The losses cannot be mapped over runs, or give other values than alone.
+            PackError: The losses cannot be mapped over runs, or differ from those of the single
+                runs.
         """
         batch = _together(batches)
         with self._kept_settings(), no_logging(self._first.objective):
@@ -197,7 +200,7 @@ class Stack:
 
     @contextmanager
     def _kept_settings(self) -> Iterator[None]:
-        """Give the first run its own settings back, which `_of_one` replaces by tensors."""
+        """Restore the settings of the first run, which `_of_one` replaces by tensors."""
         before = [getattr(module, name) for module, name, _ in self._differing]
         try:
             yield
@@ -206,7 +209,7 @@ class Stack:
                 setattr(module, name, value)
 
     def _verify(self, batches: Sequence[Any], number: int, loss: Tensor) -> None:
-        """Refuse losses that are not those of the runs alone."""
+        """Refuse losses that differ from those of the single runs."""
         self._verified = True
         for run, member in enumerate(self._members):
             model, seed = member.objective, int(self._seeds[run])
@@ -222,7 +225,7 @@ class Stack:
                 )
 
     def _note_terms(self) -> None:
-        """Hand terms that are not finite to the watch of their run, which ends it."""
+        """Pass non-finite terms to the run's watch, which ends the run."""
         terms, self._terms = self._terms, []
         if not terms:
             return
@@ -231,7 +234,7 @@ class Stack:
             if not finite:
                 watch = self._members[number].objective._watch
                 for step, named in terms:
-                    with suppress(DivergenceError):  # the run itself looks, before its next row
+                    with suppress(DivergenceError):  # the run itself raises it later
                         watch.note(step, {name: one[number] for name, one in named.items()})
 
     def _clip(self) -> None:
@@ -275,7 +278,7 @@ class Stack:
                         )
 
     def _stacked_optimizer(self) -> Optimizer:
-        """An optimiser of the stacked parameters, in the state that the runs' own are in."""
+        """An optimiser of the stacked parameters, with the state of the runs' optimisers."""
         optimizer = copy(self._first.optimizer)
         names = [{id(one): name for name, one in found.items()} for found in self._parameters]
         optimizer.param_groups = [
@@ -296,7 +299,7 @@ class Stack:
         return optimizer
 
     def _follow_schedules(self) -> None:
-        """Take over what schedules have changed in the optimisers of the runs."""
+        """Copy settings that schedules changed from the runs' optimisers."""
         for group, own in zip(
             self._optimizer.param_groups, self._first.optimizer.param_groups, strict=True
         ):
@@ -321,10 +324,10 @@ class _Pass(nn.Module):
 
 
 def obstacle_to_stacking(trainer: pl.Trainer) -> str | None:
-    """Why the steps of a run cannot be made with those of others; None if nothing is known.
+    """Reason why the steps of a run cannot be stacked with others; None if none is known.
 
     Args:
-        trainer: The trainer at work.
+        trainer: The running trainer.
     """
     if type(trainer.precision_plugin) is not Precision:
         return f"precision is {trainer.precision}, and 32-true is needed"
@@ -340,7 +343,7 @@ def obstacle_to_stacking(trainer: pl.Trainer) -> str | None:
 
 
 def _columns(values: Sequence[Any], device: torch.device) -> Any:
-    """A setting of each run as a tensor, or a tuple of tensors, with one number a run."""
+    """A setting of all runs as a tensor, or a tuple of tensors, with one number per run."""
     if is_number(values[0]):
         whole = all(isinstance(one, int) for one in values)
         return torch.tensor(values, dtype=torch.int64 if whole else None).to(device)
@@ -348,7 +351,7 @@ def _columns(values: Sequence[Any], device: torch.device) -> Any:
 
 
 def _together(batches: Sequence[Any]) -> Any:
-    """One batch with the runs as its first axis."""
+    """The batches as one batch with the runs as its first axis."""
     kind = type(batches[0])
     return kind(*(torch.stack(rows) for rows in zip(*batches, strict=True)))
 
@@ -358,7 +361,7 @@ def _stacked(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _joint(key: str, values: Sequence[Any]) -> Any:
-    """An entry of the optimisers' states for the stacked parameter."""
+    """Combine an entry of the runs' optimiser states for the stacked parameter."""
     if not isinstance(values[0], Tensor):
         return values[0]
     return values[0].clone() if key in _OF_STEPS else _stacked(values)

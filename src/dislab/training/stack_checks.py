@@ -1,4 +1,4 @@
-"""In what the runs of a pack differ, and whether they may."""
+"""Checks of the differences between the runs of a pack."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -13,14 +13,14 @@ from dislab.base.hyperparameters import describe
 from dislab.errors import InputError, PackError
 
 _OF_PARTIALS: Final = ("func", "args", "keywords")
-"""Attributes in which two `functools.partial` may differ."""
+"""Attributes by which two `functools.partial` objects are compared."""
 
 _UNRELATED: Final = (
     "training",
     "own_classes",
     "allow_zero_length_dataloader_with_multiple_devices",
 )
-"""Attributes of modules that no loss reads."""
+"""Attributes of modules that losses do not read."""
 
 
 def check_schedules(models: Sequence[Objective]) -> None:
@@ -42,7 +42,7 @@ def check_schedules(models: Sequence[Objective]) -> None:
 
 
 def _schedule(model: Objective) -> Any:
-    """The builder of a schedule as plain data; itself where it is a function."""
+    """The builder of a schedule as plain data; the builder itself if it is a function."""
     try:
         return describe(model._make_scheduler, "scheduler")
     except InputError:
@@ -50,13 +50,13 @@ def _schedule(model: Objective) -> Any:
 
 
 def check_alike(found: Sequence[Mapping[str, Tensor]]) -> None:
-    """Refuse tensors of different names, shapes or kinds of number.
+    """Refuse tensors with different names, shapes or dtypes.
 
     Args:
         found: The parameters, or the buffers, of each run by name.
 
     Raises:
-        PackError: Those of two runs differ.
+        PackError: Tensors of two runs differ.
     """
     first = found[0]
     for number, other in enumerate(found):
@@ -76,13 +76,13 @@ def _form(tensor: Tensor | None) -> str:
 
 
 def differing(models: Sequence[nn.Module]) -> list[tuple[nn.Module, str, list[Any]]]:
-    """The settings in which models differ: module of the first model, attribute, all values.
+    """Settings in which models differ: module of the first model, attribute, values of all models.
 
     Args:
         models: The methods of the runs.
 
     Raises:
-        PackError: They differ in their parts, or in settings that are no numbers.
+        PackError: They differ in their parts, or in settings that are not numbers.
     """
     found: list[tuple[nn.Module, str, list[Any]]] = []
     modules = [dict(model.named_modules()) for model in models]
@@ -120,7 +120,7 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, Tensor):
         return torch.equal(one, other)
     if isinstance(one, FunctionType):
-        return False  # functions that are defined anew for each run may hold other values
+        return False  # functions defined for each run may enclose different values
     if isinstance(one, partial):
         return all(_equal(getattr(one, part), getattr(other, part)) for part in _OF_PARTIALS)
     if isinstance(one, dict):
@@ -144,7 +144,7 @@ def is_number(value: Any) -> bool:
 
 
 def _are_numbers(value: Any, example: Any) -> bool:
-    """Whether a value is as many numbers in a row as an example."""
+    """Whether a value is a sequence of as many numbers as an example."""
     if not isinstance(value, list | tuple) or not isinstance(example, list | tuple):
         return False
     return len(value) == len(example) and all(map(is_number, value))

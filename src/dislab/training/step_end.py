@@ -1,4 +1,4 @@
-"""Lightning's duties in a step after its callbacks: logging and validation."""
+"""Lightning's work after the callbacks of a step: logging and validation."""
 
 from typing import Any, cast
 
@@ -12,32 +12,32 @@ def validation_follows(trainer: pl.Trainer) -> bool:
     """Whether a validation is due after the batch that has just ended."""
     loop = trainer.fit_loop
     if getattr(trainer, "_val_check_time_interval", None) is not None:
-        return False  # the clock decides, and only when Lightning asks it
+        return False  # depends on the clock, which only Lightning should query
     return loop.epoch_loop._should_check_val_fx(cast("Any", loop._data_fetcher))
 
 
 def log_step(trainer: pl.Trainer) -> None:
-    """Log the values of the step that has just ended, which Lightning does after its callbacks."""
+    """Log the values of the step that just ended, which Lightning would do after its callbacks."""
     connector: Any = trainer._logger_connector
     connector.on_batch_end()
     connector.update_train_step_metrics()
 
 
 def count_last_step(trainer: pl.Trainer) -> None:
-    """Count the last step of a run that was finished before, when `fit` has nothing to do.
+    """Count the last step of a finished run, for which `fit` has nothing to do.
 
-    A state that is saved in a step has the step uncounted for the loggers, and Lightning counts it
-    when the next one begins; after a finished run none does, and what is logged then would be of
-    the step before.
+    In a state saved during a step, this step is not yet counted for the loggers; Lightning counts
+    it when the next step begins. After a finished run there is no next step, and later log entries
+    would have the number of the previous step.
     """
     trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
 
 
 def write_row(trainer: pl.Trainer) -> None:
-    """Write the values that a step logs into the table of the run, before a checkpoint of it.
+    """Write the logged values of a step into the run's table before its checkpoint is saved.
 
-    Lightning writes them after its callbacks; a kill in between would lose them. The table takes
-    them once.
+    Lightning writes them after its callbacks; if the process were killed in between, they would be
+    lost. The table accepts them only once.
     """
     for logger in trainer.loggers:
         if not isinstance(logger, Curves):

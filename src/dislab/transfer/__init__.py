@@ -1,6 +1,6 @@
 """Out-of-distribution transfer: scenarios, and the scores of predictors in them.
 
-`transfer_of` is imported when first asked for, so that scores of plain arrays need no Lightning.
+`transfer_of` is imported on first access, so that scores of plain arrays need no Lightning.
 """
 
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports the function that needs Lightning when it is first asked for."""
+    """Imports the function that needs Lightning on first access."""
     if name != "transfer_of":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from dislab.transfer.run import transfer_of

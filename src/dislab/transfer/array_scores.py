@@ -15,7 +15,7 @@ from dislab.transfer.scenario import Scenario, load_scenarios
 from dislab.transfer.table import Transfer
 
 Scenarios: TypeAlias = Sequence[str | Scenario]
-"""Shipped names, paths of YAML files, or scenarios."""
+"""Names of shipped scenarios, paths of YAML files, or scenarios."""
 
 
 def transfer_scores(
@@ -29,22 +29,22 @@ def transfer_scores(
     seed: int = 0,
     others: Mapping[str, Domain] | None = None,
 ) -> Transfer:
-    """Errors of predictors under the shifts of some scenarios, for the codes of one encoder.
+    """Errors of predictors under the distribution shifts of scenarios, for codes of one encoder.
 
     Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4. Circular factors are
-    predicted as plain numbers, without wrapping round.
+    predicted as plain numbers, without wrap-around.
 
     Args:
-        codes: One row an image, one column a latent.
-        factors: Positions: value numbers 0, 1, 2, …, one row an image, one column a factor.
+        codes: Codes with one row per image and one column per latent.
+        factors: Value numbers 0, 1, 2, … with one row per image and one column per factor.
         space: The factors and their values, to which the conditions of scenarios refer.
-        scenarios: Shipped names, paths of YAML files, or scenarios.
+        scenarios: Names of shipped scenarios, paths of YAML files, or scenarios.
         predictors: Class names of plugins, classes, partials of classes, or a dictionary of any
             of these by names of your own; boosted trees and an MLP unless given.
-        labels: Number of images that a predictor learns from, as far as available.
-        tested: Number of test images of each distribution, as far as available.
+        labels: Number of training images of a predictor; fewer if not available.
+        tested: Number of test images of each distribution; fewer if not available.
         seed: Seed of the draw of images, and of predictors without a seed of their own.
-        others: Codes and factors of another data set, by the same encoder, under the name of each
+        others: Codes of the same encoder and factors of another data set, by the name of each
             scenario that tests on one.
 
     Raises:
@@ -105,7 +105,7 @@ def transfer_scores_of_runs(
 
 
 def _check_wanted(chosen: Sequence[Scenario], others: Mapping[str, Domain]) -> None:
-    """Refuses codes of another data set that no scenario needs."""
+    """Rejects codes of another data set that no scenario needs."""
     wanted = [scenario.name for scenario in chosen if scenario.dataset]
     if unwanted := [name for name in others if name not in wanted]:
         raise InputError(

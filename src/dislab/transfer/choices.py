@@ -1,4 +1,4 @@
-"""The default predictors, the builders of chosen ones, and the record of each."""
+"""Default predictors, builders of chosen ones, and their settings for the record."""
 
 from typing import Any, Final, TypeAlias
 
@@ -13,17 +13,18 @@ DEFAULT: Final = ("GradientBoosting", "MLP")
 """The default predictors, as far as they are installed: the two that the paper reports."""
 
 CHANCE: Final = "chance"
-"""Name of the prediction without codes, beside those of the predictors."""
+"""Name of the prediction without codes among the predictors."""
 
 Choices: TypeAlias = Parts | None
-"""Some predictors; None for the default ones."""
+"""Choice of predictors; None for the default ones."""
 
 
 def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
     """Builders of the chosen predictors by name; the seed goes to those without one of their own.
 
     Raises:
-        InputError: A name is no plugin or that of chance, or a choice is no builder or empty.
+        InputError: A name is no plugin or is reserved for chance, or a choice is empty or no
+            builder.
     """
     if choices is None:
         installed = {plugin.name for plugin in plugins.available("predictors")}
@@ -38,16 +39,16 @@ def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
 
 
 def made(name: str, build: PredictorBuilder, latents: int, classes: tuple[int, ...]) -> Predictor:
-    """A predictor that has learnt nothing yet.
+    """Builds an unfitted predictor.
 
     Args:
-        name: What it is called, for messages.
-        build: Makes it.
+        name: Name of the predictor, for messages.
+        build: Builder of the predictor.
         latents: Number of latents.
         classes: Number of classes of each target.
 
     Raises:
-        InputError: What is made is no predictor.
+        InputError: The result of the builder is no predictor.
     """
     with parts_named():
         predictor = build(latents, classes)
@@ -59,11 +60,11 @@ def made(name: str, build: PredictorBuilder, latents: int, classes: tuple[int, .
 
 
 def settings_of(build: PredictorBuilder, predictor: Predictor) -> dict[str, Any]:
-    """The class of a predictor, its settings, given and default, and versions behind it.
+    """The class of a predictor, all its settings including defaults, and package versions.
 
     Args:
-        build: What made it.
-        predictor: What was made.
+        build: Builder of the predictor.
+        predictor: The predictor.
     """
     versions = origins("predictors", predictor, predictor.engines)
     return settings(build, predictor, filled_in=2) | {"versions": versions}

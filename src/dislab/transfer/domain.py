@@ -1,4 +1,4 @@
-"""Codes of images with the factors behind them, and the targets of predictors."""
+"""Codes of images with their factors, and the targets of predictors."""
 
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -12,7 +12,7 @@ from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices
 
 Array: TypeAlias = npt.NDArray[Any] | Tensor
-"""Numbers in rows."""
+"""Array or tensor of numbers with one row per image."""
 
 
 @final
@@ -21,10 +21,10 @@ class Domain(NamedTuple):
 
     Attributes:
         codes: Shape (image, latent), or (run, image, latent) for several runs.
-        factors: Positions: value numbers, shape (image, factor).
+        factors: Value numbers, shape (image, factor).
         space: The factors and their values.
-        values: Exact values of the factors in their units, shape (image, factor), if they lie off
-            the grid of `space`; else None.
+        values: Exact values of the factors in their units, shape (image, factor), if they are not
+            on the grid of `space`; else None.
     """
 
     codes: Array
@@ -33,14 +33,14 @@ class Domain(NamedTuple):
     values: npt.NDArray[np.float64] | None = None
 
     def checked(self, runs: int | None = None) -> "Domain":
-        """The same with codes of shape (run, image, latent) in float32, and factors in int64.
+        """Returns the domain with float32 codes of shape (run, image, latent) and int64 factors.
 
         Args:
             runs: Required number of runs; None for any number.
 
         Raises:
-            InputError: The shapes do not fit, codes are not finite, or the factors are missing or
-                no positions of the space.
+            InputError: Shapes do not match, codes are not finite, or factors are missing or no
+                value numbers of the space.
         """
         if self.space.names == (UNLABELLED,):
             raise InputError(
@@ -79,7 +79,7 @@ class Column(NamedTuple):
 
     Attributes:
         factor: The factor to predict, with its values in training.
-        classes: Number of classes; 0 for a number, which is scaled to [0, 1].
+        classes: Number of classes; 0 for a numeric target, which is scaled to [0, 1].
     """
 
     factor: Factor
@@ -87,7 +87,7 @@ class Column(NamedTuple):
 
 
 def columns_of(space: FactorSpace, positions: Indices) -> tuple[list[Column], list[str]]:
-    """Targets that images to learn from allow, and names of factors that are constant in them.
+    """Targets that the training images allow, and names of factors that are constant in them.
 
     A factor with numeric values is regressed, a categorical one classified, and a categorical one
     with numeric values both. Nuisance factors are left out.
@@ -109,8 +109,8 @@ def columns_of(space: FactorSpace, positions: Indices) -> tuple[list[Column], li
 def targets_of(columns: list[Column], domain: Domain, rows: Indices) -> list[Tensor | None]:
     """Targets of some images, each of shape (image,); None for a factor that the domain lacks.
 
-    Numbers are scaled by the range that the factor declares in training, whatever the range of
-    this domain. Kinds are matched by the names of their values.
+    Numbers are scaled by the range of the factor in training, independent of its range in this
+    domain. Classes are matched by the names of their values.
     """
     return [_target(column, domain, rows) for column in columns]
 
@@ -142,7 +142,7 @@ def _target(column: Column, domain: Domain, rows: Indices) -> Tensor | None:
 
 
 def _classes(trained: Factor, here: Factor, positions: Indices) -> Tensor | None:
-    """Class numbers of training; None if a value has no class there."""
+    """Class numbers as in training; None if a value has no class there."""
     known = {value: number for number, value in enumerate(trained.values)}
     numbers = np.array([known.get(value, -1) for value in here.values])[positions]
     return torch.from_numpy(numbers.astype(np.float64)) if (numbers >= 0).all() else None

@@ -1,4 +1,4 @@
-"""Images of a scenario to learn from and to test on, and checks of the encoder's training."""
+"""Training and test images of a scenario, and checks against the encoder's training."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,21 +14,21 @@ from dislab.functional.random import host_generator
 from dislab.transfer.scenario import Scenario
 
 _TRAIN, _TEST = 0, 1
-"""Streams of the two draws."""
+"""Random streams of the two draws."""
 
 _HELD_BACK: Final = 5
-"""At least one state in this many is held back, where states are too few for `tested`."""
+"""If there are too few states for `tested`, at least one in this many is held back."""
 
 _CHUNK: Final = 1 << 18
 _SHOWN: Final = 8
 
 
 class Sizes(NamedTuple):
-    """Numbers of images asked for, and the seed of the draws.
+    """Requested numbers of images, and the seed of the draws.
 
     Attributes:
-        labels: Images with labels that a predictor learns from.
-        tested: Images of each test.
+        labels: Number of labelled training images of a predictor.
+        tested: Number of images of each test.
         seed: Seed of the draws.
     """
 
@@ -42,11 +42,11 @@ class ScenarioImages(NamedTuple):
 
     Attributes:
         scenario: The scenario.
-        train: Images that predictors learn from.
-        held: Images of the same distribution that they are tested on first.
-        test: Images of the shifted distribution; of the other data set where the scenario has one.
+        train: Training images of predictors.
+        held: Held-back test images of the same distribution.
+        test: Test images of the shifted distribution, from the other data set if there is one.
         notes: Remarks for the user.
-        counts: Numbers of images used and available.
+        counts: Numbers of used and available images.
     """
 
     scenario: Scenario
@@ -58,7 +58,7 @@ class ScenarioImages(NamedTuple):
 
 
 def check_sizes(sizes: Sizes) -> None:
-    """Refuses numbers that leave nothing to learn from or to test on."""
+    """Rejects numbers that leave no training or no test images."""
     check_count("labels", sizes.labels, 2)
     check_count("tested", sizes.tested, 1)
 
@@ -68,13 +68,13 @@ def scenario_images(
 ) -> ScenarioImages:
     """Draws the images of a scenario; equal seeds and equal images give equal draws.
 
-    Where images are too few, a fifth is held back, and predictors learn from the rest.
+    If there are too few images, a fifth is held back, and predictors are trained on the rest.
 
     Args:
         scenario: The scenario.
         trainable: Images that its training selection matches.
         testable: Images that its test selection matches.
-        sizes: Numbers asked for.
+        sizes: Requested numbers of images.
 
     Raises:
         InputError: Too few images match, or an image matches both selections.
@@ -110,7 +110,7 @@ def scenario_images(
 def matching(
     scenario: Scenario, space: FactorSpace, positions: Indices, selection: Selection
 ) -> Indices:
-    """Rows of a table of positions that a selection matches, ascending; at least one."""
+    """Ascending row numbers of the states that a selection matches, at least one."""
     matches = np.ones(len(positions), dtype=np.bool_)
     with of_scenario(scenario):
         for name, condition in selection.items():
@@ -125,7 +125,7 @@ def matching(
 
 
 def check_names(scenario: Scenario, space: FactorSpace) -> None:
-    """Refuses a scenario that leaves out factors which do not exist in training."""
+    """Rejects a scenario that names factors which do not exist in training."""
     with of_scenario(scenario):
         for name in (*scenario.shifted, *scenario.also_without):
             space.column(name)
@@ -133,7 +133,7 @@ def check_names(scenario: Scenario, space: FactorSpace) -> None:
 
 @contextmanager
 def of_scenario(scenario: Scenario) -> Iterator[None]:
-    """Puts the scenario's name before the message of an `InputError`."""
+    """Prepends the scenario's name to the message of an `InputError`."""
     try:
         yield
     except InputError as error:
@@ -157,20 +157,20 @@ def check_encoder(
     tests: FactorSpace,
     testable: Indices,
 ) -> None:
-    """Refuses a scenario that the encoder's training contradicts.
+    """Rejects a scenario that contradicts the training of the encoder.
 
-    The check compares values of the shifted factors, and their combinations. The encoder must have
-    seen those of the predictors' training. It must have seen those of the test with `encoder: in`,
-    and must not with `encoder: out`. Without shifted factors, `encoder: out` forbids images of the
-    test in the encoder's training, unless they are of another data set.
+    The check compares values of the shifted factors, and their combinations. Those of the
+    predictors' training must occur in the encoder's training. Those of the test must occur in it
+    with `encoder: in`, and must not with `encoder: out`. Without shifted factors, `encoder: out`
+    forbids test images in the encoder's training, unless they belong to another data set.
 
     Args:
         scenario: The scenario.
         space: The factors of training.
         seen: States that the encoder was trained on.
-        trainable: States that predictors may learn from.
-        tests: The factors of the test, of the same space or of another data set's.
-        testable: States of it that predictors may be tested on.
+        trainable: States that predictors may be trained on.
+        tests: The factors of the test: the same space, or that of another data set.
+        testable: States of `tests` that predictors may be tested on.
 
     Raises:
         InputError: The encoder's training contradicts the scenario.
@@ -215,7 +215,7 @@ def _check_unseen(scenario: Scenario, both: Indices) -> None:
 def _combinations(
     space: FactorSpace, states: Indices, factors: list[Factor]
 ) -> set[tuple[float | str, ...]]:
-    """Combinations of values that occur in the states, in the values of the given factors."""
+    """Combinations of values of the given factors that occur in the states."""
     columns = [space.column(factor.name) for factor in factors]
     numbers = [
         _numbers(factor, space.factors[column])
@@ -232,7 +232,7 @@ def _combinations(
 
 
 def _numbers(factor: Factor, here: Factor) -> list[float | str]:
-    """Values of a factor of another data set, each replaced by an equal one of the first."""
+    """Values of a factor in another data set, with values equal up to rounding replaced."""
     slack = TOLERANCE * float(np.ptp(factor.numbers))
     return [_nearest(factor, value, slack) for value in here.values]
 

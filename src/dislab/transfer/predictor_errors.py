@@ -26,14 +26,14 @@ def score_scenarios(
     others: Mapping[str, Domain],
     sizes: Sizes,
 ) -> list[Transfer]:
-    """One result a run; scenarios with equal training images share fitted predictors.
+    """Returns one result per run; scenarios with equal training images share fitted predictors.
 
     Args:
         bank: Checked codes and factors of training.
         drawn: The images of each scenario, as rows of the domains.
         predictors: Builders of the predictors, by the user's names.
         others: Checked codes and factors of other data sets, by the names of scenarios.
-        sizes: Numbers asked for, for the record.
+        sizes: Requested numbers of images, for the record.
 
     Raises:
         InputError: A scenario leaves no factor to predict, or a predictor cannot be built.
@@ -68,14 +68,14 @@ def tested_on(scenario: Scenario, bank: Domain, others: Mapping[str, Domain]) ->
 
 
 class _Team(NamedTuple):
-    """Predictors that learnt from the same images.
+    """Predictors fitted to the same images.
 
     Attributes:
         columns: Targets.
         constant: Factors that are constant in these images.
         typical: Median, or most frequent class, of each target in these images, shape (target,).
         predictors: Fitted predictors by name.
-        settings: Records of their settings by name.
+        settings: Settings of the predictors by name.
     """
 
     columns: list[Column]
@@ -105,7 +105,7 @@ def _fitted(one: ScenarioImages, bank: Domain, predictors: Mapping[str, Predicto
 
 
 def _typical(columns: Sequence[Column], targets: Tensor) -> Tensor:
-    """The best prediction without codes: medians of numbers, and the most frequent classes."""
+    """Best prediction without codes: medians of numeric targets, and the most frequent classes."""
     return torch.stack(
         [
             own.mode().values if column.classes else own.quantile(0.5)
@@ -117,7 +117,7 @@ def _typical(columns: Sequence[Column], targets: Tensor) -> Tensor:
 def _judge(
     one: ScenarioImages, team: _Team, bank: Domain, tests: Domain, results: Sequence[Transfer]
 ) -> None:
-    """Adds the numbers of one scenario to the result of each run."""
+    """Adds the errors in one scenario to the result of each run."""
     scenario = one.scenario
     wanted = {
         "in_distribution": (bank, one.held),
@@ -158,7 +158,7 @@ def _judge(
 
 
 def _no_better(scenario: str, names: Sequence[str], values: Mapping[str, float]) -> list[str]:
-    """A note on the predictors with at least the error of chance."""
+    """A note on predictors that are no better than chance."""
     chance = values.get(f"{scenario}/{CHANCE}")
     if chance is None:
         return []
@@ -172,7 +172,7 @@ def _no_better(scenario: str, names: Sequence[str], values: Mapping[str, float])
 
 
 def _counted(scenario: Scenario, team: _Team, absent: Sequence[str]) -> list[str]:
-    """Names of the factors in the means."""
+    """Names of the factors that enter the means."""
     left_out = {*scenario.shifted, *absent}
     learnt = dict.fromkeys(column.factor.name for column in team.columns)
     counted = [name for name in learnt if name not in left_out]
@@ -242,7 +242,7 @@ def _means(
 
 
 def _mean(table: Mapping[str, float], names: Sequence[str]) -> float | None:
-    """Mean of the named numbers; None if the table has none of them."""
+    """Mean of the named entries; None if the table has none of them."""
     found = [table[name] for name in names if name in table]
     return sum(found) / len(found) if found else None
 

@@ -26,7 +26,7 @@ from dislab.transfer.shifts import Shifts, shifts_of
 from dislab.transfer.table import Transfer
 
 TransferBaseline = Literal["untrained", "pixels", "pca"]
-"""Codes without training, which the same predictors learn from."""
+"""Baseline codes for the same predictors."""
 
 
 def transfer_of(
@@ -41,10 +41,10 @@ def transfer_of(
     baselines: Sequence[TransferBaseline] = (),
     precision: Precision | None = None,
 ) -> Transfer:
-    """Errors of predictors of a model's codes under the shifts of some scenarios.
+    """Errors of predictors on a model's codes under the distribution shifts of scenarios.
 
-    The scenarios draw images of the data, the model encodes each image once, on its device, and
-    the predictors of all scenarios learn from these codes. Nothing is written.
+    The scenarios draw images of the data, the model encodes each image once on its device, and
+    the predictors of all scenarios are trained on these codes. Nothing is written.
 
         >>> from dislab.datamodules import SingleData
         >>> from dislab.datasets import GaussianBlob
@@ -65,20 +65,20 @@ def transfer_of(
 
     Args:
         model: A trained model, such as `dislab.runs.load_run` returns.
-        data: The data that it was trained on; their splits say which images it has seen.
-        scenarios: Shipped names, paths of YAML files, or scenarios.
+        data: The data that it was trained on; their splits define which images it has seen.
+        scenarios: Names of shipped scenarios, paths of YAML files, or scenarios.
         predictors: Class names of plugins, classes, partials of classes, or a dictionary of any
             of these by names of your own; boosted trees and an MLP unless given.
-        labels: How many images a predictor learns from; fewer where there are fewer.
-        tested: How many images of each distribution it is tested on, likewise.
-        batch_size: Images encoded at a time.
-        seed: Decides the images, and seeds every predictor that draws and was not given a seed.
-        baselines: Other codes that the same predictors learn from: of a copy of the model with
-            fresh weights, of grey pixels, or of principal components.
-        precision: Lightning's precision plugin of a trainer; full precision unless given.
+        labels: Number of training images of a predictor; fewer if not available.
+        tested: Number of test images of each distribution; fewer if not available.
+        batch_size: Number of images encoded at a time.
+        seed: Seed of the draw of images, and of random predictors without a seed of their own.
+        baselines: Other codes to train the same predictors on: those of a copy of the model with
+            fresh weights, grey pixels, or principal components.
+        precision: Precision plugin of a Lightning trainer; full precision unless given.
 
     Raises:
-        InputError: The model has no codes, the data do not suit a scenario, or a scenario, a
+        InputError: The model has no codes, the data do not fit a scenario, or a scenario, a
             predictor or a number cannot be used.
     """
     sizes = Sizes(labels, tested, seed)
@@ -109,7 +109,7 @@ def score_run(
     precision: Precision,
     checkpoint: str | Path | None,
 ) -> tuple[Transfer, Path]:
-    """`transfer_of` with its record and pictures in a run folder; returns the record's path too."""
+    """Runs `transfer_of`, and writes its record and pictures into a run folder."""
     found = transfer_of(
         model,
         data,
@@ -127,7 +127,7 @@ def score_run(
 
 
 def check_predictors(predictors: Mapping[str, PredictorBuilder]) -> None:
-    """Refuses settings of predictors that make no sense, before anything is encoded."""
+    """Rejects invalid settings of predictors before encoding images."""
     for name, build in predictors.items():
         made(name, build, latents=1, classes=(0,))
 
@@ -140,8 +140,8 @@ def _compared(
     others: Sequence[TransferBaseline],
     precision: Precision,
 ) -> Transfer:
-    """Scores of the model, with those of the baselines beside them."""
-    # inside a trainer's test loop autograd is off, and predictors fit models
+    """Scores of the model, together with those of the baselines."""
+    # a trainer's test loop disables autograd, which predictors need for fitting
     with torch.inference_mode(False), torch.enable_grad():
         found = {
             name: _scored(one, shifts, predictors, batch_size, precision)
@@ -177,9 +177,9 @@ def record_of(
 def draw_reconstructions(
     folder: Path, model: Objective, shifts: Shifts, count: int, precision: Precision
 ) -> None:
-    """Pictures of both distributions of each scenario above their reconstructions.
+    """Draws images of both distributions of each scenario above their reconstructions.
 
-    A model without reconstructions gets none, nor do images that are neither grey nor RGB.
+    Draws nothing for a model without reconstructions, or for images that are neither grey nor RGB.
     """
     unable = lacks(model, "encode") or lacks(model, "decode")
     if not count or (unable and lacks(model, "reconstruct")):
@@ -205,7 +205,7 @@ def _models(
     batch_size: int,
     precision: Precision,
 ) -> dict[str, Objective]:
-    """The model, without a name, and the baselines by name."""
+    """The model, under an empty name, and the baselines by name."""
     plain: list[Baseline] = [one for one in chosen if one != "untrained"]
     learnt = shifts.drawn[0].train
     made = {"": model}
@@ -245,7 +245,7 @@ def _encoded(
 
     codes = over_images(data, model, states, batch_size, encode, precision)
     positions, values = data.factors.positions(states), data.dataset.values(states)
-    # predictors that learn on a device find their codes there
+    # predictors that train on a device find their codes there
     return Domain(codes.to(model.device), positions, data.factors, values).checked()
 
 

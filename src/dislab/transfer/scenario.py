@@ -1,4 +1,4 @@
-"""Scenarios: shifts of the distribution as data, shipped with dislab or in files of the user."""
+"""Scenarios: distribution shifts defined in files, shipped with dislab or written by users."""
 
 import importlib.resources
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from dislab.factors import Selection
 from dislab.yaml_files import parse_yaml, read_text
 
 Encoder = Literal["in", "out"]
-"""Whether the encoder was trained on images like those of the test."""
+"""Whether test images are in or out of the encoder's training distribution."""
 
 ENCODERS: Final = get_args(Encoder)
 
@@ -35,26 +35,26 @@ _SHIPPED: Final = importlib.resources.files("dislab.transfer") / "scenarios"
 @final
 @dataclass(frozen=True, repr=False)
 class Scenario:
-    """Where predictors learn, where they are tested, and which factors shift in between.
+    """Training and test distributions of predictors, and the factors that shift between them.
 
-    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4: with `encoder` in, the test
-    images belong to what the encoder was trained on (OOD1), with out they do not (OOD2).
+    Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4: the test images are in the
+    encoder's training distribution with `encoder` in (OOD1), and outside it with out (OOD2).
 
     Args:
         name: Name of the scenario in scores and messages.
-        train: States that predictors learn from, as conditions on factors; {} for all.
-        test: States that they are tested on, likewise.
-        encoder: `in` if the encoder was trained on images like those of the test, `out` if it must
-            not have been.
+        train: States to train predictors on, as conditions on factors; {} for all.
+        test: States to test predictors on, as conditions on factors; {} for all.
+        encoder: `in` if test images must be in the encoder's training distribution, `out` if they
+            must not be.
         shifted: Factors that shift; the mean error leaves them out.
-        also_without: Factors that a second mean leaves out, beside the first one.
+        also_without: Additional factors that a second mean leaves out.
         dataset: Class name of another data set to test on; empty for the one of training.
         settings: Settings of that data set.
         made_for: Class name of the data set that the scenario was made for; empty for any.
-        about: One sentence on it.
+        about: One-sentence description.
 
     Raises:
-        InputError: It has no name, or `encoder` is neither in nor out.
+        InputError: The name is empty, or `encoder` is neither in nor out.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Scenario:
     about: str = ""
 
     def __post_init__(self) -> None:
-        """Refuses an empty name, and other words than in and out."""
+        """Checks `name` and `encoder`."""
         if not self.name:
             raise InputError("a scenario needs a name; scores are called by it")
         if self.encoder not in ENCODERS:
@@ -79,7 +79,7 @@ class Scenario:
             )
 
     def __repr__(self) -> str:
-        """Conditions of training and test in words."""
+        """Describes the conditions of training and test in words."""
         where = f" of {self.dataset}" if self.dataset else ""
         left_out = f", without {', '.join(self.shifted)}" if self.shifted else ""
         place = "in" if self.encoder == "in" else "out of"
@@ -89,7 +89,7 @@ class Scenario:
         )
 
     def record(self) -> dict[str, Any]:
-        """All settings but the name and `made_for`, for JSON."""
+        """All settings except the name and `made_for`, in JSON-ready form."""
         return {
             "about": self.about,
             "train": dict(self.train),
@@ -121,10 +121,10 @@ def made_for(dataset: str) -> list[Scenario]:
 
 
 def load_scenarios(names: Sequence[str | Scenario]) -> list[Scenario]:
-    """Several scenarios with different names.
+    """Loads several scenarios and checks that their names differ.
 
     Args:
-        names: Shipped names, paths of YAML files, or scenarios.
+        names: Names of shipped scenarios, paths of YAML files, or scenarios.
 
     Raises:
         InputError: One does not exist or is no scenario, two share a name, or the list is empty.
@@ -139,13 +139,13 @@ def load_scenarios(names: Sequence[str | Scenario]) -> list[Scenario]:
 
 
 def load_scenario(name: str) -> Scenario:
-    """One scenario, with the name of its file.
+    """Loads one scenario, named after its file.
 
     Args:
-        name: A shipped name, or the path of a YAML file.
+        name: Name of a shipped scenario, or the path of a YAML file.
 
     Raises:
-        InputError: It does not exist, or is no scenario; the message says what is allowed.
+        InputError: It does not exist, or is no scenario; the message lists allowed values.
     """
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:

@@ -1,4 +1,4 @@
-"""Scenarios on the data of a run: the images that each needs, and other data sets."""
+"""Applies scenarios to the data of a run: draws their images, and prepares other data sets."""
 
 import inspect
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ class Shifts(NamedTuple):
     """Scenarios on the data of a run, checked against the training of its encoder.
 
     Attributes:
-        data: Where the encoder was trained, and predictors are.
+        data: Training data of the encoder and the predictors.
         others: Data of the scenarios that test on another data set, by name of the scenario.
         drawn: State numbers of each scenario.
-        sizes: Numbers of images asked for, and the seed of the draws.
+        sizes: Requested numbers of images, and the seed of the draws.
     """
 
     data: DataModule
@@ -41,7 +41,7 @@ class Shifts(NamedTuple):
     sizes: Sizes
 
     def tested(self, one: ScenarioImages) -> DataModule:
-        """Where the test images of a scenario are."""
+        """Data module with the test images of a scenario."""
         return self.others.get(one.scenario.name, self.data)
 
 
@@ -75,10 +75,10 @@ def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> 
 
 
 def other_data(data: DataModule, scenario: Scenario) -> DataModule:
-    """The other data set that a scenario tests on, with images as the run has them.
+    """The other data set that a scenario tests on, with images in the format of the run.
 
-    A setting `side` that the scenario leaves open is that of the run's images; so is `path`, where
-    it is the same kind of data set.
+    If the scenario does not set `side`, it is that of the run's images; likewise `path`, if both
+    data sets have the same class.
 
     Raises:
         InputError: There is no such data set, it has no such setting, its images have another
@@ -116,7 +116,7 @@ def _dataset(own: Dataset, scenario: Scenario) -> Dataset:
     takes = inspect.signature(cls).parameters
     known = {key: one for key, one in taken.items() if key in takes}
     try:
-        # parsed, so that a misspelt setting or choice is a message
+        # parsed, so that a misspelt setting or choice gives an error message
         dataset: Dataset = cls(**arguments_of(cls, {**known, **scenario.settings}))
     except InputError:
         raise

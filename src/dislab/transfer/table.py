@@ -9,24 +9,26 @@ _HEADS: Final = ("error", "in distribution", "accuracy")
 
 @final
 class Transfer(NamedTuple):
-    """Errors of predictors in the distribution they learnt from and in the shifted one.
+    """Errors of predictors in the training distribution and in the shifted one.
 
     An error is the mean absolute difference of factors scaled to [0, 1]; lower is better.
 
     Attributes:
         values: Under `<scenario>/<predictor>` the mean error in the shifted distribution, over the
             factors that neither shift nor are constant in training. With `/in_distribution`
-            appended, the error on held-back images of training; with `/without_<factor>`, the mean
-            without further factors; with `/accuracy` and `/accuracy_in_distribution`, the share of
-            kinds classified correctly. `<scenario>/chance` is the error of a prediction without
-            codes: the median of the numbers learnt from, and the most frequent kind.
+            appended, the error on held-back images of the training distribution; with
+            `/without_<factor>`, the mean without further factors; with `/accuracy` and
+            `/accuracy_in_distribution`, the classification accuracy of categorical factors.
+            `<scenario>/chance` is the error of a prediction without codes: the median or the most
+            frequent class of the training images.
         parts: By scenario and predictor, `error` and `in_distribution` of each factor, and
-            `accuracy` and `accuracy_in_distribution` of each kind, the shifted factors included.
+            `accuracy` and `accuracy_in_distribution` of each categorical one, including the
+            shifted factors.
         scenarios: By name, each scenario with the numbers of images used, the factors that are
             constant in training, and those that the other data set lacks.
         predictors: By name, class, settings and versions of each predictor.
-        provenance: Numbers of images asked for, seed, factors and versions.
-        notes: Remarks for a reader of the numbers.
+        provenance: Requested numbers of images, seed, factors and versions.
+        notes: Remarks on how to interpret the numbers.
     """
 
     values: dict[str, float]
@@ -37,7 +39,7 @@ class Transfer(NamedTuple):
     notes: list[str]
 
     def beside(self, other: "Transfer", name: str) -> "Transfer":
-        """The same with the scores of other codes added as `<predictor>_<name>`.
+        """Returns a copy with the scores of other codes added as `<predictor>_<name>`.
 
         Args:
             other: Scores of the same predictors on other codes in the same scenarios.
@@ -54,7 +56,7 @@ class Transfer(NamedTuple):
         return self._replace(values=values, parts=parts)
 
     def record(self) -> dict[str, Any]:
-        """All of it under the names in `scores.json`, for JSON."""
+        """All fields under their names in `scores.json`, in JSON-ready form."""
         sample = {key: one for key, one in self.provenance.items() if key != "versions"}
         return {
             "scores": self.values,
@@ -68,10 +70,10 @@ class Transfer(NamedTuple):
 
 
 def transfer_table(found: Mapping[str, Transfer]) -> str:
-    """One line a scenario and predictor, some columns a run, and the notes below.
+    """Formats scores with one line per scenario and predictor, columns per run, and notes below.
 
     Args:
-        found: The scores by the name of the run; the name of a single one is not shown.
+        found: The scores by the name of the run; the name of a single run is not shown.
     """
     rows: dict[str, None] = {}
     for one in found.values():
@@ -97,7 +99,7 @@ def transfer_table(found: Mapping[str, Transfer]) -> str:
 
 
 def _lines(name: str, found: Transfer) -> list[str]:
-    """The mean of a scenario, and the second one with fewer factors."""
+    """Lines with the mean of a scenario, and with the second mean over fewer factors."""
     further = [key for key in found.values if key.startswith(f"{name}/without_")]
     return [name, *(key for key in further if not key.endswith("/in_distribution"))]
 

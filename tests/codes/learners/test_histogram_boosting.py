@@ -136,7 +136,7 @@ def test_misuse_is_named() -> None:
         HistogramBoosting().predict(torch.zeros(2, 2))
     with pytest.raises(InputError, match="call fit"):
         HistogramBoosting().importances()
-    with pytest.raises(InputError, match="two kinds"):
+    with pytest.raises(InputError, match="at least two different"):
         HistogramBoosting().fit(torch.randn(4, 2), torch.ones(4).long())
     with pytest.raises(InputError, match="depth of trees is 9"):
         HistogramBoosting(depth=9)
@@ -182,7 +182,7 @@ def test_columns_fitted_together_are_those_fitted_alone() -> None:
 def test_refuses_what_cannot_be_learnt_from() -> None:
     with pytest.raises(InputError, match="call fit"):
         HistogramRegression().predict(torch.zeros(3, 2))
-    with pytest.raises(InputError, match="at least two kinds"):
+    with pytest.raises(InputError, match="at least two different"):
         HistogramRegression().fit(torch.randn(5, 2), torch.ones(5))
     with pytest.raises(InputError, match="the depth of trees is 9; it must be from 1 to 8"):
         HistogramRegression(depth=9)

@@ -53,5 +53,5 @@ def test_misuse_is_named() -> None:
         LassoRegression().predict(torch.zeros(2, 2))
     with pytest.raises(InputError, match="call fit"):
         LassoRegression().importances()
-    with pytest.raises(InputError, match="two kinds"):
+    with pytest.raises(InputError, match="at least two different"):
         LassoRegression().fit(torch.randn(4, 2), torch.ones(4).long())

@@ -50,5 +50,5 @@ def test_two_labels_and_certain_mistakes_have_finite_losses() -> None:
 def test_misuse_is_named() -> None:
     with pytest.raises(InputError, match="call fit"):
         LogisticClassifier().predict(torch.zeros(2, 2))
-    with pytest.raises(InputError, match="two kinds"):
+    with pytest.raises(InputError, match="at least two different"):
         LogisticClassifier().fit(torch.randn(4, 2), torch.ones(4).long())

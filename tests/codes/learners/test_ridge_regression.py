@@ -23,5 +23,5 @@ def test_weights_solve_the_normal_equations() -> None:
 def test_refuses_what_cannot_be_learnt_from() -> None:
     with pytest.raises(InputError, match="call fit"):
         RidgeRegression().predict(torch.zeros(3, 2))
-    with pytest.raises(InputError, match="at least two kinds"):
+    with pytest.raises(InputError, match="at least two different"):
         RidgeRegression().fit(torch.randn(5, 2), torch.ones(5))

@@ -55,5 +55,5 @@ def test_misuse_is_named(kind: Any) -> None:
         TreeEnsemble(kind).predict(torch.zeros(2, 2))
     with pytest.raises(InputError, match="call fit"):
         TreeEnsemble(kind).importances()
-    with pytest.raises(InputError, match="two kinds"):
+    with pytest.raises(InputError, match="at least two different"):
         TreeEnsemble(kind).fit(torch.randn(4, 2), torch.ones(4).long())

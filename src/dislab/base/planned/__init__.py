@@ -1,1 +1,1 @@
-"""Data modules out of index plans: splits, loaders, the place of the images, and resuming."""
+"""Data modules made from index plans: splits, loaders, image residency, and resuming."""

@@ -1,4 +1,4 @@
-"""Correlated factors: how often a state is drawn."""
+"""Sampling weights of states with correlated factors."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -11,7 +11,7 @@ from dislab.factors import TOLERANCE, Correlation, Correlations, FactorSpace, In
 
 
 def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
-    """Refuse correlations that cannot be drawn: of unknown, equal or constant factors, or twice."""
+    """Refuse correlations of unknown, equal or constant factors, and repeated pairs."""
     several = as_list(correlations)
     if not several:
         raise InputError("correlation is an empty list; give correlations, or null for none")
@@ -29,21 +29,21 @@ def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
 def likelihoods(
     space: FactorSpace, states: Indices, correlations: Correlations | None
 ) -> npt.NDArray[np.float64] | None:
-    """Weight of each state in a draw; None where all are equal.
+    """Sampling weight of each state; None if all are equal.
 
-    The product over all correlated pairs of exp(−(c₁ − α·c₂)² / 2σ²) with value numbers c from 0,
-    or the numbers of a continuous factor above its smallest one, α = c₁max / c₂max, and σ the
-    strength times c₁max. Träuble et al. (2021), https://arxiv.org/abs/2006.07886, section 3;
-    several pairs, and a factor with all others, as in Roth et al. (2023),
+    The product over all correlated pairs of exp(−(c₁ − α·c₂)² / 2σ²), where c are value numbers
+    from 0, or for a continuous factor the differences from its smallest number, α = c₁max / c₂max,
+    and σ is the strength times c₁max. Träuble et al. (2021), https://arxiv.org/abs/2006.07886,
+    section 3; several pairs, and a factor with all others, as in Roth et al. (2023),
     https://arxiv.org/abs/2210.07347.
 
     Args:
         space: The factors.
         states: State numbers.
-        correlations: Which factors, and how strongly.
+        correlations: The correlated factors and their strengths.
 
     Raises:
-        InputError: No state is anywhere near the band of all pairs.
+        InputError: No state lies near the bands of all pairs.
     """
     if correlations is None:
         return None
@@ -75,13 +75,13 @@ def as_list(correlations: Correlations) -> list[Correlation]:
 
 
 def pairs_of(correlation: Correlation) -> list[tuple[str, str]]:
-    """The first factor with each of the others."""
+    """Pairs of the first factor with each other factor."""
     first, *others = correlation["factors"]
     return [(first, other) for other in others]
 
 
 def _check(space: FactorSpace, correlation: Correlation) -> None:
-    """Refuses a correlation that cannot be drawn."""
+    """Refuse a correlation with wrong keys, factors or strength."""
     if set(correlation) != {"factors", "strength"}:
         raise InputError(f"a correlation has factors and a strength, not {dict(correlation)!r}")
     names, strength = correlation["factors"], correlation["strength"]
@@ -92,7 +92,7 @@ def _check(space: FactorSpace, correlation: Correlation) -> None:
         )
     for name in names:
         if len(space[name]) < 2:
-            raise InputError(f"factor {name} has one value alone and correlates with nothing")
+            raise InputError(f"factor {name} has a single value and cannot be correlated")
     if not strength >= TOLERANCE:
         raise InputError(
             f"the strength of a correlation is the width of its band, as a fraction of the "

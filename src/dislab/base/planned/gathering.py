@@ -1,4 +1,4 @@
-"""Gathers images, and brings them into the form that a network receives."""
+"""Gather images and convert them to network inputs."""
 
 from typing import Final, Literal, get_args
 
@@ -19,15 +19,16 @@ _MEMORY_SHARE: Final = 0.25
 
 
 class Gathering:
-    """The images of a data module as a network receives them.
+    """The images of a data module as network inputs.
 
-    Images are gathered by a loader, on the host, or late: where the numbers of a batch arrive.
+    Images are gathered either by a loader, on the host, or late: on the device that receives the
+    state numbers of a batch.
 
     Args:
         dataset: The images.
-        residency: Place where they are gathered; `auto` decides by the memory of a CUDA device.
+        residency: Where images are gathered; `auto` decides by the free memory of a CUDA device.
         num_workers: Processes that gather images ahead.
-        resize: Height and width in pixels to come out; None keeps them.
+        resize: Height and width of the result in pixels; None keeps the original size.
         colour: Treatment of the channels.
 
     Raises:
@@ -71,10 +72,10 @@ class Gathering:
             self.late = size <= _MEMORY_SHARE * free
 
     def keep(self, states: Indices) -> None:
-        """Make the images of some states once for a training on the CPU, if that saves time.
+        """Cache the images of some states for training on the CPU, if that saves time.
 
-        It does where they are resized, which takes longer than gathering them, and where memory
-        holds them all.
+        It saves time if images are resized, which takes longer than gathering them, and if all of
+        them fit into memory.
         """
         resized = self.shape[1:] != self._dataset.image_shape[1:]
         useful = self.late and resized and KeptImages.fit(states, self.shape)
@@ -91,11 +92,11 @@ class Gathering:
     def received(
         self, image: UInt8[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channels rows columns"]:
-        """Images out of a loader's pixels of 0 to 255."""
+        """Network inputs from a loader's pixels of 0 to 255."""
         return transform(fractions(image), self._resize, self._colour)
 
     def _made(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
-        """Images of states out of tables on their device."""
+        """Images of states, gathered from tables on the device of `index`."""
         scaled = self._dataset.scaled(self._tables_on(index.device), index)
         return transform(scaled, self._resize, self._colour)
 

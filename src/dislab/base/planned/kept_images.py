@@ -1,4 +1,4 @@
-"""Images that are kept once they have been brought to their size."""
+"""Cache of resized images."""
 
 from collections.abc import Callable
 from typing import Final
@@ -13,14 +13,14 @@ from dislab.base.parts import ImageShape
 from dislab.factors import Indices
 
 _MOST_BYTES: Final = 2**28
-"""More memory than this in a process is not taken."""
+"""Largest memory of the cache, per process."""
 
 
 class KeptImages:
-    """The images of some states, as a network receives them, each of which is made once.
+    """Cache of the images of some states as network inputs, each made once.
 
-    Where some are asked for that are not there, twice as many as asked for are made besides, so
-    that all are soon there: to make a few images takes almost as long as to make many.
+    If requested images are missing, up to twice as many further images are made with them, so that
+    the cache fills quickly: making a few images takes almost as long as making many.
 
     Args:
         states: State numbers, ascending.
@@ -29,23 +29,24 @@ class KeptImages:
 
     def __init__(self, states: Indices, shape: ImageShape) -> None:
         self._states = states
-        # a system gives memory to the rows that are written, not to the others
+        # the operating system allocates memory only for rows that are written
         self._images = torch.empty(len(states), *shape, dtype=torch.float32)
         self._is_kept: npt.NDArray[np.bool_] = np.zeros(len(states), dtype=np.bool_)
-        self._whole = 0  # all up to here are kept
+        self._whole = 0  # all images before this one are cached
 
     @staticmethod
     def fit(states: Indices, shape: ImageShape) -> bool:
-        """Whether there are any, and all of them together take a quarter of a gigabyte at most."""
+        """Whether there are any images, and all of them take at most a quarter of a gigabyte."""
         return 0 < len(states) * 4 * int(np.prod(shape, dtype=np.int64)) <= _MOST_BYTES
 
     def get(
         self, index: Int[Tensor, " batch"], make: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Images of states, in memory of their own.
+        """Images of states, in new memory.
 
         Args:
-            index: State numbers; if one is not among those to keep, all are made anew.
+            index: State numbers; if one of them is not among the cached states, all images are made
+                anew.
             make: Makes images of state numbers.
         """
         numbers = index.numpy()
@@ -61,7 +62,7 @@ class KeptImages:
     def _make(
         self, missing: npt.NDArray[np.int64], end: int, make: Callable[[Tensor], Tensor]
     ) -> None:
-        """Makes the images of missing places, and of all up to an end."""
+        """Make the images at missing places, and the next ones up to `end`."""
         self._is_kept[missing] = True
         others = self._whole + np.flatnonzero(~self._is_kept[self._whole : end])
         self._is_kept[others] = True

@@ -1,4 +1,4 @@
-"""Batches of states and images, and the loaders that hand them out."""
+"""Batches of states and images, and the loaders that return them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -19,10 +19,11 @@ class Numbers(NamedTuple):
     Attributes:
         states: State numbers, shape (*roles, batch).
         positions: Their value numbers, shape (*roles, batch, factor).
-        image: Their pixels 0 to 255, shape (*roles, batch, channel, height, width); None when the
-            images are gathered where the batch arrives.
+        image: Their pixels 0 to 255, shape (*roles, batch, channel, height, width); None if the
+            images are gathered on the device.
         labels: Other draws of the plan, by name.
-        single: Whether these are single images in order, whatever the data module delivers.
+        single: Whether these are single images in order, even if the data module delivers another
+            batch type.
     """
 
     states: Tensor
@@ -32,7 +33,7 @@ class Numbers(NamedTuple):
     single: bool = False
 
     def moved(self, device: torch.device) -> "Numbers":
-        """The batch on a device; a copy to an accelerator is not waited for."""
+        """The batch on a device; copies to an accelerator are asynchronous."""
         if self.states.device == device:
             return self
         later = device.type == "cuda"
@@ -51,7 +52,7 @@ class Source(TorchDataset[Numbers]):
     Args:
         dataset: The images.
         plan: Draws the states of a batch by its number.
-        with_images: Whether images are gathered here, not where the batch arrives.
+        with_images: Whether images are gathered here instead of on the device.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Source(TorchDataset[Numbers]):
             batch_size=None,
             sampler=numbers,
             num_workers=num_workers,
-            # without one of its own the loader would draw from torch's global generator
+            # without its own generator the loader would draw from torch's global one
             generator=torch.Generator(),
         )
         return iter(loader)
@@ -98,12 +99,12 @@ class Source(TorchDataset[Numbers]):
 class TrainLoader:
     """One epoch of training batches per iteration; the draws continue from epoch to epoch.
 
-    Its state is that of the run, so Lightning can resume it in the middle of an epoch: it hands
-    out batches from the step that was reached, and Lightning counts how many the epoch still has.
+    Its state is that of the run, so Lightning can resume it in the middle of an epoch: it continues
+    from the step that was reached, and Lightning counts the remaining batches of the epoch.
 
     Args:
         source: Gathers a batch by its step.
-        progress: Seed of the run, and number of batches returned; counted here.
+        progress: Seed of the run, and number of returned batches, which is counted here.
         steps: Batches in an epoch.
         num_workers: Processes that gather images ahead.
         unfinished: Counts the batches that were returned but not trained on.
@@ -144,7 +145,7 @@ class TrainLoader:
 
 
 class EvalLoader:
-    """Some batches by their numbers, the same every time.
+    """Batches of given numbers, the same in every pass.
 
     Args:
         source: Gathers a batch by its number.

@@ -35,37 +35,37 @@ from dislab.functional.random import host_generator
 
 
 class PlannedData(DataModule):
-    """A data module whose batches are index plans, with all that such modules share.
+    """Base of the data modules whose batches are drawn by index plans.
 
-    A concrete class has `plan`, which draws state numbers, and, where a batch is more than images
-    and their factors, `batch_type` and `delivered`, which names its parts. It gets splits,
-    processes, workers, resuming, residency, transforms and correlations from here. A constructor
-    with settings of its own hands the others on:
+    A concrete class implements `plan`, which draws state numbers, and, if a batch is more than
+    images and their factors, `batch_type` and `delivered`, which names its parts. It inherits
+    splits, processes, workers, resuming, residency, transforms and correlations. A constructor with
+    additional settings passes on the others:
 
         def __init__(self, dataset: Dataset, mine: int = 1, **settings: Any) -> None:
             super().__init__(dataset, **settings)
 
     Args:
         dataset: The images and their factors.
-        batch_size: Examples in a training batch, over all processes together.
+        batch_size: Examples in a training batch, summed over all processes.
         include: The states that take part, as conditions on factors; all unless given.
         hold_out: The states of the test split, as conditions on factors; neither they nor their
             duplicates are trained on. Unless given, a random part of the states is held out.
         validation: Fraction of the states that validate.
         test: Fraction of the states that test; not used with hold_out.
-        split_seed: Decides the random splits, and the examples of validation and test where those
-            are drawn; another number than the run's seed, so that runs with different seeds share
-            their test states.
+        split_seed: Seed of the random splits, and of the examples of validation and test if those
+            are drawn; independent of the run's seed, so that runs with different seeds share their
+            test states.
         steps_per_epoch: Batches that count as an epoch; unless given, as many as fill the
             training split once.
         eval_batch_size: Examples in a batch of validation and test, and images in one of
             prediction, in each process.
-        num_workers: Processes that gather images ahead; for small images none is fastest.
+        num_workers: Processes that gather images ahead; for small images 0 is fastest.
         residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
             device whenever the tables fill at most a quarter of its free memory.
-        correlation: Factors that training draws together, and how strongly; a list of several
-            correlations holds at once. Factors are independent unless given.
-        resize: Height and width in pixels that images are brought to; unless given, their own.
+        correlation: Factors that are correlated in training, and the strength; of a list all
+            correlations hold at once. Factors are independent unless given.
+        resize: Height and width in pixels to which images are resized; their own size unless given.
         colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
 
     Raises:
@@ -124,18 +124,18 @@ class PlannedData(DataModule):
         positions: Int[Tensor, "*roles batch factor"],
         labels: Mapping[str, Tensor],
     ) -> Any:
-        """A batch as the objective receives it.
+        """Make a batch for the objective.
 
         Args:
-            images: Pixels in [0, 1], one row for each role of an image.
-            positions: Value numbers behind the images.
+            images: Pixels in [0, 1], with a leading axis for the roles of the images.
+            positions: Value numbers of the images.
             labels: Other draws of the plan.
         """
         return ImageBatch(images, positions)
 
     @property
     def image_shape(self) -> ImageShape:
-        """Channels, height and width of the images, as a network receives them."""
+        """Channels, height and width of the images after transforms."""
         return self._gathering.shape
 
     @property
@@ -167,10 +167,10 @@ class PlannedData(DataModule):
         return self._gathering.images(index)
 
     def setup(self, stage: str) -> None:
-        """Takes the seed of the run, which all processes share, and the place of the images.
+        """Set the seed of the run, which all processes share, and the residency of the images.
 
         Raises:
-            InputError: A training batch cannot be shared evenly by the processes.
+            InputError: A training batch cannot be divided evenly among the processes.
         """
         rank, size = world()
         if stage == "fit":
@@ -212,10 +212,10 @@ class PlannedData(DataModule):
         return self._eval_loader("test")
 
     def predict_dataloader(self) -> EvalLoader:
-        """Single images of the test split, in order; each process has a part of them.
+        """Single images of the test split, in order, divided among the processes.
 
         Raises:
-            InputError: The data have fewer images than there are processes.
+            InputError: The test split has fewer images than there are processes.
         """
         states = self.indices("test")
         rank, size = world()
@@ -226,14 +226,14 @@ class PlannedData(DataModule):
         return EvalLoader(self._source(plan), batches, self.num_workers)
 
     def sample_loader(self, split: Split, examples: int, seed: int) -> EvalLoader:
-        """Batches of some examples of a split; of single images no state twice.
+        """Batches of random examples of a split; single images are drawn without repetition.
 
-        Other examples are drawn in whole batches, the last of which may exceed their number.
+        Other examples come in whole batches, so that there may be more of them than requested.
 
         Args:
             split: Which part of the selected states.
             examples: Number of examples; fewer if the split has fewer states.
-            seed: Decides the draw.
+            seed: Seed of the draw.
         """
         states = self.indices(split)
         count = min(examples, len(states))
@@ -249,7 +249,7 @@ class PlannedData(DataModule):
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
     ) -> Numbers:
-        """The batch on the device of the run, without Lightning's search through its content.
+        """The batch on the run's device, without Lightning's recursive search for tensors.
 
         Args:
             batch: A loader's batch.
@@ -283,7 +283,7 @@ class PlannedData(DataModule):
         return {"seed": self._progress.seed, "step": self._progress.step - self._unfinished()}
 
     def load_state_dict(self, state_dict: dict[str, int]) -> None:
-        """Continues from a state; Lightning's own loops restore loaders in mid-epoch only.
+        """Continue from a state; Lightning's own loops restore loaders in mid-epoch only.
 
         Args:
             state_dict: Result of `state_dict`.
@@ -291,7 +291,7 @@ class PlannedData(DataModule):
         self._progress.seed, self._progress.step = state_dict["seed"], state_dict["step"]
 
     def weights(self, split: Split) -> npt.NDArray[Any] | None:
-        """Weight of each state of a split in a draw; None where all are equal.
+        """Sampling weight of each state of a split; None if all are equal.
 
         Args:
             split: Which part of the selected states; only training follows a correlation.
@@ -299,18 +299,18 @@ class PlannedData(DataModule):
         return self.likelihoods(self.indices(split)) if split == "train" else None
 
     def likelihoods(self, states: Indices) -> npt.NDArray[np.float64] | None:
-        """Weight of each of some states in a draw of training.
+        """Sampling weight of each given state in training; None if all are equal.
 
         Args:
             states: State numbers, of any split.
 
         Raises:
-            InputError: No state is anywhere near the band of a correlation.
+            InputError: No state lies near the bands of the correlations.
         """
         return likelihoods(self.factors, states, self.correlation)
 
     def eval_batches(self, split: Split) -> int:
-        """Number of the batches that evaluate a split, over all processes.
+        """Number of batches that evaluate a split, over all processes.
 
         Args:
             split: Which part of the selected states.
@@ -335,7 +335,7 @@ class PlannedData(DataModule):
         return self._plans[split]
 
     def _eval_loader(self, split: Split) -> EvalLoader:
-        """Every state once in order for single images, else as many drawn examples as states."""
+        """Every state once, in order, for single images; else as many random examples as states."""
         states = self.indices(split)
         plan: OrderedPlan | FixedPlan
         if self.batch_type is ImageBatch or not len(states):
@@ -350,7 +350,7 @@ class PlannedData(DataModule):
         return Source(self.dataset, plan, not self._gathering.late)
 
     def _unfinished(self) -> int:
-        """Batches that were returned but not trained on, as after an exception in a step."""
+        """Number of batches returned but not trained on, as after an exception in a step."""
         if self.trainer is None:
             return 0
         return batches_unfinished(self.trainer)
@@ -359,7 +359,7 @@ class PlannedData(DataModule):
         """Fractions in the trainer's precision; integers unchanged."""
         if self.trainer is None or not numbers.is_floating_point():
             return numbers
-        # one tensor at a time: the plugin's walk through a batch costs as much as its images
+        # one tensor at a time: the plugin's walk through a batch takes as long as making its images
         return cast("Tensor", self.trainer.precision_plugin.convert_input(numbers))
 
     def _check(self) -> None:

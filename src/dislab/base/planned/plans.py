@@ -1,4 +1,4 @@
-"""Plans: which states every batch shows, as a function of a seed and the number of the batch."""
+"""Index plans: the states of every batch, as a function of a seed and the batch number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from dislab.factors import FactorSpace, Indices
 from dislab.functional.streams import Stream
 
 _TOGETHER: Final = 4096
-"""Training examples that are drawn in one go, or one batch where that is more: small batches would
-otherwise take longer to draw than to gather. Changing it changes the draws of a seed."""
+"""Number of training examples drawn together, at least one batch: small batches would otherwise
+take longer to draw than to gather. Changing it changes the draws of a seed."""
 
 
 class Drawn(NamedTuple):
@@ -20,8 +20,8 @@ class Drawn(NamedTuple):
 
     Attributes:
         states: State numbers, shape (*roles, batch): one row for each role that an image plays.
-        labels: Other parts of the batch, one row an example, by name.
-        positions: Value numbers of the states, shape (*roles, batch, factor), where they are known.
+        labels: Other parts of the batch, one row per example, by name.
+        positions: Value numbers of the states, shape (*roles, batch, factor), if known.
     """
 
     states: Indices
@@ -31,17 +31,17 @@ class Drawn(NamedTuple):
 
 @runtime_checkable
 class IndexPlan(Protocol):
-    """Draws batches of state numbers; it travels to worker processes."""
+    """Draws batches of state numbers; it is pickled for worker processes."""
 
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches, one behind the other in one array.
+        """Draw some batches, concatenated in one array.
 
         Args:
             generator: Source of every random number.
             count: Examples in a batch.
-            number: Which batch is the first, for plans that take turns.
+            number: Number of the first batch, for plans that depend on it.
             batches: Number of batches.
         """
 
@@ -63,9 +63,8 @@ class Progress:
 class TrainPlan:
     """The training batches of one process, as a function of seed and step.
 
-    Steps are drawn in numbered blocks of as many as make up some thousand examples. The block of a
-    step is drawn from the seed and the number of the block alone, whichever of its steps is asked
-    for first.
+    Steps are drawn in numbered blocks of some thousand examples. A block depends only on the seed
+    and its number, not on the step that is requested first.
 
     Args:
         plan: Draws batches of all processes.
@@ -73,7 +72,7 @@ class TrainPlan:
         rank: Number of this process.
         world: Number of processes.
         progress: Seed of the run, and number of batches returned.
-        space: The factors; value numbers come with the states if it is given.
+        space: The factors; if given, value numbers come with the states.
     """
 
     plan: IndexPlan
@@ -107,7 +106,7 @@ class TrainPlan:
         return max(1, _TOGETHER // self.batch_size)
 
     def _block(self, seed: int, block: int) -> Drawn:
-        """This process's part of all batches of a block, one axis more in front."""
+        """This process's part of all batches of a block, with a leading axis of steps."""
         steps, share = self._steps, self.batch_size // self.world
         generator = Stream(seed, block).of("training states").host()
         drawn = self.plan.draw(generator, self.batch_size, block * steps, steps)
@@ -129,7 +128,7 @@ class FixedPlan:
     Args:
         plan: Draws a batch.
         batch_size: Examples in a batch.
-        seed: Decides them.
+        seed: Seed of the draws.
     """
 
     plan: IndexPlan
@@ -148,7 +147,7 @@ class FixedPlan:
 
 @dataclass(frozen=True)
 class OrderedPlan:
-    """Some states, in their order.
+    """Given states, in their order.
 
     Args:
         states: The states.
@@ -168,7 +167,7 @@ class OrderedPlan:
 
 
 def in_turn(batches: int, rank: int, world: int) -> list[int]:
-    """A process's numbers of some batches; the first are repeated until all have as many.
+    """Batch numbers of one process; the first ones repeat until all processes have equally many.
 
     Args:
         batches: Batches of all processes.

@@ -1,4 +1,4 @@
-"""Which states train, validate and test."""
+"""Division of the states into training, validation and test splits."""
 
 from collections.abc import Callable
 from itertools import product
@@ -14,7 +14,7 @@ from dislab.functional.checks import naming
 from dislab.functional.random import host_generator
 
 _FRACTIONS: Final = (0.05, 0.1, 0.2, 0.3)
-"""Fractions that a message proposes in place of one that leaves a split empty."""
+"""Fractions that a message proposes if the given one leaves a split empty."""
 
 Parts = dict[Split, Indices]
 
@@ -30,8 +30,8 @@ def split_states(
 ) -> Parts:
     """State numbers of each split, ascending; no image is in two of them.
 
-    A state's split does not depend on the other states. States with equal images share one;
-    where that cannot be, because only some of them are held out, the others are in no split.
+    A state's split does not depend on the other states. States with equal images are in the same
+    split; if only some of them are held out, the others are in no split.
 
     Args:
         dataset: The images.
@@ -39,12 +39,12 @@ def split_states(
         hold_out: The states of the test split; None draws them at random.
         validation: Fraction of the states that validate.
         test: Fraction of the states that test, when none are held out.
-        seed: Decides the random draw.
-        batch_size: Examples in a batch; the training split must have as many states.
+        seed: Seed of the random draw.
+        batch_size: Examples in a batch; the training split must have at least as many states.
 
     Raises:
-        InputError: A selection matches nothing, no held-out state is included, a split is empty
-            whose fraction is not 0, or the training split is smaller than a batch; the message
+        InputError: A selection matches nothing, no held-out state is included, a split with a
+            fraction above 0 is empty, or the training split is smaller than a batch; the message
             names every setting to change.
     """
     space = dataset.factors
@@ -99,7 +99,7 @@ def _check(
     divided: Callable[[float, float], Parts],
     batch_size: int,
 ) -> None:
-    """Refuses empty splits and too small a training split, in one message."""
+    """Refuse empty splits and a training split smaller than a batch, in one message."""
     faults = [
         f"the {name} split is empty ({fraction} of {count})"
         for name, fraction in fractions.items()
@@ -124,7 +124,7 @@ def _remedy(
         (given, *(one for one in _FRACTIONS if one > given), 0.0) if given else (0.0,)
         for given in fractions.values()
     ]
-    # nothing proposed if nothing has to change; to go without a split comes last
+    # unchanged settings come first, dropping a split comes last
     for chosen in sorted(product(*choices), key=lambda some: (some.count(0.0), sum(some))):
         parts = divided(chosen[0], chosen[1] if len(chosen) > 1 else 0.0)
         wanted = dict(zip(fractions, chosen, strict=True))

@@ -36,20 +36,20 @@ def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> 
 def fractions(
     image: UInt8[Tensor, "batch channel height width"],
 ) -> Float[Tensor, "batch channel height width"]:
-    """Images in [0, 1] out of pixels of 0 to 255."""
+    """Images in [0, 1] from pixels of 0 to 255."""
     return image.float().div_(255)
 
 
 def transform(
     scaled: Float[Tensor, "batch channel height width"], resize: int | None, colour: Colour
 ) -> Float[Tensor, "batch channels rows columns"]:
-    """Images in [0, 1], resized by antialiased bilinear interpolation where they differ in size.
+    """Images in [0, 1], resized by antialiased bilinear interpolation if their size differs.
 
     The colour `grey` takes the luminance (ITU-R BT.601), `rgb` repeats a single channel.
     """
     channels = scaled.shape[1]
     if colour == "grey" and channels == 3:
-        # not out of a tuple, whose copy to an accelerator the host would wait for
+        # not from a tuple, whose copy to an accelerator would block the host
         weights = torch.stack([scaled.new_full((), weight) for weight in _LUMA])
         scaled = torch.einsum("bchw,c->bhw", scaled, weights).unsqueeze(1)
     if resize is not None and scaled.shape[-2:] != (resize, resize):

@@ -1,4 +1,4 @@
-"""Pictures of images that an objective decodes, written into `images/` of the run."""
+"""Pictures of decoded images, written into `images/` of the run folder."""
 
 from dislab.callbacks.pictures._picture import Picture
 from dislab.callbacks.pictures.interpolations import Interpolations

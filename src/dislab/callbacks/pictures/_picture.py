@@ -1,4 +1,4 @@
-"""When a callback draws, and where its pictures go."""
+"""Base class of picture callbacks: decides when to draw and where to write."""
 
 import shutil
 from abc import ABC, abstractmethod
@@ -25,28 +25,28 @@ class Picture(pl.Callback, ABC):
     Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
     end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
     (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
-    number of optimiser steps; MLflow gets the files. A model that has not changed since the last
-    picture of the same data is not drawn again: the file is copied. A method that lacks a part is
-    skipped, with one line in the log.
+    number of optimiser steps; MLflow gets the files. If the model has not changed since the last
+    picture of the same data, the file is copied instead of drawn again. A method without a required
+    part is skipped, with one line in the log.
     """
 
     name: ClassVar[str]
     in_training: bool = True
-    """Whether validations during training draw it, too."""
+    """Whether to draw also in validations during training."""
 
     _last: tuple[Path, tuple[object, ...]] | None = None
-    """The last file, and the model with its weights and the data that it shows."""
+    """The last file, with the model, weights and data that it shows."""
 
     @abstractmethod
     def missing(self, module: Objective) -> str | None:
-        """The part that the picture needs and the method lacks; None if it has all."""
+        """The required part that the method lacks; None if it has all."""
 
     @abstractmethod
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
-        """The picture of the objective as it is."""
+        """Draws the objective in its current state."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Prints one line if the method lacks a part that the picture needs."""
+        """Prints one line if the method lacks a required part."""
         module = objective_of(pl_module, type(self).__name__)
         missing = self.missing(module)
         if missing and stage in ("fit", "validate", "test"):
@@ -80,13 +80,13 @@ class Picture(pl.Callback, ABC):
         file = f"{self.name}_{steps:07d}.png" if in_training else f"{self.name}.png"
         path = folder / "images" / file
         tensors = (*module.parameters(), *module.buffers())
-        # place in memory and number of changes of each; the number of steps is there for replayed
-        # CUDA graphs, which change weights without counting that
+        # memory address and version of each tensor; the number of steps covers replayed CUDA
+        # graphs, which change weights without raising their version
         weights = [(one.data_ptr(), one._version) for one in tensors]
         state = module, data, steps, weights
         before, shown = self._last or (path, None)
         is_known = shown == state and before.parent == path.parent and before.is_file()
-        if is_known and before == path:  # the end of training drew it, and the test comes after
+        if is_known and before == path:  # a test after training, whose end has drawn it already
             return
         if is_known:
             with atomic(path) as temporary:
@@ -97,17 +97,17 @@ class Picture(pl.Callback, ABC):
         self._send(trainer, path, steps, files_alone=is_known)
 
     def _send(self, trainer: pl.Trainer, path: Path, steps: int, files_alone: bool) -> None:
-        """Gives a picture to the loggers, or to those alone that keep files."""
+        """Sends a picture to all loggers, or only to those that keep files."""
         key = f"images/{self.name}"
 
         def pixels() -> UInt8[np.ndarray, "height width 3"]:
-            with Image.open(path) as drawn:  # takes less time than drawing once more
+            with Image.open(path) as drawn:  # faster than drawing again
                 return np.asarray(drawn.convert("RGB"))
 
         for logger in trainer.loggers:
             if isinstance(logger, MLFlowLogger):
                 logger.experiment.log_artifact(str(logger.run_id), str(path), "images")
-            elif files_alone:  # the others have the picture of these steps
+            elif files_alone:  # the others already have the picture of this step
                 continue
             elif isinstance(logger, TensorBoardLogger):
                 logger.experiment.add_image(key, pixels(), steps, dataformats="HWC")

@@ -19,20 +19,20 @@ from dislab.functional.settings import checks_settings
 @checks_settings
 @final
 class Interpolations(Picture):
-    """Draws the images decoded on a straight line from one image's code to another's.
+    """Draws images decoded along the straight line between the codes of two images.
 
-    One row a pair of images, which are at its ends. A categorical code of a generator passes
-    through the values between. With a single image to draw from, it is both ends.
+    One row per pair, with the original images at its ends. A categorical code of a generator
+    passes through the values in between. If only one image is available, it is at both ends.
 
     Every validation during training writes `images/interpolations_<steps>.png` into the run
     folder; the end of training, `validate` and `test` write `images/interpolations.png`. A method
-    without codes or decoder is left alone.
+    without codes or decoder is skipped.
 
     Args:
-        pairs: How many pairs of images.
-        steps: How many codes on each line, both ends among them.
-        split: Where images are drawn from: train, validation, test, or all.
-        seed: Decides which images; they stay the same throughout a run.
+        pairs: Number of pairs of images.
+        steps: Number of codes on each line, including both ends.
+        split: Split to draw images from: train, validation, test, or all.
+        seed: Seed of the choice of images, which stay the same throughout a run.
 
     Raises:
         InputError: A number is too small.
@@ -57,7 +57,7 @@ class Interpolations(Picture):
         return "decoder" if lacks(module, "decode") else None
 
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
-        """One row a pair, from the first image over its code to the second one."""
+        """One row per pair: the first image, the decoded codes, the second image."""
         states = draw_states(data, self.split, 2 * self.pairs, self.seed)
         half = (len(states) + 1) // 2
         with evaluating(module, trainer.precision_plugin):

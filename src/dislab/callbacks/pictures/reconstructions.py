@@ -20,17 +20,17 @@ from dislab.functional.settings import checks_settings
 class Reconstructions(Picture):
     """Draws some images above their reconstructions, as PNG and in TensorBoard.
 
-    A reconstruction is the decoded mean of an image's posterior, unless the method reconstructs in
-    another way; a method that draws from true factors gets those of the image.
+    A reconstruction is the decoded mean of an image's posterior, unless the method reconstructs
+    differently; a method that generates from true factors receives those of the image.
 
     Every validation during training writes `images/reconstructions_<steps>.png` into the run
     folder; the end of training, `validate` and `test` write `images/reconstructions.png`. A method
-    without posterior or decoder is left alone.
+    without posterior or decoder is skipped.
 
     Args:
-        count: How many images.
-        split: Where they are drawn from: train, validation, test, or all.
-        seed: Decides which images; they stay the same throughout a run.
+        count: Number of images.
+        split: Split to draw images from: train, validation, test, or all.
+        seed: Seed of the choice of images, which stay the same throughout a run.
 
     Raises:
         InputError: The number of images is below 1 or above the limit.
@@ -45,7 +45,7 @@ class Reconstructions(Picture):
         self.seed = seed
 
     def missing(self, module: Objective) -> str | None:
-        """A posterior or a decoder, unless the method draws images in another way."""
+        """A posterior or a decoder, unless the method makes images in another way."""
         if not (lacks(module, "reconstruct") and lacks(module, "render")):
             return None
         if lacks(module, "encode"):

@@ -18,19 +18,19 @@ from dislab.functional.streams import Stream
 @checks_settings
 @final
 class Samples(Picture):
-    """Draws images decoded from latents that come from the prior, as PNG and in TensorBoard.
+    """Draws images decoded from latents sampled from the prior, as PNG and in TensorBoard.
 
-    The prior is the standard normal one, or the method's own: noise and codes of a generator, or
-    the noise of the bottleneck of `BottleneckGenerator`.
+    The prior is standard normal, or the method's own: noise and codes of a generator, or the noise
+    of the bottleneck of `BottleneckGenerator`.
 
     Every validation during training writes `images/samples_<steps>.png` into the run folder; the
-    end of training, `validate` and `test` write `images/samples.png`. A method without decoder, or
-    without a prior, is left alone.
+    end of training, `validate` and `test` write `images/samples.png`. A method without decoder or
+    prior is skipped.
 
     Args:
-        rows: Rows of images.
-        columns: Images in a row.
-        seed: Decides the latents; they stay the same throughout a run.
+        rows: Number of rows of images.
+        columns: Number of images per row.
+        seed: Seed of the latents, which stay the same throughout a run.
 
     Raises:
         InputError: `rows` or `columns` is below 1 or above 100.

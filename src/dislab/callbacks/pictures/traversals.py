@@ -24,44 +24,45 @@ from dislab.plots._traversals import SPANS, Positions, check_traversal, moved
 @checks_settings
 @final
 class Traversals(Picture):
-    """Draws images decoded from codes in which one latent at a time is moved.
+    """Draws latent traversals: images decoded while one latent at a time varies.
 
-    One row a latent, the one with the highest KL on top; one block of columns an image. With
-    `positions: shifted` the latent is moved from the image's code by each step, so that a shift of
-    0 shows the reconstruction; with `absolute` it takes the same positions for all images, as
-    papers draw it.
+    One row per latent, with the highest KL on top; one block of columns per image. With
+    `positions: shifted`, the latent is shifted relative to the image's code, so that a shift of 0
+    shows the reconstruction; with `absolute`, it takes the same positions for all images, as is
+    common in papers.
 
-    A row's label gives the latent, its KL from the prior in nats, and the factor that its mean
-    carries most information about, with that information in nats (20 equal-width bins, less what
-    shuffled factors give). The mean can carry far more than the samples that the decoder sees,
+    A row's label gives the latent, its KL from the prior in nats, and the factor with the highest
+    mutual information with its mean, in nats (20 equal-width bins, minus the value for shuffled
+    factors). The mean can carry far more information than the samples that the decoder receives,
     whose information is at most the KL. So no factor is named for a latent with a KL of 0.1 nats or
-    less; one with 0.01 nats or less is called dead, and its row is greyed.
+    less; one with 0.01 nats or less is called dead, and its row is greyed out.
 
-    A method without posteriors has its codes moved instead. Bounded codes, such as a generator's,
-    take all values of a categorical code and go from −1 to 1 with a continuous one; span and
-    positions play no part then. Other codes are moved in their standard deviations over the points,
-    from the image's code or from their mean, the ones that vary most on top. A code is dead that
-    varies by a millionth of the one that varies most, or less; a factor is named where it varies by
-    more than a hundredth.
+    For a method without posteriors, its codes are traversed instead. Bounded codes, such as a
+    generator's, take all values of a categorical code and range from −1 to 1 for a continuous one;
+    span and positions are then ignored. Other codes are shifted in units of their standard
+    deviation over the points, from the image's code or from their mean, with the largest deviation
+    on top. A code is dead if its deviation is at most a millionth of the largest; a factor is named
+    if it is more than a hundredth.
 
-    A method that draws from true factors gets one row a factor instead, from its first value to
-    its last, in the chosen images' states; span and points play no part then.
+    For a method that generates from true factors, there is one row per factor instead, from its
+    first value to its last, with the other factors as in the chosen images; span and points are
+    then ignored.
 
     Every validation during training writes `images/traversals_<steps>.png` into the run folder;
     the end of training, `validate` and `test` write `images/traversals.png`; TensorBoard gets all
-    of them. A method without codes or decoder is left alone.
+    of them. A method without codes or decoder is skipped.
 
     Args:
-        images: How many images are taken apart, side by side.
-        steps: How many positions.
+        images: Number of images to traverse, side by side.
+        steps: Number of positions.
         span: The first and the last position or shift, in standard deviations of the prior, or of
             the codes; −3 to 3 for absolute positions and −2 to 2 for shifts unless given.
         positions: `shifted` moves a latent from the code of the image, `absolute` from 0.
-        latents: How many latents are shown at most, those with the highest KL.
-        split: Where images and points are drawn from: train, validation, test, or all.
-        points: On how many states KL and mutual information are measured.
-        batch_size: Images encoded at a time.
-        seed: Decides which images and points; they stay the same throughout a run.
+        latents: Maximum number of latents to show, those with the highest KL first.
+        split: Split to draw images and points from: train, validation, test, or all.
+        points: Number of states for estimating KL and mutual information.
+        batch_size: Number of images encoded at a time.
+        seed: Seed of the choice of images and points, which stay the same throughout a run.
 
     Raises:
         InputError: A number is too small, or the span is empty.
@@ -95,7 +96,7 @@ class Traversals(Picture):
         self.seed = seed
 
     def missing(self, module: Objective) -> str | None:
-        """A decoder, and a posterior or codes, unless the method draws from true factors."""
+        """A decoder, and a posterior or codes, unless the method generates from true factors."""
         if not lacks(module, "render"):
             return None
         if lacks(module, "decode"):
@@ -103,7 +104,7 @@ class Traversals(Picture):
         return None if module.has_codes or not lacks(module, "encode") else "posterior"
 
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
-        """One row a latent or factor, one block of columns an image."""
+        """One row per latent or factor, one block of columns per image."""
         if not lacks(module, "render"):
             return self._draw_factors(trainer, data, module)
         states = draw_states(data, self.split, max(self.points, self.images), self.seed)

@@ -21,8 +21,8 @@ QUANTITIES: Final = (
     "reconstruction_mean",
     "kl",
 )
-"""In nats per image. `sample` and `mean` name the decoded latents: samples or means of the
-posterior. The ELBO of means is no bound."""
+"""Quantities in nats per image. `sample` and `mean` denote the decoded latents: samples or means of
+the posterior. The ELBO of means is not a bound."""
 
 
 def bounds(
@@ -33,10 +33,10 @@ def bounds(
     batch_size: int,
     seed: int,
 ) -> dict[str, float]:
-    """Each quantity on each split that has states, by `<quantity>_<split>`.
+    """Each quantity on each split that has states, under `<quantity>_<split>`.
 
-    Taken on at most `points` states of each split, 0 for none. Empty for a method without posterior
-    or likelihood of pixels.
+    Evaluated on at most `points` states of each split; 0 evaluates none. Empty for a method without
+    posterior or pixel likelihood.
     """
     if not points or lacks(module, "encode") or lacks(module, "pixel_loss"):
         return {}
@@ -49,7 +49,7 @@ def bounds(
 
 
 def bounds_table(found: Mapping[str, float]) -> str:
-    """One line a split, in nats per image, of the result of `bounds`."""
+    """Formats the result of `bounds`, one line per split, in nats per image."""
     rows = [["nats per image", *QUANTITIES]]
     for split in SPLITS:
         if f"kl_{split}" in found:

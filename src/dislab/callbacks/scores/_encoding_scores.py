@@ -1,4 +1,4 @@
-"""Scores of an encoding, and their spread over several models."""
+"""Scores of an encoding, and their mean and deviation over several models."""
 
 import math
 import statistics
@@ -28,9 +28,9 @@ def score(
     chance: bool = False,
     prefix: str = "",
 ) -> Evaluation:
-    """All scores of one encoding, and of a method with posteriors the KL of each latent.
+    """All scores of one encoding and, for a method with posteriors, the KL of each latent.
 
-    A score that cannot score these codes is skipped.
+    A score that does not apply to these codes is skipped.
     """
     bank = checked([encoding.codes], [encoding.factors], space, least=1)
     found = score_bank(metrics, space, bank, bootstrap, optional=True, chance=chance)
@@ -58,7 +58,7 @@ def _prefixed(found: Evaluation, prefix: str) -> Evaluation:
 
 
 def joined(one: Evaluation, other: Evaluation) -> Evaluation:
-    """Two evaluations of the same images in one, whose names differ but for those of the KL."""
+    """Merges two evaluations of the same images; only the names of the KL may coincide."""
     return Evaluation(
         one.values | other.values,
         one.intervals | other.intervals,
@@ -71,7 +71,7 @@ def joined(one: Evaluation, other: Evaluation) -> Evaluation:
 
 
 def without_factors(data: DataModule, states: Indices) -> str | None:
-    """Why no score can compare codes of some states with factors; None where it can."""
+    """Reason why no score can compare codes with factors; None if scores can."""
     if data.factors.names == (UNLABELLED,):
         return "a score compares codes with factors, and these images have none"
     if not _varied(data, states):
@@ -87,7 +87,7 @@ def inapplicable(
     split: Split,
     points: int,
 ) -> dict[str, str]:
-    """Reasons against scores, by name, as far as known before images are encoded."""
+    """Reasons why scores do not apply, by name, as far as known before encoding images."""
     states = drawable(data, split)
     if reason := without_factors(data, states):
         return dict.fromkeys(metrics, reason)
@@ -98,7 +98,7 @@ def inapplicable(
 
 
 def _varied(data: DataModule, states: Indices) -> int:
-    """Number of factors, nuisances left out, with more than one value."""
+    """Number of factors with more than one value, without nuisance factors."""
     positions = data.factors.positions(states)
     varied = (positions != positions[:1]).any(0)
     return sum(
@@ -108,13 +108,13 @@ def _varied(data: DataModule, states: Indices) -> int:
 
 
 def _asks(metric: Metric) -> bool:
-    """Whether a score has conditions of its own."""
+    """Whether a score checks requirements of its own."""
     return type(metric).inapplicable is not Metric.inapplicable
 
 
 def _latents(trainer: pl.Trainer, module: Objective, data: DataModule, states: Indices) -> int:
     """Number of latents, found by encoding one image."""
-    # a module may keep tensors of an inference, which could not be trained on
+    # a module may cache tensors of inference mode, which training could not use
     precision = trainer.precision_plugin
     with evaluating(module, precision), torch.inference_mode(False), torch.no_grad(), parts_named():
         return module.codes(images_of(data, module, states[:1], precision)).shape[1]
@@ -123,8 +123,7 @@ def _latents(trainer: pl.Trainer, module: Objective, data: DataModule, states: I
 def spread(copies: list[dict[str, float]]) -> dict[str, dict[str, Any]]:
     """Mean and standard deviation of each score over several models.
 
-    The standard deviation divides by one less than the number of models; of one model it is not
-    a number.
+    The standard deviation divides by the number of models minus one; for a single model it is NaN.
     """
     by_name = {name: [copy[name] for copy in copies] for name in copies[0]} if copies else {}
     return {

@@ -1,4 +1,4 @@
-"""The steps that all score callbacks share: when to score, and where the results go."""
+"""Base class of score callbacks: decides when to score and where to write the results."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -41,19 +41,19 @@ class ScoreCallback(pl.Callback, ABC):
 
     @abstractmethod
     def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
-        """Whether the callback has anything to score of this objective."""
+        """Whether the callback has anything to score for this objective."""
 
     @abstractmethod
     def score(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
     ) -> Scored | None:
-        """The results, or None if the data module does not suit; `folder` is the run's."""
+        """Results, or None if the data module is unsuitable; `folder` is the run folder."""
 
     def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
-        """Pictures of the results in the run folder, once these are recorded; none by default."""
+        """Draws the recorded results into the run folder; draws nothing by default."""
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Scores, unless the validation is a part of training."""
+        """Scores, except after validations during training."""
         if trainer.state.fn == "validate":
             self._run(trainer, pl_module, "validate")
 
@@ -100,7 +100,7 @@ class ScoreCallback(pl.Callback, ABC):
 
 
 def origin(trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, Any]:
-    """Data, objective, checkpoint, seed and versions behind scores, for `scores.json`."""
+    """Data, objective, checkpoint, seed and versions that scores come from, for `scores.json`."""
     return {
         "data": {
             "datamodule": type(data).__name__,

@@ -1,4 +1,4 @@
-"""Scores of one set of images, by the objective that encodes them."""
+"""Scores different objectives on the same set of images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ CONFIDENCE: Final = 0.95
 """Share of the resampled scores that an interval holds."""
 
 Codes = Literal["mean", "sample", "both"]
-"""Which codes are scored: means of the posteriors, samples of them, or both."""
+"""Codes to score: means of the posteriors, samples of them, or both."""
 
 SAMPLED: Final = "sampled/"
 """Prefix of the names of the scores of sampled codes."""
@@ -26,12 +26,12 @@ SAMPLED: Final = "sampled/"
 
 @dataclass(frozen=True)
 class Scorer:
-    """The same scores of the same images for every objective that it is given.
+    """Computes the same scores on the same images for any objective.
 
     Attributes:
         states: State numbers of the images.
         metrics: Builders of the scores, by the user's names.
-        batch_size: Images encoded at a time.
+        batch_size: Number of images encoded at a time.
         codes: Kind of codes to score.
         seed: Seed of sampled codes, resampling and fresh weights.
     """
@@ -45,11 +45,11 @@ class Scorer:
     seed: int
 
     def scores(self, module: Objective, resamples: int = 0, chance: bool = False) -> Evaluation:
-        """Scores of an objective's codes; none without codes or without varied factors."""
+        """Scores of an objective's codes; empty without codes or without varying factors."""
         return self._scores(module, self.codes, resamples, chance)
 
     def untrained(self, module: Objective, count: int) -> dict[str, Any]:
-        """Seeds of copies with fresh weights, and the spread of their scores."""
+        """Seeds of copies with fresh weights, and mean and deviation of their scores."""
         seeds, copies = untrained(module, count if module.has_codes else 0, self.seed)
         return {
             "seeds": seeds,

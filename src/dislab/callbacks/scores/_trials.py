@@ -1,4 +1,4 @@
-"""Images that a method must draw when its concepts are scored."""
+"""Images that a method must generate when its concepts are scored."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -17,17 +17,17 @@ from dislab.functional.symbols import (
 
 _DISAGREEING: Final = "disagreeing"
 _DISAGREE: Final = 0.5
-"""A lot by which the concepts of IN COMMON disagree about a factor."""
+"""Value of `lot` for which the concepts of IN COMMON disagree about a factor."""
 
 
 class Trial(NamedTuple):
-    """A concept, and a function that draws images of it.
+    """A concept, and a function that generates images of it.
 
     Attributes:
-        concept: Which attributes the images must show, shape (symbol,).
-        operator: Operator that makes the concept from two others, or `disagreeing` for IN COMMON of
-            two that disagree about every other factor; empty if the concept is given itself.
-        draw: Images of it from a number of draws of the method.
+        concept: Attributes that the images must show, shape (symbol,).
+        operator: Operator that forms the concept from two others, or `disagreeing` for IN COMMON
+            of two that disagree about every other factor; empty if the concept itself is given.
+        draw: Generates a given number of images of the concept.
     """
 
     concept: Tensor
@@ -36,7 +36,7 @@ class Trial(NamedTuple):
 
 
 def can_draw(module: Objective) -> bool:
-    """Whether a method draws images of descriptions, or of descriptions that operators combine."""
+    """Whether a method generates images from descriptions or from combined descriptions."""
     return any(callable(getattr(module, name, None)) for name in ("sym2img", "recombined_images"))
 
 
@@ -47,10 +47,10 @@ def trials(
     factor: Int[Tensor, " symbol"],
     seed: int,
 ) -> list[Trial]:
-    """One trial a concept, or one for each operator that can make it of two other concepts.
+    """One trial per concept, or one per operator that can form it from two other concepts.
 
     IN COMMON is tried twice for each concept: with two concepts as in training, and with two that
-    disagree about every factor that the concept leaves open.
+    disagree about every factor that the concept leaves unspecified.
     """
     method: Any = module
     if callable(getattr(module, "sym2img", None)):
@@ -65,10 +65,10 @@ def trials(
         number = OPERATORS.index(operator)
         draws = draws._replace(operator=torch.full_like(draws.operator, number))
         made = recombination(concepts, known, factor, draws)
-        # a concept that cannot be parted, or gets no addition, would be made from itself
+        # excludes concepts that would be formed from themselves, as nothing can be split or added
         real = (made.operator == number) & (made.first != made.second).any(1)
         real &= (made.result == concepts).all(1)
-        if kind == _DISAGREEING:  # a factor of which one attribute is known cannot differ
+        if kind == _DISAGREEING:  # a factor with only one known attribute cannot differ
             real &= (made.second != concepts).any(1)
         for row in torch.where(real)[0].tolist():
             pair = made.first[row], made.second[row]

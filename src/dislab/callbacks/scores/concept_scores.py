@@ -1,4 +1,4 @@
-"""Scores of the images that a method draws from descriptions."""
+"""Scores of images that a method generates from descriptions."""
 
 import math
 from collections.abc import Iterable
@@ -33,33 +33,34 @@ class _Described(NamedTuple):
 
 
 _MOST: Final = 100_000
-"""Concepts, images of each and references; far more would not fit into the memory."""
+"""Maximum number of concepts, of images per concept and of references; bounds the memory."""
 
 
 @checks_settings
 @final
 class ConceptScores(ScoreCallback):
-    """Accuracy and diversity of images drawn from descriptions, after `validate` and `test`.
+    """Accuracy and diversity of images generated from descriptions, after `validate` and `test`.
 
-    Concepts are the descriptions that the stage's images have: with `test` those that a data module
-    holds out. Of each some images are drawn by the method's `sym2img`, and every factor of them is
-    read: it is that of the nearest image of the validation split whose description names the
-    factor. Accuracy is the fraction of named attributes that are found; diversity the KL of the
-    attributes that the concept leaves open from the flat distribution, in nats, so that *lower is
-    more diverse*. `scores.json` gets both under `validate_concepts` or `test_concepts`, as means
-    and for each concept. In training nothing is scored. A method without `sym2img` is refused,
-    unless it has `recombined_images`: then each concept is the result of each operator that can
-    make it of two others, and the means are also given for each operator, as `accuracy/and`.
+    Concepts are the descriptions of the stage's images; for `test`, those that a data module holds
+    out. The method's `sym2img` generates some images of each concept, and each factor is read off
+    the nearest image of the validation split whose description names the factor. Accuracy is the
+    fraction of named attributes that are found; diversity is the KL of the attributes that the
+    concept leaves unspecified from the uniform distribution, in nats, so that *lower is more
+    diverse*. `scores.json` gets both under `validate_concepts` or `test_concepts`, as means and for
+    each concept. Nothing is scored during training. A method without `sym2img` is rejected, unless
+    it has `recombined_images`: then each concept is formed by each operator that can make it from
+    two others, and the means are also given for each operator, as `accuracy/and`.
 
     Higgins et al. (2018), https://arxiv.org/abs/1707.03389, appendix. Departure: attributes are
-    read by the nearest image in pixels, where the paper trains a classifier; with few references or
-    many factors it errs, and `reader_accuracy` is its accuracy on images of the stage itself.
+    read off the nearest image in pixels, where the paper trains a classifier; this is unreliable
+    with few references or many factors, so `reader_accuracy` gives its accuracy on images of the
+    stage itself.
 
     Args:
-        concepts: How many concepts are scored at most, drawn at random.
-        images: Images drawn of each.
-        references: Images of the validation split that attributes are read from.
-        seed: Decides the concepts and the noise.
+        concepts: Maximum number of concepts to score, drawn at random.
+        images: Number of images to generate per concept.
+        references: Number of images of the validation split that attributes are read from.
+        seed: Seed of the choice of concepts and of the noise.
 
     Raises:
         InputError: A number is not positive.
@@ -79,7 +80,7 @@ class ConceptScores(ScoreCallback):
         self.seed = seed
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Checks that the method draws images from descriptions.
+        """Checks that the method generates images from descriptions.
 
         Raises:
             InputError: It does not.
@@ -92,7 +93,7 @@ class ConceptScores(ScoreCallback):
             )
 
     def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
-        """Always: `setup` refuses a method that draws nothing."""
+        """Always true: `setup` rejects methods that cannot generate images."""
         return True
 
     def score(
@@ -166,7 +167,7 @@ def _described(
 
 
 def _reader_accuracy(known: _Described, shown: _Described, factor: Tensor) -> float:
-    """Share of correctly read attributes among those that the images' descriptions name."""
+    """Share of the attributes named in the images' descriptions that are read correctly."""
     read = read_attributes(shown.image[:1000], *known, factor)
     rows, named = torch.where(shown.symbol[:1000] > 0)
     return (read[rows, factor[named]] == named).double().mean().item()

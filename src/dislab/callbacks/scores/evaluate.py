@@ -30,49 +30,49 @@ from dislab.runs.baselines import Baseline
 @checks_settings
 @final
 class Evaluate(ScoreCallback):
-    """Scores the codes at the end of `validate` and `test`; training is left alone.
+    """Scores the codes at the end of `validate` and `test`, but not during training.
 
-    Some states are drawn, their images encoded once, and every score reads the same codes. The
-    scalars go to the loggers as `scores/<name>` and to the terminal as a table; `scores.json` in
-    the run folder gets them under `validate` or `test`, with intervals, per-factor parts, settings,
-    draw, data, checkpoint, seed and versions. A score that does not apply, such as one that
-    compares factors on data with a single factor, ends the command before training if the user
-    named it; one of the command's default scores is skipped, with its reason under `skipped`. Of a
-    method with posteriors the KL of each latent in nats and the number of active units (KL above
-    0.01 nats, the mean over the points) are recorded as well. Several processes: the first one
-    scores, the others wait.
+    A sample of states is drawn, its images are encoded once, and every score reads the same codes.
+    The scalars go to the loggers as `scores/<name>` and to the terminal as a table; `scores.json`
+    in the run folder gets them under `validate` or `test`, with intervals, per-factor parts,
+    settings, draw, data, checkpoint, seed and versions. A score that does not apply, such as one
+    that compares factors on data with a single factor, ends the command before training if the
+    user named it; one of the command's default scores is skipped, with the reason under `skipped`.
+    For a method with posteriors, the KL of each latent in nats and the number of active units (mean
+    KL over the points above 0.01 nats) are recorded as well. With several processes, the first one
+    scores and the others wait.
 
-    Of a method with posteriors and a likelihood of pixels, `elbo_sample_<split>`,
+    For a method with posteriors and a pixel likelihood, `elbo_sample_<split>`,
     `elbo_mean_<split>`, `reconstruction_sample_<split>`, `reconstruction_mean_<split>` and
     `kl_<split>` are scores of each split, in nats per image: the evidence lower bound with a
-    decoded sample of the posterior, and the same with its decoded mean, which is no bound. Of a
-    method that makes no codes, and of images without factors, only these and the losses are
-    recorded.
+    decoded sample of the posterior, and the same with its decoded mean, which is not a bound. For a
+    method without codes, and for images without factors, only these and the losses are recorded.
 
     Args:
         metrics: The scores, each under a name of your choice; without any, nothing is scored.
-        points: Number of states, drawn without replacement; all states if they are fewer.
-        split: Where they are drawn from: train, validation, test, or all.
-        batch_size: Images encoded at a time.
+        points: Number of states, drawn without replacement; all states if there are fewer.
+        split: Split to draw states from: train, validation, test, or all.
+        batch_size: Number of images encoded at a time.
         seed: Seed of the drawn states and of their order.
-        untrained: How many copies of the objective with fresh weights are scored on the same
-            points. Their mean and standard deviation are the floor that training must beat.
-        bootstrap: How many times the points are resampled, for 95 % intervals of the scores that
-            fit no model; 0 for no intervals.
+        untrained: Number of copies of the objective with fresh weights to score on the same points.
+            Their mean and standard deviation are the baseline that training must beat.
+        bootstrap: Number of resamples of the points, for 95 % intervals of the scores that fit no
+            model; 0 for no intervals.
         codes: `mean` scores the codes of the method, the means of its posteriors; `sample` scores
-            samples of the posteriors, whose names begin with `sampled/`; `both` does both.
-        chance: Whether each score comes with its level of chance: the same codes, each with the
-            factors of another image, and of DCI the most frequent value as every prediction.
+            samples of the posteriors, under names with the prefix `sampled/`; `both` does both.
+        chance: Whether to report the chance level of each score: the score of the same codes with
+            factors shuffled over images and, for DCI, predicting the most frequent value.
         baselines: Other codes to score for comparison: `pixels` are grey pixels averaged over a
             grid of 8×8, `pca` the first principal components of the images, as many as there are
-            latents. Each takes as long as the scores themselves, or longer.
-        bound_points: On how many states of each split the evidence lower bound, the reconstruction
-            and the KL are measured, in nats per image; 0 for none.
-        sheet: Whether a page with scores, importances, mutual information and KL is drawn into
+            latents. Each takes at least as long as the scores themselves.
+        bound_points: Number of states of each split on which the evidence lower bound, the
+            reconstruction and the KL are measured, in nats per image; 0 for none.
+        sheet: Whether to draw a page with scores, importances, mutual information and KL into
             `images/scores.png` of the run folder.
-        distribution: `uniform` draws every state of the split alike; `correlated` as often as the
-            data module's `correlation` makes training draw it, with replacement; the last third of
-            the draws are of states that the others are not of, as scores are tested on them.
+        distribution: `uniform` draws all states of the split with equal probability; `correlated`
+            draws them, with replacement, with the probabilities that the data module's
+            `correlation` gives them in training; the last third of the draws, used to test scores,
+            has no state in common with the others.
 
     Raises:
         InputError: A number is too small.
@@ -115,13 +115,13 @@ class Evaluate(ScoreCallback):
         self.bound_points = bound_points
         self.distribution: Literal["uniform", "correlated"] = distribution
         self.asked = True
-        """Whether the user named the scores, so that one that does not apply is an error; the
-        command clears it for its default scores."""
+        """Whether the user named the scores, so that an inapplicable one is an error; the command
+        sets it to false for its default scores."""
         self._found: Evaluation | None = None
         self._noted: set[str] = set()
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Builds every score before training, and prints the ones that do not apply.
+        """Builds every score before training, and prints those that do not apply.
 
         Raises:
             InputError: A score cannot be built, or does not apply and was named by the user.
@@ -138,7 +138,7 @@ class Evaluate(ScoreCallback):
             rank_zero_info(f"Evaluate: nothing to score, as {type(module).__name__} has no codes")
         elif isinstance(data := getattr(trainer, "datamodule", None), DataModule):
             if self.distribution == "correlated":
-                self._states(data)  # refuses, before training, data without a correlation
+                self._states(data)  # rejects data without correlation before training
             metrics = {name: built(name, one, data.factors) for name, one in self.metrics.items()}
             self._note(inapplicable(trainer, module, data, metrics, self.split, self.points))
 
@@ -161,7 +161,7 @@ class Evaluate(ScoreCallback):
     def score(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
     ) -> Scored:
-        """Scores and bounds, beside those of untrained copies and of baselines."""
+        """Scores and bounds, together with those of untrained copies and of baselines."""
         states = self._states(data)
         scorer = Scorer(trainer, data, states, self.metrics, self.batch_size, self.codes, self.seed)
         found = scorer.scores(module, self.bootstrap, self.chance)
@@ -207,7 +207,7 @@ class Evaluate(ScoreCallback):
         return draw(data, self.split, self.points, self.seed)
 
     def _note(self, reasons: dict[str, str]) -> None:
-        """Refuses named scores that do not apply; prints the others once."""
+        """Rejects named scores that do not apply; prints the others once."""
         if reasons and self.asked:
             raise InputError(
                 f"{_listed(reasons, 'cannot be taken')}; leave it out of evaluate.metrics, which "
@@ -229,5 +229,5 @@ class Evaluate(ScoreCallback):
 
 
 def _listed(reasons: Mapping[str, str], verb: str) -> str:
-    """The scores with their reasons in one line."""
+    """One line with the scores and their reasons."""
     return "; ".join(f"{name} {verb}: {reason}" for name, reason in reasons.items())

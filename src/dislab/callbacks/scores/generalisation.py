@@ -1,4 +1,4 @@
-"""The loss on the states of training beside that on the states that were held out."""
+"""Compares the loss on training states with that on held-out states."""
 
 import math
 from pathlib import Path
@@ -20,10 +20,10 @@ from dislab.functional.streams import Stream
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "test")
 NAME: Final = "reconstruction"
-"""The term of the loss that is compared: −log p(image | code) in nats per image."""
+"""Loss term to compare: −log p(image | code) in nats per image."""
 MEAN: Final = "mean"
 SAMPLE: Final = "sample"
-"""Of the posterior, and decoded."""
+"""Decoded codes: means or samples of the posterior."""
 
 
 @checks_settings
@@ -31,14 +31,14 @@ SAMPLE: Final = "sample"
 class Generalisation(ScoreCallback):
     """Compares the losses of training states with those of held-out ones, after `test`.
 
-    Where the data module has a `hold_out`, some examples of the training and of the test split are
-    drawn, the same in every run on these splits, and every term of the loss is averaged over them,
+    If the data module has a `hold_out`, some examples of the training and of the test split are
+    drawn, the same in every run on these splits, and every term of the loss is averaged over them
     in evaluation mode: once with the decoded means of the posteriors, once with decoded samples.
     `scores.json` gets the terms of both splits under `test_generalisation`, with the negative log
-    likelihoods `mean_train` and `mean_test` of the images in nats, their `mean_ratio`, and
-    `mean_excess`, the test split's less that of training, and the same four of samples as
+    likelihoods `mean_train` and `mean_test` of the images in nats, their ratio `mean_ratio` and
+    their difference `mean_excess` (test minus training), and the same four for samples as
     `sample_train` and so on; the loggers get these eight. The mean is left out for a method that
-    does not name the draws that are its noise (`code_noise`). Nothing is compared without
+    does not declare which of its draws are code noise (`code_noise`). Nothing is compared without
     `hold_out`, for a data module without `sample_loader`, and for a method whose loss has no term
     `reconstruction`.
 
@@ -46,9 +46,9 @@ class Generalisation(ScoreCallback):
     decodes the mean; the sample gives the term of the evidence lower bound, which is larger.
 
     Args:
-        examples: Number of examples of either split; all of them if they are
-            fewer; 0 makes no comparison.
-        seed: Decides which, and the noise of the codes.
+        examples: Number of examples per split; all of them if there are fewer; 0 for no
+            comparison.
+        seed: Seed of the choice of examples and of the noise of the codes.
 
     Raises:
         InputError: The number of examples is negative.
@@ -75,7 +75,7 @@ class Generalisation(ScoreCallback):
             self._noted = True
 
     def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
-        """Whether the loss of the objective has the term that is compared."""
+        """Whether the loss of the objective has the term to compare."""
         return bool(self.examples) and f"test/{NAME}" in trainer.callback_metrics
 
     def score(
@@ -151,6 +151,6 @@ def _without_noise(module: Objective, draws: Draws) -> Draws:
 
 
 def _compares(data: DataModule) -> bool:
-    """Whether a data module holds states out and draws examples of its splits."""
+    """Whether a data module holds out states and can draw examples of its splits."""
     draws = type(data).sample_loader is not DataModule.sample_loader
     return data.hold_out is not None and draws

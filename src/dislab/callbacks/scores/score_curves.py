@@ -24,23 +24,24 @@ PREFIX: Final = "curves/"
 @checks_settings
 @final
 class ScoreCurves(pl.Callback):
-    """Scores the codes every `steps` optimiser steps of training, for curves and decisions.
+    """Scores the codes every `steps` optimiser steps, for learning curves and model selection.
 
     The scalars go to the loggers and to `trainer.callback_metrics` as `curves/<name>`, such as
-    `curves/mig`, so that checkpoints and early stopping can follow them: `checkpoint.monitor:
-    curves/mig`. The first scores are those of the untrained model. The same images are scored every
-    time, fewer than by `Evaluate`, whose final scores keep the prefix `scores/`. Nothing is drawn
-    from the streams of training, and a resumed run has the latest scores again, so that both are
-    equal to the bit. Several processes: the first one scores, the others receive the scalars.
+    `curves/mig`, so that checkpoints and early stopping can monitor them: `checkpoint.monitor:
+    curves/mig`. The first scores are those of the untrained model. The same images are scored each
+    time, fewer than by `Evaluate`, whose final scores keep the prefix `scores/`. Scoring does not
+    use the random streams of training, and a resumed run restores the latest scores, so results
+    are bit-identical with and without scoring or resuming. With several processes, the first one
+    scores and the others receive the scalars.
 
     A method without codes, and images without factors, get no curves.
 
     Args:
-        steps: Optimiser steps between two scorings; 0 for none.
+        steps: Interval between scorings in optimiser steps; 0 for none.
         metrics: The scores, each under a name of your choice; null for MIG, which fits no model.
-        points: Number of states, drawn without replacement; all states if they are fewer.
-        split: Where they are drawn from: train, validation, test, or all.
-        batch_size: Images encoded at a time.
+        points: Number of states, drawn without replacement; all states if there are fewer.
+        split: Split to draw states from: train, validation, test, or all.
+        batch_size: Number of images encoded at a time.
         seed: Seed of the drawn states and of their order.
 
     Raises:
@@ -59,7 +60,7 @@ class ScoreCurves(pl.Callback):
         check_count("score_curves.steps", steps, 0)
         check_count("score_curves.points", points, 1)
         check_count("score_curves.batch_size", batch_size, 1)
-        self.steps = self._every_n_train_steps = steps  # the latter as of ModelCheckpoint
+        self.steps = self._every_n_train_steps = steps  # the latter as in ModelCheckpoint
         self.metrics: dict[str, MetricBuilder] = {"mig": MIG} if metrics is None else metrics
         self.points = points
         self.split: Split = split
@@ -105,18 +106,18 @@ class ScoreCurves(pl.Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Scores if it is time; the steps of a resumed run count from the first one."""
+        """Scores if due; steps count from the start of training, also in a resumed run."""
         before, self._step = self._step, trainer.global_step
         if self.steps and self._step // self.steps > before // self.steps:
-            # the row of a step has the number of the steps before it
+            # log rows are numbered by the steps completed before them
             self._run(trainer, pl_module, self._step - 1)
 
     def state_dict(self) -> dict[str, Any]:
-        """The latest scores, which decisions of a resumed run may need before the next ones."""
+        """The latest scores, which a resumed run may need before it scores again."""
         return {"latest": dict(self._latest)} if self._latest else {}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes the latest scores over.
+        """Restores the latest scores.
 
         Args:
             state_dict: Result of `state_dict`.
@@ -124,7 +125,7 @@ class ScoreCurves(pl.Callback):
         self._latest = dict(state_dict.get("latest", {}))
 
     def _applies(self, module: Objective, data: object) -> bool:
-        """Whether a method has codes, and its images have factors, to compare."""
+        """Whether the method has codes and the images have factors to compare."""
         if not self.steps or not self.metrics or not module.has_codes:
             return False
         if not isinstance(data, DataModule):
@@ -153,6 +154,6 @@ class ScoreCurves(pl.Callback):
         return {f"{PREFIX}{name}": value for name, value in found.values.items()}
 
     def _tell(self, trainer: pl.Trainer, values: dict[str, float]) -> None:
-        """Lets checkpoints and other callbacks see the scores."""
+        """Publishes the scores to checkpoints and other callbacks."""
         metrics: dict[str, Tensor] = trainer.callback_metrics
         metrics.update({name: torch.tensor(value) for name, value in values.items()})

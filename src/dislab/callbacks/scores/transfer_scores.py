@@ -30,34 +30,35 @@ from dislab.transfer.table import Transfer, transfer_table
 class TransferScores(ScoreCallback):
     """Scores predictors, trained on codes, on shifted images, after `validate` and `test`.
 
-    Of each scenario some states are drawn; all images are encoded once. A predictor for each factor
-    learns on labels of one distribution and is tested on held-back images of it and on the shifted
-    ones. `scores.json` gets the mean absolute errors of factors scaled to [0, 1] under
-    `validate_transfer` or `test_transfer`, with those of each factor, and beside them those of
-    `chance`, which predicts the median, or the most frequent kind, without codes; the loggers get
-    them as `transfer/<scenario>/<predictor>`. Of a method with posterior and decoder some images of
-    both distributions are drawn above their reconstructions, as `images/transfer_<scenario>.png`. A
-    scenario that contradicts what the encoder was trained on ends the command before it trains, and
-    so does a predictor that cannot be made. Several processes: the first one scores, the others
-    wait.
+    States are drawn for each scenario, and all images are encoded once. For each factor, a
+    predictor is fitted to labels of one distribution and tested on held-back images of it and on
+    shifted ones. `scores.json` gets the mean absolute errors of factors scaled to [0, 1] under
+    `validate_transfer` or `test_transfer`, with those of each factor, and together with those of
+    `chance`, which predicts the median or the most frequent class without codes; the loggers get
+    them as `transfer/<scenario>/<predictor>`. For a method with posterior and decoder, some images
+    of both distributions are drawn above their reconstructions in `images/transfer_<scenario>.png`.
+    A scenario that contradicts the training data of the encoder, or a predictor that cannot be
+    built, ends the command before training. With several processes, the first one scores and the
+    others wait.
 
     Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4.
 
     Args:
         scenarios: Names of scenarios that come with dislab, or paths of YAML files; without any,
             nothing is scored.
-        predictors: The predictors by the name you give each; boosted trees and an MLP unless given.
-        labels: Number of training images of the predictors; all of them if they are fewer.
-        tested: How many images of each distribution they are tested on, likewise.
-        batch_size: Images encoded at a time.
-        seed: Decides which states are drawn, and seeds predictors that have no seed of their own,
-            which those in a configuration have.
-        reconstructions: How many images of each distribution are drawn with their reconstructions;
-            0 for none.
-        baselines: Other codes that the same predictors learn from and whose errors stand beside:
-            `untrained`, a copy of the method with fresh weights; `pixels`, grey pixels averaged
-            over a grid of 8×8; `pca`, the first principal components of the images, as many as
-            there are latents. Each takes as long as the scores themselves, or longer.
+        predictors: The predictors, each under a name of your choice; boosted trees and an MLP
+            unless given.
+        labels: Number of labelled images to train predictors on; all of them if there are fewer.
+        tested: Number of test images of each distribution; all of them if there are fewer.
+        batch_size: Number of images encoded at a time.
+        seed: Seed of the drawn states, and of predictors without a seed of their own, which those
+            in a configuration have.
+        reconstructions: Number of images of each distribution to draw with their reconstructions; 0
+            for none.
+        baselines: Other codes to train the same predictors on, for comparison: `untrained`, a copy
+            of the method with fresh weights; `pixels`, grey pixels averaged over a grid of 8×8;
+            `pca`, the first principal components of the images, as many as there are latents. Each
+            takes at least as long as the scores themselves.
 
     Raises:
         InputError: A number is too small, or a scenario or predictor does not exist.
@@ -90,10 +91,10 @@ class TransferScores(ScoreCallback):
         """The latest scores."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Checks that data and encoder suit the scenarios, and that all other parts are available.
+        """Checks that data and encoder fit the scenarios, and that all other parts are available.
 
         Raises:
-            InputError: They do not, or another data set or a predictor is not available.
+            InputError: They do not fit, or another data set or a predictor is not available.
         """
         if not self.scenarios or stage not in ("fit", "validate", "test"):
             return

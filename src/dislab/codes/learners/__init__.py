@@ -1,4 +1,4 @@
-"""Learners on codes, which scores and predictors fit."""
+"""Models fitted on codes by scores and predictors."""
 
 from dislab.codes.learners.block_regression import Regression, predicted_block
 from dislab.codes.learners.histogram_boosting import HistogramBoosting, HistogramRegression

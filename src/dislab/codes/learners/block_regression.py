@@ -20,12 +20,12 @@ def predicted_block(
     asked: Float[Tensor, "other latent"],
     regression: Regression,
 ) -> Float[Tensor, "other number"]:
-    """The numbers that a linear or kernel ridge regression predicts from other codes.
+    """Predictions of a linear or kernel ridge regression for other codes.
 
-    Codes and numbers are standardised; there are at least six codes to learn from.
+    Codes and numbers must be standardised; at least six training codes are needed.
 
-    `kernel` chooses penalty and width by three-fold cross-validation, for all numbers together, on
-    the grid of von Kügelgen et al. (2021), https://arxiv.org/abs/2106.04619.
+    `kernel` chooses the penalty and kernel width by three-fold cross-validation, jointly for all
+    numbers, on the grid of von Kügelgen et al. (2021), https://arxiv.org/abs/2106.04619.
     """
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.linear_model import LinearRegression

@@ -18,19 +18,19 @@ class ColumnModel(Protocol):
     """Interface of scikit-learn's regressors and classifiers."""
 
     def fit(self, codes: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Any:
-        """Learns from scratch, from one row of codes and one target an image."""
+        """Learn from scratch, from one row of codes and one target per image."""
 
     def predict(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One number an image."""
+        """One prediction per image."""
 
 
 class _Constant(NamedTuple):
-    """Predicts the only value that occurs among the images learnt from."""
+    """Predicts the only value of the training images."""
 
     value: float
 
     def fit(self, codes: npt.NDArray[Any], targets: npt.NDArray[Any]) -> "_Constant":
-        """Itself: there is nothing to learn."""
+        """Return itself; there is nothing to learn."""
         return self
 
     def predict(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -46,9 +46,9 @@ def fitted_columns(
 ) -> list[list[ColumnModel]]:
     """A fitted model for each run and factor.
 
-    They are fitted side by side in as many threads as PyTorch uses, and each uses one: trees this
-    small take tens of microseconds each, so that waiting threads cost more than they give. A factor
-    with 0 classes is a number; `make` receives whether the model classifies.
+    The models are fitted in parallel in as many threads as PyTorch uses, one thread per model: such
+    small trees take tens of microseconds each, too short for several threads. A factor with 0
+    classes is regressed; the argument of `make` says whether the model classifies.
     """
     arrays = codes.detach().cpu().double().numpy()
     columns = [
@@ -75,7 +75,7 @@ def fitted_columns(
 def predicted_columns(
     models: Sequence[Sequence[ColumnModel]], codes: Float[Tensor, "run image latent"]
 ) -> Float[Tensor, "run image factor"]:
-    """Predictions of each model from the codes of its run, in their type and on their device."""
+    """Predictions of each model from its run's codes, in their dtype and on their device."""
     arrays = codes.detach().cpu().double().numpy()
 
     def predict(task: tuple[int, int]) -> Tensor:

@@ -9,9 +9,9 @@ from torch import Tensor
 
 @final
 class Constant:
-    """Predicts the most frequent value of the labels learnt from, or the mean of measured numbers.
+    """Predicts the most frequent training label, or the mean of floating-point labels.
 
-    It is the level of chance of every learner: no latent matters to it. Whole numbers are values.
+    It gives the chance level of every learner. Integer labels are classes.
     """
 
     def __init__(
@@ -22,7 +22,7 @@ class Constant:
         self._value = labels.mean() if measured else labels.mode().values
 
     def importances(self) -> Float[Tensor, " latent"]:
-        """Zeros: no latent matters."""
+        """Zeros for all latents."""
         return torch.zeros(self._latents, dtype=torch.float64)
 
     def predict(

@@ -1,4 +1,4 @@
-"""Boosted histogram trees that classify codes or predict numbers, with importances."""
+"""Boosted histogram trees for classification and regression, with importances."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -22,22 +22,23 @@ from dislab.codes.learners.histogram_trees import (
 from dislab.errors import InputError
 
 Column = Int[Tensor, " image"] | Float[Tensor, " image"]
-"""Numbers of labels, or numbers to be fitted."""
+"""Label numbers (classification), or target numbers (regression)."""
 
 MOST_TOGETHER: Final = 128
-"""Trees that grow together, so that their arrays fit the cache; changes no result."""
+"""Number of trees grown together, so that their arrays fit into the cache; changes no result."""
 DEEPEST: Final = 8
-"""Trees are complete, and the numbers of their leaves are bytes."""
+"""Largest depth: trees are complete, and leaf numbers are stored in bytes."""
 
 
 class BoostedLogits(NamedTuple):
-    """The logits of one column of labels, or its numbers, as a start and sums of trees.
+    """The logits of a column of labels, or its predicted numbers: a start value plus sums of trees.
 
     Attributes:
-        start: Logits before the first round, one a kind; one alone for two kinds; of numbers their
-            mean.
-        trees: All trees, kinds within rounds.
-        gain: Reduction of the squared residuals by the splits at each latent, over all trees.
+        start: Logits before the first round, one per class, or a single one for two classes; the
+            mean for regression.
+        trees: All trees, ordered by round, then class.
+        gain: Reduction of the squared residuals by the splits on each latent, summed over all
+            trees.
     """
 
     start: Float[Tensor, " kind"]
@@ -48,11 +49,11 @@ class BoostedLogits(NamedTuple):
 def boost(
     bins: CodeBins, columns: Sequence[Column], rounds: int, depth: int, rate: float
 ) -> list[BoostedLogits]:
-    """Trees for each column, the same as if each were learnt alone.
+    """Fit trees for each column, independently of the other columns.
 
-    Columns hold labels, numbered from 0 without gaps, at least two; or floats of about unit
-    variance, which are fitted with squared errors. A round makes one tree a kind; of two kinds, one
-    tree for both. `rate` is the shrinkage of each tree.
+    Columns hold at least two labels, numbered from 0 without gaps, or floats of about unit
+    variance, which are fitted with squared errors. A round makes one tree per class, or a single
+    tree for two classes. `rate` is the shrinkage of each tree.
     """
     starts = [_start(labels) for labels in columns]
     results: list[BoostedLogits] = []
@@ -64,7 +65,7 @@ def boost(
 
 
 def _start(labels: Column) -> Float[Tensor, " kind"]:
-    """Logits that give each kind its share of the images, or the mean of numbers."""
+    """Logits of each class's share of the images, or the mean of numbers."""
     if labels.is_floating_point():
         return labels.double().mean()[None]
     logs = labels.bincount().double().log()
@@ -104,7 +105,7 @@ def _gradients(
 def _logits(
     bins: CodeBins, start: Float[Tensor, " kind"], grown: Sequence[GrownTrees], kinds: slice
 ) -> BoostedLogits:
-    """The trees of some kinds, with thresholds in the unit of the codes."""
+    """The trees of one column (`kinds`), with thresholds in the unit of the codes."""
     latent = np.concatenate([trees.latent[:, kinds] for trees in grown], axis=1)
     place = np.concatenate([trees.place[:, kinds] for trees in grown], axis=1)
     value = np.concatenate([trees.value[:, kinds] for trees in grown], axis=1)
@@ -120,11 +121,11 @@ def _logits(
 def logit_gradients(
     logits: Float[Tensor, "image kind"], labels: Int[Tensor, " image"]
 ) -> Float[Tensor, "2 image kind"]:
-    """First and second derivatives of the negative log-likelihood by each logit.
+    """First and second derivatives of the negative log-likelihood with respect to each logit.
 
-    With p the probability of a kind they are p, less one for the label, and p·(1 − p). Where p
-    is close to one, 1 − p is computed as the sum of the other probabilities, not as a difference.
-    There is one column of logits a kind, or of two kinds only that of the second.
+    With p the probability of a class, they are p (minus one for the true label) and p·(1 − p). For
+    p close to one, 1 − p is computed as the sum of the other probabilities, not as a difference.
+    There is one column of logits per class, or for two classes only that of the second.
     """
     column = labels[:, None]
     if logits.shape[1] == 1:
@@ -142,7 +143,7 @@ def logit_gradients(
 
 
 class BoostedTrees:
-    """Settings and importances that the classifier and the regression share."""
+    """Settings and importances shared by the classifier and the regression."""
 
     def __init__(self, rounds: int = 100, depth: int = 3, rate: float = 0.1) -> None:
         if not 1 <= depth <= DEEPEST:
@@ -156,7 +157,7 @@ class BoostedTrees:
         """Each latent's share of the gains of all splits; zeros where no tree has a split.
 
         As in scikit-learn's `feature_importances_` of exact boosting, the reductions of squared
-        residuals, Friedman (2001), https://doi.org/10.1214/aos/1013203451, section 8.1, are added
+        residuals, Friedman (2001), https://doi.org/10.1214/aos/1013203451, section 8.1, are summed
         over all trees before they are normalised, so that late trees, which fit noise, count
         little.
         """
@@ -172,15 +173,15 @@ class BoostedTrees:
 
 @final
 class HistogramBoosting(BoostedTrees):
-    """A classifier of codes: boosted trees that split at histogram bins.
+    """A classifier of codes by boosted trees that split at histogram bins.
 
     The algorithm of scikit-learn's histogram gradient boosting, with the depth, rounds, rate and
     smallest leaf of its exact `GradientBoostingClassifier`, 255 bins and no early stopping, for all
-    values, and all columns of labels, at once. Splits are the same unless two of them are equally
-    good up to rounding. Codes are learnt from on the host.
+    classes and all columns of labels at once. Splits are the same unless two of them are equally
+    good up to rounding. Training runs on the host.
 
     Args:
-        rounds: Number of boosting rounds, each with one tree a class.
+        rounds: Number of boosting rounds, each with one tree per class.
         depth: Largest depth of a tree, up to 8.
         rate: Shrinkage of each tree.
 
@@ -195,7 +196,7 @@ class HistogramBoosting(BoostedTrees):
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
     ) -> "HistogramBoosting":
-        """Learns from codes and at least two different labels; returns itself."""
+        """Learn from codes and at least two different labels; return itself."""
         (fitted,) = self.fit_each(codes, labels[:, None])
         self._kinds, self._learnt = fitted._kinds, fitted._learnt
         return self
@@ -203,12 +204,12 @@ class HistogramBoosting(BoostedTrees):
     def fit_each(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, "image factor"]
     ) -> list["HistogramBoosting"]:
-        """A classifier like this for each column of labels, fitted together, which saves time.
+        """Fit a classifier like this for each column of labels, together, which saves time.
 
         Each column has at least two different labels.
         """
         if (labels == labels[:1]).all(0).any():
-            raise InputError("a classifier needs labels of at least two kinds to learn from")
+            raise InputError("a classifier needs at least two different labels to learn from")
         known = [column.unique(return_inverse=True) for column in labels.cpu().T]
         bins = bin_codes(codes.cpu().numpy())
         learnt = boost(bins, [number for _, number in known], self.rounds, self.depth, self.rate)
@@ -220,13 +221,13 @@ class HistogramBoosting(BoostedTrees):
         return models
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Int[Tensor, " image"]:
-        """The most probable label of each code; only labels of the lesson."""
+        """The most probable label of each code, among those seen in training."""
         logits = self.logits(codes)
         best = logits.argmax(1) if logits.shape[1] > 1 else (logits[:, 0] > 0).long()
         return self._kinds[best]
 
     def logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image kind"]:
-        """The logit of each label, in their order; for two labels only that of the second."""
+        """The logit of each label, in ascending order; for two labels only that of the second."""
         learnt = self._fitted()
         sums = tree_sums(learnt.trees, codes.cpu().numpy(), len(learnt.start))
         return torch.from_numpy(sums) + learnt.start
@@ -234,11 +235,11 @@ class HistogramBoosting(BoostedTrees):
 
 @final
 class HistogramRegression(BoostedTrees):
-    """A regression on codes: boosted trees that split at histogram bins.
+    """A regression on codes by boosted trees that split at histogram bins.
 
     The trees of `HistogramBoosting` with squared errors: the algorithm of scikit-learn's
     `HistGradientBoostingRegressor` with the depth, rounds, rate and smallest leaf of its exact
-    `GradientBoostingRegressor`, 255 bins and no early stopping. Codes are learnt from on the host.
+    `GradientBoostingRegressor`, 255 bins and no early stopping. Training runs on the host.
 
     Args:
         rounds: Number of boosting rounds, each with one tree.
@@ -256,7 +257,7 @@ class HistogramRegression(BoostedTrees):
     def fit(
         self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, " image"]
     ) -> "HistogramRegression":
-        """Learns from codes and at least two different numbers; returns itself."""
+        """Learn from codes and at least two different numbers; return itself."""
         (fitted,) = self.fit_each(codes, numbers[:, None])
         self._learnt, self._middle, self._spread = fitted._learnt, fitted._middle, fitted._spread
         return self
@@ -264,13 +265,13 @@ class HistogramRegression(BoostedTrees):
     def fit_each(
         self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, "image factor"]
     ) -> list["HistogramRegression"]:
-        """A regression like this for each column of numbers, fitted together, which saves time.
+        """Fit a regression like this for each column of numbers, together, which saves time.
 
         Each column has at least two different numbers.
         """
         wanted = numbers.cpu().double()
         if (wanted == wanted[:1]).all(0).any():
-            raise InputError("a regression needs numbers of at least two kinds to learn from")
+            raise InputError("a regression needs at least two different numbers to learn from")
         middle, spread = wanted.mean(0), wanted.std(0, correction=0)
         scaled = ((wanted - middle) / spread).T.contiguous()
         learnt = boost(
@@ -284,7 +285,7 @@ class HistogramRegression(BoostedTrees):
         return models
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
-        """The expected number of each code."""
+        """The predicted number of each code."""
         learnt = self._fitted()
         sums = torch.from_numpy(tree_sums(learnt.trees, codes.cpu().numpy(), 1))[:, 0]
         return (sums + learnt.start) * self._spread + self._middle

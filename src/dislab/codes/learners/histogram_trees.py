@@ -1,4 +1,4 @@
-"""Trees that split at histogram bins: the bins, the growing of many trees, and their sums."""
+"""Trees that split at histogram bins: binning, growing many trees, and summing their values."""
 
 import itertools
 from typing import Any, Final, NamedTuple, final
@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag, threshold
 
 MOST_BINS: Final = 255
-"""Most bins of a latent: their numbers are bytes, and one byte means no split."""
+"""Largest number of bins per latent: bin numbers are bytes, and one byte value means no split."""
 LEAST_CURVATURE: Final = 1e-3
-"""Least sum of the second derivatives of a child, as in scikit-learn."""
+"""Smallest sum of the second derivatives in a child, as in scikit-learn."""
 TINY: Final = 1e-30
 """Added to divisors, so that 0/0 is 0."""
 ROUNDING: Final = 1e-5
@@ -21,9 +21,10 @@ ROUNDING: Final = 1e-5
 NO_SPLIT: Final = 255
 """Number of a bin that sends all images to the left."""
 IMAGES_AT_ONCE: Final = 1024
-"""Images whose tests are held in the cache together; changes no result."""
+"""Number of images processed together, so that their tests fit into the cache; changes no
+result."""
 TABLE_BITS: Final = 9
-"""Trees are looked up together while their leaves have at most two to this many combinations."""
+"""Logarithm to base 2 of the largest number of leaf combinations of trees looked up together."""
 ALWAYS_LEFT: Final = 255
 """Rank of a threshold that no code exceeds."""
 
@@ -32,11 +33,11 @@ class CodeBins(NamedTuple):
     """Codes in bins, and the images of each bin.
 
     Attributes:
-        number: Which bin each code is in, shape (latent, image).
-        thresholds: Largest codes of all bins but the last one, for each latent.
-        images: Images in the lowest bin of each latent, one latent after the other, in the next
-            one, and so on; all latents have as many bins here as any has.
-        starts: Begin of each of these parts in `images`, and the end of the last one.
+        number: Bin number of each code, shape (latent, image).
+        thresholds: Upper edges of all bins but the last one, for each latent.
+        images: Image numbers, ordered by bin, then by latent; every latent has the same number of
+            bins here, some of them empty.
+        starts: Start of each part in `images`, and the end of the last one.
     """
 
     number: npt.NDArray[np.uint8]
@@ -46,11 +47,11 @@ class CodeBins(NamedTuple):
 
     @property
     def bins(self) -> int:
-        """The most bins that a latent has."""
+        """Largest number of bins of a latent."""
         return max(map(len, self.thresholds)) + 1
 
     def sums(self, weights: Float[Tensor, "image kind"]) -> Float[Tensor, "bin latent kind"]:
-        """Sums of the weights, which are contiguous, of the images in each bin."""
+        """Sums of the contiguous weights over the images in each bin."""
         summed = embedding_bag(
             self.images, weights, self.starts, mode="sum", include_last_offset=True
         )
@@ -58,10 +59,10 @@ class CodeBins(NamedTuple):
 
 
 def bin_codes(codes: npt.NDArray[np.floating[Any]], bins: int = MOST_BINS) -> CodeBins:
-    """Bins of nearly equal numbers of images, or one for each code where there are few.
+    """Bins with nearly equal numbers of images, or one per distinct code if there are few.
 
-    There are 2 to 255 bins. Thresholds lie where scikit-learn's histogram boosting has them, but
-    for more than 200,000 images, of which scikit-learn takes a sample.
+    There are 2 to 255 bins. Thresholds equal those of scikit-learn's histogram boosting, except for
+    more than 200,000 images, of which scikit-learn takes a sample.
     """
     columns = np.sort(codes.astype(np.float64), axis=0).T
     thresholds = tuple(_thresholds(column, bins) for column in columns)
@@ -82,18 +83,18 @@ def _thresholds(ordered: npt.NDArray[np.float64], bins: int) -> npt.NDArray[np.f
     different = np.unique(ordered)
     if len(different) <= bins:
         return different[:-1] / 2 + different[1:] / 2  # halves first: sums may overflow
-    shares = np.linspace(0, 100, bins + 1)[1:-1]  # in percent, to be rounded as there
+    shares = np.linspace(0, 100, bins + 1)[1:-1]  # in percent, rounded as in scikit-learn
     return np.unique(np.percentile(ordered, shares, method="averaged_inverted_cdf"))
 
 
 class GrownTrees(NamedTuple):
-    """One complete tree a kind; splits and nodes are in order of their levels.
+    """One complete tree per `kind`; splits and nodes are ordered by level.
 
     Attributes:
         latent: Latent that a split tests, shape (split, kind).
-        place: Images in bins above this one go to the right, shape (split, kind); `NO_SPLIT`
-            where none go.
-        value: Number that a leaf adds, shape (leaf, kind).
+        place: Images in bins above this one go to the right, shape (split, kind); `NO_SPLIT` if
+            none do.
+        value: Value that a leaf adds, shape (leaf, kind).
         gain: Reduction of the sum of squared residuals by each split, shape (split, kind).
     """
 
@@ -113,21 +114,20 @@ class _Split(NamedTuple):
 
 @final
 class TreeGrower:
-    """Grows trees of second-order boosting, with one pass over the images for all kinds.
+    """Grows trees of second-order boosting, all `kinds` in one pass over the images.
 
-    A split is the one with the largest H₁H₂/H·(G₁/H₁ − G₂/H₂)², where G and H are the sums of the
-    first and second derivatives in the children, and a leaf's value is −G/H: Chen & Guestrin
-    (2016), https://arxiv.org/abs/1603.02754, eq. 5 and 7, without penalties, the trees of
-    scikit-learn's histogram boosting. Of equally good splits that of the first latent and lowest
-    bin is taken.
+    A split maximises H₁H₂/H·(G₁/H₁ − G₂/H₂)², where G and H are the sums of the first and second
+    derivatives in the children, and a leaf's value is −G/H: Chen & Guestrin (2016),
+    https://arxiv.org/abs/1603.02754, eq. 5 and 7, without penalties, as in scikit-learn's histogram
+    boosting. Among equally good splits, the first latent and then the lowest bin wins.
 
-    Its arrays are made once: fresh ones of this size would cost as much time as the computation.
+    Its arrays are allocated once: new ones of this size would take as long as the computation.
 
     Args:
         bins: Codes in bins.
         kinds: Number of trees that grow together.
         depth: Levels of splits.
-        rate: Shrinkage, a factor of the values of leaves.
+        rate: Shrinkage, which multiplies leaf values.
     """
 
     def __init__(self, bins: CodeBins, kinds: int, depth: int, rate: float) -> None:
@@ -151,7 +151,7 @@ class TreeGrower:
     def grow(
         self, derivatives: Float[Tensor, "2 image kind"], logits: Float[Tensor, "image kind"]
     ) -> GrownTrees:
-        """Trees that fit the contiguous derivatives of a loss; adds their values to the logits."""
+        """Fit trees to the contiguous derivatives of a loss, and add their values to the logits."""
         self._add_up(0, derivatives)
         leaf = self._node(0, 0, derivatives)
         first, second = self._sums[self._splits :].numpy().swapaxes(0, 1)
@@ -163,7 +163,7 @@ class TreeGrower:
         return GrownTrees(latent, place, value, self._gains())
 
     def _node(self, node: int, level: int, weights: Tensor) -> npt.NDArray[np.uint8]:
-        """Splits a node and all below it; returns the leaf of each image."""
+        """Split a node and all nodes below it; return the leaf of each image."""
         left, right = 2 * node + 1, 2 * node + 2
         goes_left = self._split(node, left, right)
         if level == self._depth - 1:
@@ -179,7 +179,7 @@ class TreeGrower:
         return other ^ (-goes_left.view(np.uint8) & (leaf ^ other))
 
     def _split(self, node: int, left: int, right: int) -> npt.NDArray[np.bool_]:
-        """Stores the best split of each kind; returns which images go left (kind, image)."""
+        """Store the best split of each kind; return which images go left, shape (kind, image)."""
         split = self._search(self._binned[(node + 1).bit_length() - 1])
         if node == 0:
             self._sums[0] = split.left + split.right
@@ -194,12 +194,12 @@ class TreeGrower:
         return goes_left
 
     def _add_up(self, level: int, weights: Tensor) -> None:
-        """Writes the sums of weights in each bin into the array of the level."""
+        """Write the sums of weights in each bin into the level's array."""
         for number, part in enumerate(weights):
             self._binned[level, :, number] = self._bins.sums(part)
 
     def _search(self, binned: Tensor) -> _Split:
-        """The best split of each kind, from the sums in each bin."""
+        """Find the best split of each kind from the sums in each bin."""
         below, kinds = self._cumulate(binned), self._kinds
         (first, second), whole = below.unbind(1), below[-1]
         score, right = self._work
@@ -218,7 +218,7 @@ class TreeGrower:
         return _Split(latent, place, best > 0, left, whole[:, latent, kinds] - left)
 
     def _cumulate(self, binned: Tensor) -> Tensor:
-        """Sums of each bin and all below it, row by row, which is faster than `cumsum`."""
+        """Cumulative sums over bins, row by row, which is faster than `cumsum`."""
         below = self._below.numpy()
         np.copyto(below, binned.numpy())
         for lower, bin_ in itertools.pairwise(below):
@@ -241,12 +241,12 @@ class TreeGrower:
 
 
 class CompleteTrees(NamedTuple):
-    """Trees of the same depth, whose missing splits, at infinity, send every code to the left.
+    """Trees of equal depth; missing splits have threshold infinity and send every code to the left.
 
     Attributes:
         latent: Latent that a split tests, shape (split, tree), splits level by level.
         threshold: Codes above it go to the right, shape (split, tree).
-        value: Number that a leaf adds, shape (tree, leaf), leaves from left to right.
+        value: Value that a leaf adds, shape (tree, leaf), leaves from left to right.
     """
 
     latent: npt.NDArray[np.int64]
@@ -257,11 +257,11 @@ class CompleteTrees(NamedTuple):
 def tree_sums(
     trees: CompleteTrees, codes: npt.NDArray[np.floating[Any]], kinds: int
 ) -> npt.NDArray[np.float64]:
-    """The sum of the trees' values for each code and kind of label, shape (image, kind).
+    """The sum of the trees' values for each code and kind, shape (image, kind).
 
-    There is one tree a kind and round, kinds within rounds. The tests of a tree are made for all
-    images, needed or not, and decide together on its leaf: bytes without branches take a fraction
-    of the time of walking down the trees. Thresholds are compared by rank, exactly.
+    There is one tree per kind and round, ordered by round, then kind. All tests of a tree are
+    evaluated for all images and together determine the leaf: branchless byte operations take a
+    fraction of the time of a walk down the trees. Thresholds are compared by rank, exactly.
     """
     ranks, places = _ranks(trees, codes)
     sums = np.empty((len(codes), kinds))
@@ -280,24 +280,24 @@ def tree_sums(
 def _ranks(
     trees: CompleteTrees, codes: npt.NDArray[np.floating[Any]]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Ranks of codes (latent, image) and of thresholds among all thresholds of a latent."""
+    """Ranks of codes, shape (latent, image), and of thresholds, among a latent's thresholds."""
     ranks = np.zeros(codes.shape[::-1], dtype=np.uint8)
     places = np.full(trees.latent.shape, ALWAYS_LEFT, dtype=np.uint8)
     for latent, column in enumerate(codes.T):
         tested = (trees.latent == latent) & np.isfinite(trees.threshold)
-        known = np.unique(trees.threshold[tested])  # fewer than there are bins
+        known = np.unique(trees.threshold[tested])  # fewer than the bins
         ranks[latent] = np.searchsorted(known, column)
         places[tested] = np.searchsorted(known, trees.threshold[tested])
     return ranks, places
 
 
 def _leaves(right: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
-    """Leaf of each image, (tree, image), from all tests (split, tree, image)."""
+    """Leaf of each image, shape (tree, image), from all tests, shape (split, tree, image)."""
     leaf = np.zeros(right.shape[1:], dtype=np.uint8)
     path: list[npt.NDArray[np.bool_]] = []
     while (first := (1 << len(path)) - 1) < len(right):
         turn = right[first : 2 * first + 1]
-        for step in path:  # the half of the splits on the side that the image is on
+        for step in path:  # keeps the half of the splits on the image's side
             left, other = np.split(turn, 2)
             turn = left ^ (step & (left ^ other))
         path.append(turn[0])
@@ -306,7 +306,7 @@ def _leaves(right: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
 
 
 def _joined(value: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], int]:
-    """Sums of values for all combinations of leaves of consecutive trees, and the trees a row."""
+    """Sums for all leaf combinations of consecutive trees, and the number of trees per row."""
     leaves = value.shape[1]
     joined = max(1, TABLE_BITS // max(1, leaves.bit_length() - 1))
     rows = -(-len(value) // joined)

@@ -1,4 +1,4 @@
-"""Linear regression with an absolute penalty."""
+"""Linear regression with an L1 penalty."""
 
 from typing import TYPE_CHECKING, Literal, final
 
@@ -20,13 +20,13 @@ class LassoRegression:
     """Scikit-learn's lasso on centred codes and standardised labels.
 
     Args:
-        alpha: Weight of the sum of absolute weights against half the mean squared error; chosen by
-            five-fold cross-validation where None.
+        alpha: Weight of the sum of absolute weights relative to half the mean squared error; None
+            chooses it by five-fold cross-validation.
         scale: Whether codes are divided by their standard deviations.
-        selection: Order of the updates of weights: `cyclic`, or `random`.
+        selection: Order of the weight updates: `cyclic` or `random`.
         seed: Seed of the random order.
-        tolerance: Largest excess of the loss over its smallest value, as a share of half the mean
-            squared label. Scikit-learn's own, 1e-4, leaves weights that depend on the order.
+        tolerance: Largest excess of the loss over its minimum, as a share of half the mean squared
+            label. With scikit-learn's default, 1e-4, weights depend on the order of updates.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class LassoRegression:
         codes: Float[Tensor, "image latent"],
         labels: Int[Tensor, " image"] | Float[Tensor, " image"],
     ) -> "LassoRegression":
-        """Learns from codes and at least two different labels; returns itself."""
+        """Learn from codes and at least two different labels; return itself."""
         from sklearn.linear_model import Lasso, LassoCV
 
         if (labels == labels[:1]).all():
-            raise InputError("a regression needs labels of at least two kinds to learn from")
+            raise InputError("a regression needs at least two different labels to learn from")
         still = (codes == codes[:1]).all(0) | (not self.scale)
         spread = torch.where(still, 1.0, codes.std(0, correction=0))
         target = labels.double()
@@ -73,7 +73,7 @@ class LassoRegression:
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
-        """The expected label of each code, usually between two labels."""
+        """The predicted label of each code, in general not a whole number."""
         model, (mean, spread, middle, width) = self._fitted()
         scaled = model.predict(((codes - mean) / spread).cpu().numpy())
         return torch.from_numpy(scaled) * width.cpu() + middle.cpu()

@@ -1,4 +1,4 @@
-"""Scikit-learn's linear classifiers, with the settings of scores."""
+"""Scikit-learn's linear classifiers, with the settings used by scores."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 _ENOUGH: Final = 10_000
-"""Steps that none of these problems needs; scikit-learn warns where one does."""
+"""More iterations than these problems need; scikit-learn warns if one reaches the limit."""
 
 
 def latent_machines(
@@ -17,10 +17,10 @@ def latent_machines(
     tested: Float[Tensor, "other latent"],
     C: float = 0.01,  # noqa: N803, the name in the literature
 ) -> Int[Tensor, "other latent"]:
-    """Labels that a linear support vector machine on each latent alone predicts.
+    """Labels predicted by a linear support vector machine on each single latent.
 
     Squared hinge loss, one label against the rest, classes weighted inversely to their frequency.
-    `C` is the weight of the losses against the squared weight; at least two labels must differ.
+    `C` weighs the losses against the squared weight; at least two labels must differ.
     """
     from sklearn.svm import LinearSVC
 
@@ -39,9 +39,9 @@ def logits_of_answers(
     answers: Bool[Tensor, "image question"],
     tested: Float[Tensor, "other latent"],
 ) -> Float[Tensor, "other question"]:
-    """Log-odds of a yes to each question, by a logistic regression of its own with C = 1.
+    """Log-odds of the answer yes to each question, by separate logistic regressions with C = 1.
 
-    Codes are of similar scales, and each question has answers of both kinds.
+    Codes must have similar scales, and each question needs both answers among the training images.
     """
     from sklearn.linear_model import LogisticRegression
 

@@ -19,9 +19,9 @@ class LogisticClassifier:
     """Scikit-learn's multinomial logistic regression on standardised codes.
 
     Args:
-        C: Inverse of the penalty's strength; infinity for no penalty.
-        iterations: Most L-BFGS steps. Without a penalty an optimum may not exist, and this number
-            is a part of the definition.
+        C: Inverse strength of the penalty; infinity for no penalty.
+        iterations: Largest number of L-BFGS steps. Without a penalty an optimum may not exist, and
+            this number is part of the definition.
         scale: Whether codes are standardised first.
     """
 
@@ -36,12 +36,12 @@ class LogisticClassifier:
     def fit(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
     ) -> "LogisticClassifier":
-        """Learns from codes and at least two different labels; returns itself."""
+        """Learn from codes and at least two different labels; return itself."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
         if (labels == labels[:1]).all():
-            raise InputError("a classifier needs labels of at least two kinds to learn from")
+            raise InputError("a classifier needs at least two different labels to learn from")
         if self.scale:
             still = (codes == codes[:1]).all(0)
             self._mean = codes.mean(0)
@@ -54,24 +54,24 @@ class LogisticClassifier:
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Int[Tensor, " image"]:
-        """The most probable label of each code; only labels of the lesson."""
+        """The most probable label of each code, among those seen in training."""
         return torch.from_numpy(self._fitted().predict(self._scaled(codes))).to(codes.device)
 
     def probabilities(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image label"]:
-        """Probability of each label of the lesson, in ascending order of the labels."""
+        """Probability of each training label, in ascending order of the labels."""
         return self._logits(codes).softmax(1).to(codes.device)
 
     def log_loss(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
     ) -> Float[Tensor, ""]:
-        """Mean of minus the log-probability of the right labels, all of the lesson, in nats."""
+        """Mean negative log-probability of the true labels, in nats; all must occur in training."""
         known = torch.from_numpy(self._fitted().classes_)
         place = torch.searchsorted(known, labels.cpu().contiguous())
         return torch.nn.functional.cross_entropy(self._logits(codes), place)
 
     def _logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image label"]:
         logits = torch.from_numpy(self._fitted().decision_function(self._scaled(codes)))
-        if logits.ndim == 1:  # two labels share one number
+        if logits.ndim == 1:  # one logit for two labels
             logits = torch.stack([torch.zeros_like(logits), logits], dim=1)
         return logits
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 class RidgeRegression:
     """Scikit-learn's `Ridge` on standardised codes and numbers.
 
-    It is the regression beside `LogisticClassifier`.
+    It is the counterpart of `LogisticClassifier` for regression.
 
     Args:
-        penalty: Weight of the sum of squared weights against the sum of squared errors.
+        penalty: Weight of the sum of squared weights relative to the sum of squared errors.
     """
 
     def __init__(self, penalty: float = 1.0) -> None:
@@ -30,12 +30,12 @@ class RidgeRegression:
     def fit(
         self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, " image"]
     ) -> "RidgeRegression":
-        """Learns from codes and at least two different numbers; returns itself."""
+        """Learn from codes and at least two different numbers; return itself."""
         from sklearn.linear_model import Ridge
 
         wanted = numbers.double()
         if (wanted == wanted[:1]).all():
-            raise InputError("a regression needs numbers of at least two kinds to learn from")
+            raise InputError("a regression needs at least two different numbers to learn from")
         still = (codes == codes[:1]).all(0)
         spread = torch.where(still, 1.0, codes.std(0, correction=0))
         self._units = codes.mean(0), spread, wanted.mean(), wanted.std(correction=0)
@@ -45,7 +45,7 @@ class RidgeRegression:
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
-        """The expected number of each code."""
+        """The predicted number of each code."""
         if self._model is None or self._units is None:
             raise InputError("call fit(codes, numbers) first")
         mean, spread, middle, width = self._units

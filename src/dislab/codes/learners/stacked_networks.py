@@ -1,4 +1,4 @@
-"""Many small networks of one shape, trained side by side in batched products."""
+"""Many small networks of one shape, trained together in batched matrix products."""
 
 import math
 from collections.abc import Sequence
@@ -10,19 +10,19 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 IMAGES_AT_ONCE: Final = 4096
-"""Images that are predicted together; changes no result."""
+"""Number of images predicted together; changes no result."""
 
 
 class Lesson(NamedTuple):
     """Targets of the networks, the same for all runs.
 
     Attributes:
-        number: Which factors are numbers, shape (factor,).
-        numbers: Target numbers, 0 for a kind, shape (factor, image).
-        kinds: Target class numbers, 0 for a number, shape (factor, image).
-        classes: Number of classes of each factor; 0 for a number.
-        seen: Outputs of a network that may win: for a kind those of classes that some image has,
-            shape (factor, output).
+        number: Which factors are regressed, shape (factor,).
+        numbers: Regression targets, 0 for classified factors, shape (factor, image).
+        kinds: Target class numbers, 0 for regressed factors, shape (factor, image).
+        classes: Number of classes of each factor; 0 if it is regressed.
+        seen: Outputs that may be predicted: for a classified factor, those of classes that occur in
+            training, shape (factor, output).
     """
 
     number: Tensor
@@ -35,24 +35,24 @@ class Lesson(NamedTuple):
 def first_layers(
     sizes: Sequence[int], classes: Sequence[int], runs: int, seeds: Sequence[int]
 ) -> list[Tensor]:
-    """Weights and biases before training, in turn: (run · factor, in, out), (run · factor, 1, out).
+    """Initial weights, shape (run · factor, in, out), and biases, (run · factor, 1, out), in turn.
 
-    All are uniform within ±1/√(number of inputs), as those of `torch.nn.Linear`. Every network
-    starts from the same numbers, and so does not depend on the others. Outputs that a factor does
-    not need are zero and stay so.
+    All are uniform within ±1/√(number of inputs), as in `torch.nn.Linear`. All networks start from
+    the same numbers, so that none depends on the others. Weights of outputs that a factor does not
+    need are zero and stay zero.
 
     Args:
         sizes: Number of inputs, and of units of each hidden layer.
-        classes: Number of classes of each factor; 0 for a number, which has one output.
+        classes: Number of classes of each factor; 0 if it is regressed, with one output.
         runs: Number of runs.
-        seeds: Seeds of the layers, one each.
+        seeds: Seeds of the layers, one per layer.
     """
     needed = [max(1, count) for count in classes]
     layers: list[Tensor] = []
     for seed, inputs, units in zip(seeds, sizes, (*sizes[1:], max(needed)), strict=True):
         widths = needed if len(layers) == 2 * (len(sizes) - 1) else [units] * len(classes)
         drawn = {width: _uniform(width, inputs + 1, seed) for width in set(widths)}
-        # the rows of narrower outputs are padded, after they are drawn, to one width for all
+        # narrower output layers are padded to a common width after the draw
         whole = [
             torch.nn.functional.pad(drawn[width], (0, 0, 0, units - width)) for width in widths
         ]
@@ -81,13 +81,13 @@ def train(
     batches: Int[Tensor, "step batch"],
     learning_rate: float,
 ) -> list[Tensor]:
-    """The layers after one step of Adam a batch, with a rate that falls to 0 along half a cosine.
+    """Train with one Adam step per batch and a learning rate that decays to 0 as a half cosine.
 
-    Every network trains on the same batches. Losses are added over networks, so that gradients and
-    steps are those of each network alone. Kingma and Ba (2015), https://arxiv.org/abs/1412.6980;
+    Every network trains on the same batches. Losses are summed over networks, so that gradients and
+    steps equal those of separate training. Kingma and Ba (2015), https://arxiv.org/abs/1412.6980;
     Loshchilov and Hutter (2017), https://arxiv.org/abs/1608.03983, eq. 5 without restarts.
     """
-    # a score that is computed while a model is tested may run in inference mode
+    # a score computed during a model's test may run in inference mode
     with torch.inference_mode(mode=False), torch.enable_grad():
         codes = codes.clone()
         own = Lesson(
@@ -112,7 +112,7 @@ def train(
 def decided(
     layers: Sequence[Tensor], codes: Float[Tensor, "run image latent"], lesson: Lesson
 ) -> Float[Tensor, "run image factor"]:
-    """Numbers and class numbers that the networks predict from standardised codes."""
+    """Values and class numbers that the networks predict from standardised codes."""
     parts = []
     for some in torch.split(codes, IMAGES_AT_ONCE, dim=1):
         made = outputs(layers, some)
@@ -128,7 +128,7 @@ def _uniform(rows: int, columns: int, seed: int) -> Float[Tensor, "row column"]:
 def _loss(
     made: Float[Tensor, "run factor image output"], lesson: Lesson, rows: Int[Tensor, " image"]
 ) -> Float[Tensor, ""]:
-    """Sum over networks of the mean squared errors of numbers and cross-entropies of kinds."""
+    """Sum over networks of mean squared errors (regression) or cross-entropies (classification)."""
     runs = len(made)
     error = made[..., 0] - lesson.numbers[:, rows]
     loss = (error.square().mean(2).sum(0) * lesson.number).sum()

@@ -1,4 +1,4 @@
-"""Scikit-learn's classifiers and regressions of many trees, with their importances."""
+"""Scikit-learn's tree ensembles for classification and regression, with their importances."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 class TreeEnsemble:
     """Scikit-learn's `GradientBoostingClassifier` or `RandomForestClassifier`.
 
-    Floating-point labels are numbers, which `GradientBoostingRegressor` or `RandomForestRegressor`
-    predicts. All settings but those named here are scikit-learn's own.
+    Floating-point labels are predicted by `GradientBoostingRegressor` or `RandomForestRegressor`.
+    All settings not listed here are scikit-learn's defaults.
 
     Args:
         kind: `boosting`, the published learner of DCI, or `forest`.
-        trees: Number of trees; in boosting of rounds, each with one tree a class.
+        trees: Number of trees; in boosting the number of rounds, each with one tree per class.
         leaf: Fewest images in a leaf.
-        seed: Seed of the bootstrap samples and of the latents tried at each split; in boosting of
+        seed: Seed of the bootstrap samples and of the latents tried at each split; in boosting, of
             the order in which equally good splits are tried.
-        depth: Largest depth of a tree; scikit-learn's own where null.
+        depth: Largest depth of a tree; null takes scikit-learn's default.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class TreeEnsemble:
         codes: Float[Tensor, "image latent"],
         labels: Int[Tensor, " image"] | Float[Tensor, " image"],
     ) -> "TreeEnsemble":
-        """Learns from codes and at least two different labels; returns itself."""
+        """Learn from codes and at least two different labels; return itself."""
         from sklearn import ensemble
 
         if (labels == labels[:1]).all():
-            raise InputError("a classifier needs labels of at least two kinds to learn from")
+            raise InputError("a classifier needs at least two different labels to learn from")
         task = "Regressor" if labels.is_floating_point() else "Classifier"
         name = "GradientBoosting" if self.kind == "boosting" else "RandomForest"
         make: type[Model] = getattr(ensemble, f"{name}{task}")
@@ -77,12 +77,12 @@ class TreeEnsemble:
     def predict(
         self, codes: Float[Tensor, "image latent"]
     ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
-        """The most probable label of each code, out of the lesson, or the expected number."""
+        """The most probable training label of each code, or the predicted number."""
         return torch.from_numpy(self._fitted().predict(codes.cpu().numpy()))
 
     def importances(self) -> Float[Tensor, " latent"]:
         """Each latent's share of the gains of all splits; zeros where no tree has a split."""
-        # rounding leaves some of boosting's a little below zero, such as -1e-18
+        # rounding makes some importances of boosting slightly negative, such as -1e-18
         return torch.from_numpy(self._fitted().feature_importances_).clamp(min=0.0)
 
     def _fitted(self) -> "Model":

@@ -1,1 +1,1 @@
-"""Images kept as rows of bytes in the cache folder, with the labels read beside them."""
+"""Images stored as rows of bytes in the cache folder, together with their labels."""

@@ -1,6 +1,6 @@
-"""Banks: one large array on disk, written once, checked when opened, mapped into memory.
+"""Banks: large arrays on disk, written once, checked when opened, and mapped into memory.
 
-A bank is a `.npy` file with a record beside it (JSON): where its rows come from, and a checksum.
+A bank is a `.npy` file with a JSON record next to it: the origin of its rows, and a checksum.
 """
 
 import hashlib
@@ -41,11 +41,11 @@ class BankSpec(NamedTuple):
 
     Attributes:
         path: The `.npy` file.
-        shape: Number of rows and of bytes in a row.
-        origin: Where the rows come from: plain strings, which the record must repeat.
-        blocks: Makes the rows: all in their order, some at a time; or in numbered blocks, by
-            several threads, so that a run that was killed is continued by the next one.
-        white: Number of set bits that the rows must have, where it is known.
+        shape: Number of rows, and of bytes per row.
+        origin: Origin of the rows as plain strings, which must equal those in the record.
+        blocks: Makes the rows: either all in order, in chunks; or in numbered blocks by several
+            threads, so that an interrupted run can be continued by the next one.
+        white: Required number of set bits in the rows, if known.
         packed: Whether each bit is a pixel; set bits are then counted as white pixels.
     """
 
@@ -58,9 +58,9 @@ class BankSpec(NamedTuple):
 
 
 def prepare_bank(spec: BankSpec) -> None:
-    """Writes a bank, unless a sound one exists; other processes wait meanwhile.
+    """Writes a bank, unless an intact one exists; other processes wait meanwhile.
 
-    A bank that was cut or altered is written anew.
+    A bank that was truncated or altered is rewritten.
 
     Raises:
         InputError: The bank cannot be written, or its rows have another shape or type.
@@ -82,7 +82,7 @@ def open_bank(spec: BankSpec) -> UInt8[Tensor, "row byte"]:
     if fault := _fault(spec, thorough=False):
         raise InputError(f"{spec.path} {fault}; prepare the data set first")
     try:
-        # private pages are shared by all processes until somebody writes; torch wants writable ones
+        # private pages are shared by all processes until written to; torch needs writable pages
         rows = np.load(spec.path, mmap_mode="c", allow_pickle=False)
     except (OSError, ValueError) as error:
         raise InputError(f"{spec.path} cannot be mapped: {error}; remove it") from error
@@ -104,7 +104,7 @@ def host_rows(bank: UInt8[Tensor, "row byte"], index: Int[Tensor, " batch"]) -> 
 
 
 def bank_record(spec: BankSpec) -> dict[str, str]:
-    """Where the rows of a bank come from, the checksum of its file, and its white pixels.
+    """Origin of the rows of a bank, checksum of its file, and number of white pixels.
 
     Raises:
         InputError: The bank is missing or damaged.
@@ -117,9 +117,9 @@ def bank_record(spec: BankSpec) -> dict[str, str]:
 
 
 def _fault(spec: BankSpec, thorough: bool) -> str:
-    """The fault of a bank; empty for a sound one.
+    """Description of the fault of a bank; empty for an intact one.
 
-    The bytes are compared with the checksum if the file was touched since it was written.
+    The bytes are compared with the checksum if the file was modified since it was written.
     """
     if not spec.path.is_file():
         return "does not exist"
@@ -184,7 +184,7 @@ def _write_blocks(spec: BankSpec, blocks: Blocks, temporary: Path) -> tuple[str,
 
 def _write_rows(spec: BankSpec, blocks: Iterable[Rows], stream: BinaryIO) -> tuple[str, int]:
     """Writes the array and returns the checksum of the file and the number of set bits."""
-    # written in order rather than through a map: a full disk then raises instead of killing
+    # written in order, not memory-mapped, so that a full disk raises an error instead of killing
     header = _header(spec.shape)
     stream.write(header)
     digest, white, rows = hashlib.sha256(header), 0, 0

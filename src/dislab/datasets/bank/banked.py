@@ -28,11 +28,11 @@ class Pictures(NamedTuple):
     """Name, number, source and maker of the images of a bank.
 
     Attributes:
-        name: Name of the bank in the cache folder, folders included.
+        name: Name of the bank in the cache folder, including folders.
         images: Number of images.
-        origin: Source and settings: plain strings.
-        blocks: Makes the images in the order of the states, rows of bytes, channels first: some at
-            a time, or in numbered blocks.
+        origin: Source and settings as plain strings.
+        blocks: Makes the images in the order of the states, as rows of bytes, channels first: in
+            chunks, or in numbered blocks.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Pictures(NamedTuple):
 
 
 class BankedDataset(Dataset):
-    """A data set with its images in a bank, which is made once and opened once in each process.
+    """A data set with its images in a bank, which is made once and opened once per process.
 
     A concrete class has a constructor, `factors`, `image_shape` and `_pictures`, which
     describes the bank.
@@ -58,7 +58,7 @@ class BankedDataset(Dataset):
         prepare_bank(self._spec())
 
     def tables(self) -> dict[str, Tensor]:
-        """The images as `pixels`, a row of bytes a state.
+        """The images as `pixels`, one row of bytes per state.
 
         Raises:
             InputError: The images have not been prepared, or their file was damaged since.
@@ -85,7 +85,7 @@ class BankedDataset(Dataset):
         return bank_record(self._spec())
 
     def __getstate__(self) -> dict[str, Any]:
-        """The settings: another process works out the rest, and maps the images, itself."""
+        """Only the settings: another process derives the rest, and maps the images itself."""
         return {
             name: value
             for name, value in self.__dict__.items()

@@ -1,7 +1,7 @@
-"""Rows that are made in numbered blocks: by several threads, and again from where a kill stopped.
+"""Rows made in numbered blocks, by several threads, which resume after an interruption.
 
-Blocks are written to their place in a part file. A journal beside it names the finished ones with
-their checksums, so that the next run makes only the missing ones.
+Blocks are written to their position in a part file. A journal next to it lists the finished blocks
+with their checksums, so that the next run makes only the missing ones.
 """
 
 import json
@@ -21,17 +21,17 @@ from tqdm import tqdm
 Rows = npt.NDArray[np.uint8]
 
 _AHEAD: Final = 2
-"""Blocks in work for each thread: while one is written, the next is being made."""
+"""Number of pending blocks per thread: the next one is made while one is written."""
 
 
 class Blocks(NamedTuple):
-    """How to make rows in blocks, in any order and several at once.
+    """Makes rows in blocks, in any order and several at once.
 
     Attributes:
         size: Number of rows in a block; the last block may have fewer.
-        make: Makes the rows from one number up to another, which is left out. Its result depends
-            on these two numbers alone; it is called from several threads at once.
-        workers: Number of threads; 0 takes as many as torch would use.
+        make: Makes the rows from a first number up to, but excluding, a last one. Its result
+            depends on these two numbers alone; it is called from several threads at once.
+        workers: Number of threads; 0 for as many as torch would use.
     """
 
     size: int
@@ -48,8 +48,8 @@ def write_blocks(
         blocks: How to make the rows.
         shape: Number of rows and of bytes in a row.
         header: Bytes before the rows in the file.
-        part: The part file; it stays, with its journal, when making is cut short.
-        origin: Where the rows come from; blocks of another origin are not taken over.
+        part: The part file; it is kept, with its journal, after an interruption.
+        origin: Origin of the rows; blocks of another origin are not reused.
 
     Raises:
         OSError: The file cannot be written.
@@ -75,12 +75,12 @@ def write_blocks(
 
 
 def journal(part: Path) -> Path:
-    """The file that names the finished blocks of a part file."""
+    """Path of the journal, which lists the finished blocks of a part file."""
     return part.with_name(f"{part.name}.journal")
 
 
 def _made(blocks: Blocks, shape: tuple[int, int], missing: list[int]) -> Iterator[tuple[int, Rows]]:
-    """The missing blocks, as they are finished."""
+    """Yields the missing blocks when they are finished."""
     waiting = iter(missing)
     with _threads(blocks.workers) as (pool, workers):
         running: dict[Future[Rows], int] = {}
@@ -98,10 +98,10 @@ def _made(blocks: Blocks, shape: tuple[int, int], missing: list[int]) -> Iterato
 
 @contextmanager
 def _threads(workers: int) -> Iterator[tuple[ThreadPoolExecutor, int]]:
-    """Threads in each of which torch uses one thread only; none is left behind."""
+    """A pool of threads in which torch is single-threaded; all threads end with the context."""
     before = torch.get_num_threads()
     workers = workers or before
-    # a setting of torch holds for the thread that makes it and for those that start later
+    # torch's setting applies to the calling thread and to threads started later
     pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
     try:
         yield pool, workers
@@ -120,7 +120,7 @@ def _make(blocks: Blocks, shape: tuple[int, int], block: int) -> Rows:
 
 
 def _put(rows: Rows, place: int, stream: BinaryIO) -> None:
-    # written rather than mapped: a full disk then raises instead of killing the process
+    # written, not memory-mapped, so that a full disk raises an error instead of killing the process
     stream.seek(place)
     stream.write(rows.data)
     stream.flush()
@@ -134,7 +134,7 @@ def _note(block: int, crc: int, log: TextIO) -> None:
 def _finished(
     blocks: Blocks, shape: tuple[int, int], begin: int, part: Path, key: str
 ) -> dict[int, int]:
-    """The blocks that lie whole in the part file, with their checksums."""
+    """Blocks that are complete in the part file, with their checksums."""
     try:
         first, *lines = journal(part).read_text().splitlines()
         found = part.open("rb")

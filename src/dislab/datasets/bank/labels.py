@@ -1,4 +1,4 @@
-"""Labels from published files, kept beside the converted images."""
+"""Labels from published files, stored next to the converted images."""
 
 import zipfile
 from typing import Any
@@ -12,9 +12,9 @@ Labels = dict[str, npt.NDArray[Any]]
 
 
 def kept_labels(name: str) -> Labels | None:
-    """The labels that `keep_labels` wrote; None if their file is missing or damaged.
+    """Reads the labels written by `keep_labels`; None if their file is missing or damaged.
 
-    The name of the set is that in the cache folder, folders included.
+    `name` is the name of the data set in the cache folder, including folders.
     """
     path = cache_folder() / f"{name}.npz"
     try:
@@ -27,6 +27,6 @@ def kept_labels(name: str) -> Labels | None:
 def keep_labels(name: str, labels: Labels) -> None:
     """Writes labels to the cache folder."""
     arrays: dict[str, Any] = dict(labels)
-    # savez adds .npz to a path that lacks it, and the temporary name does
+    # a stream, as savez would append .npz to the temporary name
     with atomic(cache_folder() / f"{name}.npz") as temporary, temporary.open("wb") as stream:
         np.savez(stream, **arrays)

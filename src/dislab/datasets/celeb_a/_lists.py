@@ -1,4 +1,4 @@
-"""Readers of the lists that are published with CelebA: attributes and parts."""
+"""Readers of the lists published with CelebA: attributes and partition."""
 
 import re
 from pathlib import Path
@@ -57,7 +57,7 @@ NAMES: Final = (
 
 
 def read_lists(attributes: Path, partition: Path) -> npt.NDArray[np.uint8]:
-    """The 40 attributes of each image, 0 or 1, and its part: 0 training, 1 validation, 2 test."""
+    """40 binary attributes of each image, and its part: 0 training, 1 validation, 2 test."""
     parts = _table(partition, 0, ("0", "1", "2"), 1)
     return np.column_stack([_attributes(attributes), parts])
 
@@ -73,7 +73,7 @@ def _attributes(path: Path) -> npt.NDArray[np.uint8]:
 
 
 def _table(path: Path, skip: int, words: tuple[str, ...], columns: int) -> npt.NDArray[np.uint8]:
-    """Number of the word in each column after the file name, one row an image."""
+    """Index in `words` of each entry after the file name, one row per image."""
     with reading(path, PAGE):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[skip:]
     if len(lines) != IMAGES:

@@ -34,27 +34,27 @@ FACTORS: Final = (
 class CelebA(BankedDataset):
     """CelebA: 202,599 portraits in colour with 40 attributes, each present (1) or absent (0).
 
-    After the attributes come two factors that no score counts: `part`, the published partition, so
-    that `hold_out: {part: test}` makes its test part the test split, and `instance`, which numbers
-    the images that agree in all of this. The states are in the order of the files. The attributes
-    are labels given by people, far from independent, and no generative factors.
+    The attributes are followed by two factors that scores ignore: `part`, the published partition,
+    so that `hold_out: {part: test}` makes its test part the test split, and `instance`, which
+    numbers images with equal attributes and part. The states are in the order of the files. The
+    attributes are human annotations, strongly dependent, and not generative factors.
 
-    The square of `crop` pixels about the centre of each aligned image (178×218) is brought to
-    `side` by Pillow's bilinear filter. Which attributes an image has is read from the published
-    lists, so the states are known once these exist.
+    The central square of `crop` pixels of each aligned image (178×218) is resized to `side` with
+    Pillow's bilinear filter. The attributes are read from the published lists, so the states are
+    known once these exist.
 
     Liu, Luo, Wang and Tang (2015), https://arxiv.org/abs/1411.7766
 
     Args:
-        crop: Height and width of the square that is kept, in pixels of the published images, at
-            most 178.
+        crop: Height and width of the central square, in pixels of the published images, at most
+            178.
         side: Height and width of the images in pixels, at most `crop`.
-        path: The folder of img_align_celeba (or its zip archive), list_attr_celeba.txt and
-            list_eval_partition.txt; also looked for in the cache folder. They cannot be fetched
-            from here: the publishers ask for consent to their terms.
+        path: The folder with img_align_celeba (or its zip archive), list_attr_celeba.txt and
+            list_eval_partition.txt; the cache folder is searched as well. They must be downloaded
+            manually, as the publishers require consent to their terms.
 
     Raises:
-        InputError: The crop or the side is not possible.
+        InputError: The crop or the side is out of range.
     """
 
     licence: ClassVar[str] = "non-commercial research only"

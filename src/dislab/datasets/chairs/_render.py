@@ -1,4 +1,4 @@
-"""Renderer of chairs out of boxes, on white."""
+"""Renderer of chairs made of boxes, on white."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ from dislab.datasets.raycast import (
 )
 
 VERSION: Final = 1
-"""Version of the renderer; a cached rendering of another version is not used."""
+"""Version of the renderer; cached renderings of other versions are not used."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
@@ -41,11 +41,11 @@ _AMBIENT: Final = 0.45
 _KEY: Final = 0.65
 _OFF: Final = 1e-3
 _MIDDLE: Final = 0.45
-"""Height about which a chair turns."""
+"""Height of the centre of rotation of a chair."""
 _DEPTH: Final = 0.23
 _BOARD: Final = 0.025
 _REST: Final = (0.02, 0.22)
-"""Half the width of an armrest, and its height over the seat."""
+"""Half the width of an armrest, and its height above the seat."""
 
 
 @torch.no_grad()
@@ -57,9 +57,9 @@ def render(
 ) -> UInt8[Tensor, "state 3 height width"]:
     """Images of chairs.
 
-    `shape` holds width and height of the seat, height of the back and width of the legs in metres,
-    and 1 for armrests or 0; `view` holds azimuth and elevation of the camera in radians; `colour`
-    is red, green and blue from 0 to 1. All are on the host; the images are drawn on `device`.
+    `shape` has width and height of the seat, height of the back and width of the legs in metres,
+    and 1 with or 0 without armrests; `view` has azimuth and elevation of the camera in radians;
+    `colour` is RGB from 0 to 1. All are on the host; the images are drawn on `device`.
     """
     rays, parts = _CAMERA.rays(device), [move(part, device) for part in _chair(shape, view)]
     seen = cast(parts, rays, len(shape))
@@ -80,7 +80,7 @@ def render(
 
 
 def _chair(shape: Float[Tensor, "state 5"], view: Float[Tensor, "state 2"]) -> list[Part]:
-    """Seat, back, four legs and two armrests on posts, of size 0 in a chair without armrests."""
+    """Seat, back, four legs and two armrests on posts; without armrests, these have size 0."""
     across, high, back, leg, arms = shape.mT[:, :, None]
     azimuth, elevation = view.mT[:, :, None]
     wide, leg = across / 2, leg / 2
@@ -98,7 +98,7 @@ def _chair(shape: Float[Tensor, "state 5"], view: Float[Tensor, "state 2"]) -> l
             Part(Box(leg, leg, under), floor.moved(x, y, under))
             for y in (leg - _DEPTH, _DEPTH - leg)
         ]
-        # beside the seat, so that the back never hides them
+        # at the sides of the seat, so that the back never hides them
         x, foot = side * (wide + _REST[0]), high - 2 * _BOARD
         post = floor.moved(x, -0.6 * _DEPTH, (foot + high + rest) / 2)
         parts.append(Part(Box(thick, _DEPTH * arms, thick), floor.moved(x, z=high + rest)))

@@ -43,23 +43,22 @@ FACTORS: Final = FactorSpace(
 class Chairs3D(BankedDataset):
     """3D Chairs: 86,366 renderings of 1,393 chair models, 2 elevations and 31 azimuths.
 
-    The models are numbered in the order of their published identifiers. Azimuths are taken as even
-    steps of 360°/31, of which the published file names give whole degrees. The images, published at
-    600×600 on white, are brought to `side` by Pillow's bilinear filter, uncropped.
+    The models are numbered in the order of their published identifiers. Azimuths are treated as
+    equal steps of 360°/31, which the published file names give in whole degrees. The images,
+    published at 600×600 on white, are resized to `side` with Pillow's bilinear filter, uncropped.
 
     Aubry, Maturana, Efros, Russell and Sivic (2014), Seeing 3D chairs,
     https://www.di.ens.fr/willow/research/seeing3Dchairs/
 
     Args:
-        grey: Whether colour is dropped, leaving one channel.
+        grey: Whether to convert images to grey, with one channel.
         side: Height and width of the images in pixels, at most 600.
-        path: The published archive (rendered_chairs.tar), the folder unpacked from it, or the one
-            that holds either; also looked for in the cache folder.
-        download: Whether the archive may be fetched when it is not found; no checksum of it is
-            known.
+        path: The published archive (rendered_chairs.tar), the folder unpacked from it, or a folder
+            that contains either; the cache folder is searched as well.
+        download: Whether to download the archive if it is not found; its checksum is not known.
 
     Raises:
-        InputError: The side is not possible.
+        InputError: The side is out of range.
     """
 
     licence: ClassVar[str] = "unstated"
@@ -113,7 +112,7 @@ def _in_order(tree: Tree, path: Path) -> list[str]:
     views: dict[str, dict[tuple[int, int], str]] = {}
     for name in tree.names:
         if found := _RENDER.search(name):
-            # file names give whole degrees, rounded down, and 360 may mean 0
+            # file names give degrees rounded down, and 360 may mean 0
             step = round(int(found[3]) * _AZIMUTHS / 360) % _AZIMUTHS
             views.setdefault(found[1], {})[int(found[2]), step] = name
     chairs, *_ = FACTORS.sizes

@@ -1,4 +1,4 @@
-"""A data set of chairs out of boxes."""
+"""A data set of chairs made of boxes."""
 
 import math
 from typing import ClassVar, Final, final
@@ -26,16 +26,16 @@ FACTORS: Final = FactorSpace(
 )
 
 _VIEWS: Final = 62
-"""Images of one chair, which follow each other."""
+"""Number of images of one chair, which are consecutive."""
 
 
 @final
 class ParametricChairs(BankedDataset):
     """26,784 views of 432 chairs made of boxes, 64×64 RGB on white, from eight factors.
 
-    Six factors define the chair, and two the view: 31 azimuths and two
-    elevations, as many as of each of the 3D chairs of Aubry et al. The chairs are drawn here and
-    are not theirs. The images (329 MB) are drawn at first use and mapped into memory.
+    Six factors define the chair, and two the view: 31 azimuths and two elevations, as for the 3D
+    chairs of Aubry et al. The chair models are dislab's own, not theirs. The images (329 MB) are
+    rendered on first use and mapped into memory.
 
     After Aubry et al. (2014), Seeing 3D chairs, https://www.di.ens.fr/willow/research/seeing3Dchairs
     """
@@ -66,7 +66,7 @@ class ParametricChairs(BankedDataset):
 
 
 def draw(index: Indices) -> Rows:
-    """Images by number, one a row."""
+    """Images by number, one per row."""
     positions = FACTORS.positions(index)
     values = torch.from_numpy(FACTORS.values(positions)).float()
     colours = torch.tensor(list(renderer.COLOURS.values()))

@@ -1,4 +1,4 @@
-"""dSprites and its variants: in colour, on noise, on a painting."""
+"""dSprites and its variants: in colour, on noise, and on a painting."""
 
 from dislab.datasets.dsprites.color_dsprites import ColorDSprites
 from dislab.datasets.dsprites.dsprites import DSprites

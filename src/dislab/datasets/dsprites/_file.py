@@ -1,4 +1,4 @@
-"""Reader of the published dSprites archive: structure first, then images, a few at a time."""
+"""Reader of the published dSprites archive: checks the structure, then reads images in chunks."""
 
 import zipfile
 import zlib
@@ -21,7 +21,7 @@ _SIDE: Final = 64
 
 
 def official_rows(path: Path, space: FactorSpace) -> Iterator[npt.NDArray[np.uint8]]:
-    """The images of the published archive in its order, packed to bits, rows of 512 bytes.
+    """The images of the published archive in order, bit-packed in rows of 512 bytes.
 
     Nothing in the archive is unpickled.
     """
@@ -36,7 +36,7 @@ def official_rows(path: Path, space: FactorSpace) -> Iterator[npt.NDArray[np.uin
 
 
 def _check_classes(archive: zipfile.ZipFile, path: Path, space: FactorSpace) -> None:
-    """Refuses labels that are not: one colour, then the factors' values in row-major order."""
+    """Checks the labels: one colour, then the factors' value numbers in row-major order."""
     refuse = partial(_refusal, path)
     shape = (len(space), 1 + len(space.factors))
     header = open_array(archive, "latents_classes", np.int64, shape, refuse)

@@ -1,4 +1,4 @@
-"""The picture behind `ScreamDSprites`: a file of the user's, or one that is drawn here."""
+"""Background picture of `ScreamDSprites`: a user's file, or a procedural painting."""
 
 import hashlib
 from pathlib import Path
@@ -16,15 +16,15 @@ from dislab.errors import InputError
 from dislab.functional.random import host_generator
 
 LARGEST: Final = (350, 274)
-"""Width and height, in pixels, that a picture is made to fit into."""
+"""Maximum width and height, in pixels, to which a picture is shrunk."""
 
 _Plane = npt.NDArray[np.float64]
 
 
 def painting(path: str | None, least: int) -> UInt8[Tensor, "3 height width"]:
-    """The picture in colour, at most 350×274 pixels; a drawn one where there is no path.
+    """The picture in colour, at most 350×274 pixels; a procedural one without a path.
 
-    Refuses a file that is no image, or is smaller than `least` pixels across or down.
+    Rejects a file that is no image, or has width or height below `least` pixels.
     """
     if path is None:
         return _drawn()
@@ -64,7 +64,7 @@ def _drawn() -> UInt8[Tensor, "3 height width"]:
 
 
 def _smooth(noise: _Plane) -> _Plane:
-    """Noise whose amplitudes fall with the frequency to the power 1.8; mean 0, deviation 1."""
+    """Noise with amplitudes proportional to frequency^−1.8, normalised to mean 0, deviation 1."""
     rows, columns = (np.fft.fftfreq(length) for length in noise.shape)
     frequency = np.hypot(rows[:, None], columns[None, :]) + 1e-3
     smooth = np.fft.ifft2(np.fft.fft2(noise) / frequency**1.8).real

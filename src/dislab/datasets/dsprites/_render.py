@@ -1,8 +1,8 @@
-"""Renderer of the dSprites images from their factors; numpy only.
+"""Renderer of the dSprites images from their factors, in pure NumPy.
 
-Every image is the filling of a polygon whose corners are whole numbers of 1/256 pixel. The rule was
-found from images published with the data set: it gives them pixel by pixel, and 128,328,864 white
-pixels in all images instead of the published 128,328,862
+Every image is a filled polygon whose corners are integer multiples of 1/256 pixel. The rule was
+derived from images published with the data set: it reproduces these pixel by pixel, and gives
+128,328,864 white pixels over all images instead of the published 128,328,862
 (https://github.com/google-deepmind/dsprites-dataset).
 """
 
@@ -14,16 +14,16 @@ import numpy.typing as npt
 from dislab.errors import InputError
 
 VERSION: Final = 2
-"""Version of the renderer; a cached rendering of another version is not used."""
+"""Version of the renderer; cached renderings of other versions are not used."""
 
 SIZES: Final = (3, 6, 40, 32, 32)
-"""Number of shapes, scales, orientations, horizontal and vertical places."""
+"""Numbers of shapes, scales, orientations, horizontal and vertical positions."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
 
 BLOCK: Final = SIZES[3] * SIZES[4]
-"""Number of images of one shape, scale and orientation, which follow each other."""
+"""Number of images of one shape, scale and orientation, which are consecutive."""
 
 Form = tuple[int, int, int]
 Mask = npt.NDArray[np.bool_]
@@ -35,19 +35,19 @@ _RADIUS: Final = 0.15 * SIDE
 """Half the side of the largest square, in pixels."""
 
 _WIDENING: Final = 1.33
-"""By how much the ellipse is wider, and lower, than a circle of that radius."""
+"""Factor by which the ellipse is wider, and lower, than a circle of that radius."""
 
 _FINE: Final = 256
-"""Steps in a pixel in which corners are given."""
+"""Subdivisions of a pixel in which corners are given."""
 
 _CENTRE: Final = _FINE // 2
 
 
 def render(positions: npt.ArrayLike) -> Mask:
-    """Images of states, shape (state, 64, 64), true where a pixel is white.
+    """Images of states, shape (state, 64, 64), true for white pixels.
 
     Positions are value numbers of shape, scale, orientation, posX and posY, shape (state, 5);
-    refuses others.
+    others are rejected.
     """
     states = np.asarray(positions, dtype=np.int64)
     if states.ndim != 2 or states.shape[1] != len(SIZES):
@@ -65,9 +65,9 @@ def render(positions: npt.ArrayLike) -> Mask:
 
 
 def packed_block(form: Form) -> Packed:
-    """Images of one shape, scale and orientation (value numbers) at every place, posY fastest.
+    """Images of one shape, scale and orientation (value numbers) at all positions, posY fastest.
 
-    Each row of 512 bytes is an image, a bit a pixel: shape (1024, 512).
+    Each row of 512 bytes is an image with one bit per pixel: shape (1024, 512).
     """
     right, down = _outline(form)
     x, y = (_corners(np.arange(SIZES[3]), offsets) for offsets in (right, down))
@@ -81,17 +81,17 @@ def form(index: int) -> Form:
 
 
 def _outline(form: Form) -> tuple[_Reals, _Reals]:
-    """Corners from the middle, in pixels to the right and downwards."""
+    """Corners relative to the centre, in pixels to the right and downwards."""
     shape, scale, orientation = form
     u, v = (0.5 + 0.1 * scale) * _polygon(shape)
-    # the last orientation is the first one again, after a whole turn
+    # the last orientation equals the first one, after a full turn
     angle = 2 * np.pi * (orientation % (SIZES[2] - 1)) / (SIZES[2] - 1)
     cosine, sine = np.cos(angle), np.sin(angle)
     return cosine * u - sine * v, -(sine * u + cosine * v)
 
 
 def _polygon(shape: int) -> _Reals:
-    """Corners at full size before a turn, in pixels to the right and upwards."""
+    """Corners at full size before rotation, in pixels to the right and upwards."""
     if shape == 0:
         return _RADIUS * np.array([[-1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]])
     count = 100 if shape == 1 else 150
@@ -110,14 +110,14 @@ def _corners(place: Whole, offsets: _Reals) -> Whole:
 
 
 def filled(x: Whole, y: Whole) -> Packed:
-    """Images of polygons, a bit a pixel, shape (image, 512): set where the centre lies inside.
+    """Images of polygons, one bit per pixel, shape (image, 512): set if the centre lies inside.
 
-    Corners are in 1/256 pixel from the left and from above, shape (image, corner). A pixel is
-    inside if an odd number of edges lies to its left. A centre on an edge is inside if the edge is
-    a left one, or the lower one of two that are level.
+    Corners are in 1/256 pixel from the left and from the top, shape (image, corner). A pixel is
+    inside if an odd number of edges lies to its left. A centre on an edge is inside if it is a left
+    edge, or the lower one of two horizontal edges.
     """
     image, row, column = _crossings(x, y)
-    # each crossing turns over all pixels from there to the right
+    # each crossing inverts all pixels from there to the right
     right_of = np.append(np.uint64(2**SIDE - 1) >> np.arange(SIDE, dtype=np.uint64), np.uint64(0))
     lines = np.zeros(len(x) * SIDE, dtype=np.uint64)
     np.bitwise_xor.at(lines, image * SIDE + row, right_of[column])
@@ -127,7 +127,7 @@ def filled(x: Whole, y: Whole) -> Packed:
 def _crossings(x: Whole, y: Whole) -> tuple[Whole, Whole, Whole]:
     """Image, row and column of each crossing of an edge with a row's centres.
 
-    The column is the first one whose centre lies at the crossing or right of it.
+    The column is the first one whose centre lies at or to the right of the crossing.
     """
     ends = x, y, np.roll(x, -1, axis=1), np.roll(y, -1, axis=1)
     # the rows with top < centre <= bottom

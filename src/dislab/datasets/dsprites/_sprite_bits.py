@@ -44,7 +44,7 @@ FACTORS: Final = FactorSpace(
 SIDE: Final = renderer.SIDE
 
 WHITE_PIXELS: Final = 128_328_862
-"""White pixels of the published images, all together."""
+"""Total number of white pixels in the published images."""
 
 _ROW_BYTES: Final = SIDE**2 // 8
 _PLACES: Final = 32 * 32
@@ -54,7 +54,7 @@ Numbers = TypeVar("Numbers", Indices, Tensor)
 
 
 class SpriteBits:
-    """The packed images: their source, and the bank that holds them."""
+    """The bit-packed images: their source, and the bank that stores them."""
 
     def __init__(self, source: Source, path: str | None, download: bool) -> None:
         check_source(source, path, download)
@@ -70,7 +70,7 @@ class SpriteBits:
         prepare_bank(self._spec())
 
     def tables(self) -> dict[str, Tensor]:
-        """The packed images as `bits`, 512 bytes a state."""
+        """The packed images as `bits`, 512 bytes per state."""
         if not self._tables:
             self._tables = {"bits": open_bank(self._spec())}
         return self._tables
@@ -80,7 +80,7 @@ class SpriteBits:
         return bank_record(self._spec())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the mapped images: another process maps them itself."""
+        """Everything except the mapped images, which another process maps itself."""
         return {**self.__dict__, "_tables": {}}
 
     def _spec(self) -> BankSpec:
@@ -99,7 +99,7 @@ class SpriteBits:
         return self._archive() is not None or (cache_folder() / "dsprites/official.npy").is_file()
 
     def _archive(self) -> Path | None:
-        """The published file, where it is found."""
+        """The published file, if it is found."""
         if self.path is not None:
             given = Path(self.path).expanduser()
             if not given.is_file():
@@ -129,16 +129,16 @@ def masks(
 
 def bits(tables: dict[str, Tensor], index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch 1 64 64"]:
     """Images by number, 1 inside the shape and 0 outside, on the device of tables and index."""
-    shape = (index.shape[0], 1, SIDE, SIDE)  # len() of a tensor takes ten times as long
+    shape = (index.shape[0], 1, SIDE, SIDE)  # ten times as fast as len()
     if index.device.type == "cpu":
-        # nothing has a name, and so a life, longer than needed: that would cost a quarter more
+        # no names for intermediate tensors, as keeping them alive would cost a quarter more
         pixels = np.unpackbits(host_rows(tables["bits"], index))
         return torch.from_numpy(pixels.reshape(shape))
     return unpacked(tables["bits"][index]).view(shape)
 
 
 def first_turn(index: Numbers) -> Numbers:
-    """The same state at orientation 0 for one at orientation 2π, which shows the same shape."""
+    """States with orientation 2π replaced by 0, which gives the same image."""
     turns = (index // _PLACES) % (_TURNS + 1) // _TURNS
     return index - turns * (_TURNS * _PLACES)
 

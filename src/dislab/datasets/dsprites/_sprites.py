@@ -10,10 +10,10 @@ from dislab.factors import FactorSpace, Indices
 
 
 class Sprites(Dataset):
-    """Images of the 737,280 shapes of dSprites, whose bits are in the cache folder.
+    """The 737,280 states of dSprites, with bit-packed images in the cache folder.
 
-    A concrete class sets `_bits` in its constructor and has `gather`. A variant with more tables or
-    settings adds them to the results of `tables` and `provenance`.
+    A concrete class sets `_bits` in its constructor and implements `gather`. A variant with
+    additional tables or settings adds them to the results of `tables` and `provenance`.
     """
 
     channels: ClassVar[int] = 3
@@ -31,11 +31,11 @@ class Sprites(Dataset):
         return (self.channels, SIDE, SIDE)
 
     def prepare(self) -> None:
-        """Render the packed images into the cache folder, or fetch and check the published file."""
+        """Renders images into the cache folder, or downloads and checks the published file."""
         self._bits.prepare()
 
     def tables(self) -> dict[str, Tensor]:
-        """The packed images as `bits`, 512 bytes a state."""
+        """The packed images as `bits`, 512 bytes per state."""
         return self._bits.tables()
 
     def provenance(self) -> dict[str, str]:
@@ -43,5 +43,5 @@ class Sprites(Dataset):
         return self._bits.record()
 
     def canonical(self, index: Indices) -> Indices:
-        """State numbers with orientation 2π replaced by 0, which looks the same."""
+        """State numbers with orientation 2π replaced by 0, which gives the same image."""
         return first_turn(index)

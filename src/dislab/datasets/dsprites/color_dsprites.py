@@ -16,33 +16,33 @@ from dislab.functional.checks import check_count
 from dislab.functional.random import random_bytes
 
 _MOST_HUES: Final = 6 * 255
-"""Number of saturated, bright colours that pixels of 8 bits distinguish."""
+"""Number of fully saturated, bright colours that can be represented with 8 bits per channel."""
 
 
 @final
 class ColorDSprites(Sprites):
     """dSprites in colour: a random one that is no factor, or the hue as a factor.
 
-    Without `hues` each channel of a shape's colour is uniform over 128, 129, … 255, a function of
-    the seed and the state. With `hues` the first factor is the hue of a fully saturated, bright
-    colour, and the set has `hues` times 737,280 images. The orientations 0 and 2π show the same
-    image. The bits of `DSprites` are in the cache folder; colours are added when a batch is
-    gathered.
+    Without `hues`, each channel of a shape's colour is uniform over 128, 129, … 255, determined by
+    the seed and the state. With `hues`, the first factor is the hue of a fully saturated, bright
+    colour, and the set has `hues` times 737,280 images. The orientations 0 and 2π give the same
+    image. The packed images of `DSprites` are in the cache folder; colours are added when a batch
+    is gathered.
 
-    Random colours after Locatello et al. (2019), https://arxiv.org/abs/1811.12359, where every
-    reading of an image draws another colour.
+    Random colours after Locatello et al. (2019), https://arxiv.org/abs/1811.12359, where a new
+    colour is drawn each time an image is read.
 
     Args:
-        hues: How many hues, equally spaced around the circle from red on; unless given, colours
-            are random.
+        hues: Number of hues, equally spaced around the colour circle, starting at red; unless
+            given, colours are random.
         seed: Seed of the random colours; not used with hues.
-        source: As of `DSprites`: `rendered`, `official` or `auto`.
-        path: Where the published dSprites file (npz) lies.
-        download: Whether `official` may fetch the published file when it is not found.
+        source: As for `DSprites`: `rendered`, `official` or `auto`.
+        path: Path of the published dSprites file (npz).
+        download: Whether `official` may download the published file if it is not found.
 
     Raises:
-        InputError: `hues` is below 1 or above the 1,530 that pixels distinguish, or `path` or
-            `download` is given for images that are drawn.
+        InputError: `hues` is below 1 or above 1,530, the number that pixels can represent, or
+            `path` or `download` is given for rendered images.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -83,7 +83,7 @@ class ColorDSprites(Sprites):
         """The packed images as `bits`, and the colours of the hues as `palette`.
 
         Raises:
-            InputError: The images have not been prepared, or their file was damaged since.
+            InputError: The images have not been prepared, or their file was damaged later.
         """
         return {**self._bits.tables(), "palette": _palette(self.hues or 0)}
 

@@ -13,22 +13,22 @@ from dislab.datasets.dsprites._sprites import Sprites
 class DSprites(Sprites):
     """dSprites: 737,280 white shapes on black, 64×64, from five factors.
 
-    The published images, drawn by their exact rule without a download, or read from the published
-    file. Drawn images equal all published ones that were at hand for comparison, in every pixel;
-    the whole set has two of 128 million white pixels too many (`docs/datasets.md`). Either is kept
-    packed to bits (377 MB) in the cache folder, made at first use and mapped into memory. The
-    orientations 0 and 2π show the same image, as they do in the published file.
+    The published images, rendered by their exact rule without a download, or read from the
+    published file. Rendered images equal all published ones that were available for comparison, in
+    every pixel; the whole set has two of 128 million white pixels too many (`docs/datasets.md`).
+    Both are stored bit-packed (377 MB) in the cache folder, created on first use and mapped into
+    memory. The orientations 0 and 2π give the same image, as in the published file.
 
     Matthey et al. (2017), https://github.com/google-deepmind/dsprites-dataset
 
     Args:
-        source: `rendered` draws the images, `official` reads the published file, `auto` takes the
-            published file where it is found and draws otherwise.
-        path: Where the published file (npz) lies; also looked for in the cache folder.
-        download: Whether `official` may fetch the published file when it is not found.
+        source: `rendered` renders the images, `official` reads the published file, `auto` uses the
+            published file if it is found and renders otherwise.
+        path: Path of the published file (npz); the cache folder is searched as well.
+        download: Whether `official` may download the published file if it is not found.
 
     Raises:
-        InputError: `path` or `download` is given for images that are drawn.
+        InputError: `path` or `download` is given for rendered images.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -66,7 +66,7 @@ class DSprites(Sprites):
     def scaled(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Images by number, pixels 0 and 1 as float32, straight from their bits.
+        """Images by number, pixels 0 and 1 as float32, directly from their bits.
 
         Args:
             tables: Result of `tables`, on the device of `index`.

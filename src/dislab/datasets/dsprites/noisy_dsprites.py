@@ -15,21 +15,21 @@ from dislab.functional.random import BYTES, random_bytes
 class NoisyDSprites(Sprites):
     """dSprites on noise: white shapes, and a random value in every other pixel and channel.
 
-    The noise is uniform over 0, 1, … 255, a function of the seed and the state; the orientations
-    0 and 2π show the same image. The bits of `DSprites` are in the cache folder; the noise is added
-    when a batch is gathered.
+    The noise is uniform over 0, 1, … 255, determined by the seed and the state; the orientations 0
+    and 2π give the same image. The packed images of `DSprites` are in the cache folder; the noise
+    is added when a batch is gathered.
 
-    After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, where every reading of an
-    image draws other noise.
+    After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, where new noise is drawn each
+    time an image is read.
 
     Args:
         seed: Seed of the noise.
-        source: As of `DSprites`: `rendered`, `official` or `auto`.
-        path: Where the published dSprites file (npz) lies.
-        download: Whether `official` may fetch the published file when it is not found.
+        source: As for `DSprites`: `rendered`, `official` or `auto`.
+        path: Path of the published dSprites file (npz).
+        download: Whether `official` may download the published file if it is not found.
 
     Raises:
-        InputError: `path` or `download` is given for images that are drawn.
+        InputError: `path` or `download` is given for rendered images.
     """
 
     licence: ClassVar[str] = "Apache-2.0"

@@ -1,4 +1,4 @@
-"""dSprites on pieces of a painting."""
+"""dSprites on patches of a painting."""
 
 from functools import cached_property
 from typing import ClassVar, Literal, final
@@ -18,24 +18,24 @@ _HALF = 2**32 - 1
 class ScreamDSprites(Sprites):
     """dSprites on a piece of a painting, with the colours inverted inside the shape.
 
-    The background is the mean of a random 64×64 piece of the painting and a random colour, both a
-    function of the seed and the state; the orientations 0 and 2π show the same image. The bits of
-    `DSprites` are in the cache folder; the rest is added when a batch is gathered.
+    The background is the mean of a random 64×64 patch of the painting and a random colour, both
+    determined by the seed and the state; the orientations 0 and 2π give the same image. The packed
+    images of `DSprites` are in the cache folder; the rest is added when a batch is gathered.
 
     After Locatello et al. (2019), https://arxiv.org/abs/1811.12359, with The Scream as a thumbnail
-    of 350×274 pixels. It is not distributed here: give a file of it, or take the procedural
-    painting of warped bands, with which results are not comparable to published ones.
+    of 350×274 pixels. It is not distributed with dislab: provide a file of it, or use the
+    procedural painting of warped bands, with which results are not comparable to published ones.
 
     Args:
-        background: An image file, made to fit into 350×274 pixels; unless given, a painting is
-            drawn.
-        seed: Seed of pieces and colours.
-        source: As of `DSprites`: `rendered`, `official` or `auto`.
-        path: Where the published dSprites file (npz) lies.
-        download: Whether `official` may fetch the published file when it is not found.
+        background: An image file, shrunk to fit into 350×274 pixels; unless given, the procedural
+            painting is used.
+        seed: Seed of patches and colours.
+        source: As for `DSprites`: `rendered`, `official` or `auto`.
+        path: Path of the published dSprites file (npz).
+        download: Whether `official` may download the published file if it is not found.
 
     Raises:
-        InputError: `path` or `download` is given for images that are drawn.
+        InputError: `path` or `download` is given for rendered images.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -63,8 +63,8 @@ class ScreamDSprites(Sprites):
         """Reads the background, and makes sure that the packed images are in the cache folder.
 
         Raises:
-            InputError: The background cannot be read, the published file is wanted and not found,
-                or is not the published one, or the cache folder cannot be written to.
+            InputError: The background cannot be read, the published file is required but not found
+                or differs from the published one, or the cache folder cannot be written to.
         """
         _ = self._painting
         self._bits.prepare()
@@ -90,7 +90,7 @@ class ScreamDSprites(Sprites):
         counters = 2 * first_turn(index)
         piece = _pieces(tables["painting"], hashed(self.seed, counters))
         tint = random_bytes(self.seed, counters + 1)[:, :3, None, None]
-        mean = (piece & tint) + ((piece ^ tint) >> 1)  # rounded down, without leaving eight bits
+        mean = (piece & tint) + ((piece ^ tint) >> 1)  # rounded down, without overflow
         return mean ^ masks(tables, index)
 
     def provenance(self) -> dict[str, str]:
@@ -114,7 +114,7 @@ class ScreamDSprites(Sprites):
 def _pieces(
     picture: UInt8[Tensor, "3 height width"], bits: Int[Tensor, " batch"]
 ) -> UInt8[Tensor, "batch 3 64 64"]:
-    """A piece for each 64 random bits; the lower half decides the row, the upper one the column."""
+    """One patch per 64 random bits; the lower half determines the row, the upper the column."""
     views = picture.unfold(1, SIDE, 1).unfold(2, SIDE, 1).permute(1, 2, 0, 3, 4)
     rows, columns = views.shape[:2]
     return views[(bits & _HALF) % rows, ((bits >> 32) & _HALF) % columns]

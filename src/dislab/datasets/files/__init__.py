@@ -1,1 +1,1 @@
-"""Readers of files: published ones, pictures, archives and arrays."""
+"""Readers of published files, pictures, archives and arrays."""

@@ -1,4 +1,4 @@
-"""Pixels out of picture files and arrays, brought to one size."""
+"""Decodes picture files and arrays into pixels of one size."""
 
 import io
 import os
@@ -19,13 +19,13 @@ _IMAGES_AT_A_TIME: Final = 256
 
 
 class Frame(NamedTuple):
-    """Required form of pictures, and the form to convert them to.
+    """Required format of pictures, and the format to convert them to.
 
     Attributes:
-        size: Width and height that every picture has.
-        side: Height and width that it is brought to.
-        mode: Colour or grey, as Pillow names them.
-        box: Left, upper, right and lower edge of the part that is kept; None keeps all.
+        size: Required width and height of every picture.
+        side: Height and width to resize to.
+        mode: Pillow's name of the colour mode, RGB or grey.
+        box: Left, upper, right and lower edge of the crop; None keeps everything.
     """
 
     size: tuple[int, int]
@@ -35,11 +35,11 @@ class Frame(NamedTuple):
 
 
 def shrink(pixels: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
-    """One picture at another height and width, channels first.
+    """Resizes one picture and moves its channels first.
 
-    Pillow's bilinear filter, which widens when it shrinks: a triangle over twice the area that a
-    pixel of the result covers. A picture that has the size already is not touched. The picture has
-    shape (height, width) or (height, width, channel).
+    Uses Pillow's bilinear filter, whose support grows when it shrinks an image: a triangle over
+    twice the area that a pixel of the result covers. A picture of the right size is unchanged. The
+    picture has shape (height, width) or (height, width, channel).
     """
     if pixels.shape[:2] != (side, side):
         resized = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR)
@@ -48,7 +48,7 @@ def shrink(pixels: npt.NDArray[np.uint8], side: int) -> npt.NDArray[np.uint8]:
 
 
 def check_side(side: int, most: int) -> None:
-    """Refuses a side that is not between 8 pixels and the published one, `most`."""
+    """Rejects a side that is not between 8 pixels and `most`, the side of the published images."""
     if not 8 <= side <= most:
         raise InputError(
             f"side {side} is not possible; images are shrunk from {most} pixels a side and never "
@@ -57,7 +57,7 @@ def check_side(side: int, most: int) -> None:
 
 
 def pictures(tree: Tree, names: Sequence[str], frame: Frame) -> Iterator[Rows]:
-    """Pictures of a tree in the order of names, as rows of bytes, some at a time.
+    """Pictures of a tree in the order of `names`, as chunks of rows of bytes.
 
     Raises:
         InputError: A picture cannot be decoded, or has another size.
@@ -65,19 +65,19 @@ def pictures(tree: Tree, names: Sequence[str], frame: Frame) -> Iterator[Rows]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for start in range(0, len(names), _IMAGES_AT_A_TIME):
             some = names[start : start + _IMAGES_AT_A_TIME]
-            # archives are read by one thread; decoding lets go of the interpreter's lock
+            # archives are read by one thread; decoding releases the interpreter lock
             contents = [tree.read(name) for name in some]
             yield np.stack(list(pool.map(_decoder(tree, frame), contents, some)))
 
 
 def numbered_pictures(tree: Tree, count: int, frame: Frame, refuse: Refusal) -> Iterator[Rows]:
-    """Pictures of a tree that are named by their numbers, such as `000017.png`, from 0.
+    """Pictures of a tree named by their numbers from 0, such as `000017.png`.
 
-    Folders and other files of the tree are left aside.
+    Folders and other files of the tree are ignored.
 
     Raises:
-        InputError: Pictures are missing or too many, which `refuse` makes an error of; or one
-            cannot be decoded, or has another size.
+        InputError: There are too few or too many pictures (error made by `refuse`), or one cannot
+            be decoded or has another size.
     """
     by_number: dict[int, str] = {}
     for name in tree.names:

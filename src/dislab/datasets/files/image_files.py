@@ -1,4 +1,4 @@
-"""Image files of the user: found, named when something is wrong, and read into rows."""
+"""Finds image files of the user and reads them into rows, with errors that name the file."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -17,21 +17,21 @@ from dislab.functional.checks import check_count
 Colour = Literal["keep", "grey", "rgb"]
 
 Fit = Literal["squash", "crop", "pad"]
-"""Treatment of an image that is no square: distorted, cut to its middle, or padded with black."""
+"""Treatment of non-square images: distort, crop to the centre, or pad with black."""
 
 SUFFIXES: Final = frozenset(
     (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 )
-"""Endings of the names of image files."""
+"""Suffixes of image files."""
 
 UNREADABLE: Final = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
-"""Errors of Pillow for a file that is no image, is cut, or is implausibly large."""
+"""Errors of Pillow for a file that is no image, is truncated, or is implausibly large."""
 
 UNEQUAL: Final = (
     "side, such as side: 64, to resize all of them (fit: crop or pad keeps proportions), and "
     "colour to grey or rgb to make them alike"
 )
-"""The settings for images that differ in size or channels, for messages."""
+"""Advice in messages on settings for images that differ in size or channels."""
 
 _KEPT: Final = {"1": "L", "L": "L", "RGB": "RGB"}
 _CONVERTED: Final = frozenset(("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "HSV"))
@@ -39,7 +39,7 @@ _AT_A_TIME: Final = 256
 
 
 def files_below(folder: Path) -> tuple[list[str], list[str]]:
-    """Image files and other files of a folder and its subfolders, sorted; hidden ones left out."""
+    """Image files and other files of a folder and its subfolders, sorted, without hidden ones."""
     found = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -51,10 +51,10 @@ def files_below(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def check_fit(side: int | None, fit: Fit) -> None:
-    """Refuses a side below 1, and a fit without a side.
+    """Rejects a side below 1, and a fit without a side.
 
     Raises:
-        InputError: One of them is wrong.
+        InputError: One of them is invalid.
     """
     if side is not None:
         check_count("side", side, 1, most=4096)
@@ -81,20 +81,20 @@ def fingerprint(folder: Path, names: Sequence[str]) -> str:
 def read_image(
     path: Path, side: int | None, colour: Colour, fit: Fit = "squash"
 ) -> npt.NDArray[np.uint8]:
-    """Pixels of one image, turned as its EXIF data says, shape (channel, height, width).
+    """Pixels of one image, rotated as given in its EXIF data, shape (channel, height, width).
 
     Args:
         path: The file.
-        side: Height and width that it is resized to, by averaging areas; None keeps its own.
-        colour: Whether it is kept as it is, or made grey or coloured; transparency is dropped.
-        fit: Treatment of an image that is no square.
+        side: Height and width to resize to, by area averaging; None keeps the size.
+        colour: Whether to keep the colour mode, or convert to grey or RGB; transparency is dropped.
+        fit: Treatment of a non-square image.
 
     Raises:
-        InputError: It is no image that can be read, or has a mode that is not taken.
+        InputError: The image cannot be read, or has an unsupported mode.
     """
     try:
         with Image.open(path) as image:
-            ImageOps.exif_transpose(image, in_place=True)  # cameras store the sensor's rows
+            ImageOps.exif_transpose(image, in_place=True)  # cameras may store turned images
             return pixels_of(image, str(path), side, colour, fit)
     except UnidentifiedImageError as error:
         raise InputError(f"{path} is no image that can be read; remove it from the set") from error
@@ -107,17 +107,17 @@ def read_image(
 def pixels_of(
     image: Image.Image, name: str, side: int | None, colour: Colour, fit: Fit
 ) -> npt.NDArray[np.uint8]:
-    """Pixels of an image of Pillow, shape (channel, height, width).
+    """Pixels of a Pillow image, shape (channel, height, width).
 
     Args:
         image: The image.
         name: Its name, for messages.
-        side: As of `read_image`.
-        colour: As of `read_image`.
-        fit: As of `read_image`.
+        side: As for `read_image`.
+        colour: As for `read_image`.
+        fit: As for `read_image`.
 
     Raises:
-        InputError: The image has a mode that is not taken.
+        InputError: The image has an unsupported mode.
     """
     mode = _mode(name, image.mode, colour)
     converted = image if image.mode == mode else image.convert(mode)
@@ -141,15 +141,15 @@ def read_rows(
     colour: Colour,
     fit: Fit = "squash",
 ) -> Iterator[Rows]:
-    """The images as rows, some at a time.
+    """Reads images as chunks of rows.
 
     Args:
-        folder: Where they lie.
+        folder: Folder of the images.
         names: Their names, relative to the folder.
-        shape: Channels, height and width that each one must have.
-        side: As of `read_image`.
-        colour: As of `read_image`.
-        fit: As of `read_image`.
+        shape: Required channels, height and width.
+        side: As for `read_image`.
+        colour: As for `read_image`.
+        fit: As for `read_image`.
 
     Raises:
         InputError: An image cannot be read or differs from the first one.

@@ -1,4 +1,4 @@
-"""States of collections whose labels do not identify an image."""
+"""States of data sets in which several images may have equal labels."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,11 +13,11 @@ INSTANCE: Final = "instance"
 
 
 def with_instances(factors: Sequence[Factor], labels: npt.NDArray[np.integer[Any]]) -> FactorSpace:
-    """The states of labelled images, in their order, with a last factor `instance`.
+    """States of labelled images, in their order, with an additional last factor `instance`.
 
-    The states of a factor space differ, and those of images with equal labels would not. So such
-    images are counted: the first one is instance 0, the next one instance 1, and so on. The number
-    means nothing beyond that, and the factor is marked as a nuisance.
+    States of a factor space must differ. So images with equal labels are numbered: the first one is
+    instance 0, the next one instance 1, and so on. The number has no other meaning, and the factor
+    is marked as a nuisance.
     """
     numbers = occurrences(labels)
     table = np.column_stack([labels, numbers]).astype(np.int32)
@@ -25,13 +25,13 @@ def with_instances(factors: Sequence[Factor], labels: npt.NDArray[np.integer[Any
 
 
 def instance_factor(numbers: Indices) -> Factor:
-    """The factor `instance`, with one value for each number."""
+    """The factor `instance`, with one value per number."""
     names = tuple(map(float, range(int(numbers.max(initial=0)) + 1)))
     return Factor(INSTANCE, names, "categorical", nuisance=True)
 
 
 def occurrences(labels: npt.NDArray[np.integer[Any]]) -> Indices:
-    """How many earlier rows are equal, for each row."""
+    """Number of equal earlier rows, for each row."""
     order = np.lexsort(labels.T[::-1])
     ordered = labels[order]
     fresh = np.ones(len(labels), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Reader of the binary matrices of NORB, packed or not: small header, then the elements."""
+"""Reader of NORB's binary matrices, compressed or not: a small header, then the elements."""
 
 import gzip
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ MAGIC: Final[dict[int, np.dtype[Any]]] = {
     0x1E3D4C55: np.dtype(np.uint8),
     0x1E3D4C54: np.dtype("<i4"),
 }
-"""Type of the elements by the first four bytes; the format has others, which SmallNORB lacks."""
+"""Element type by the first four bytes; the format has others, which SmallNORB does not use."""
 
 _ROWS_AT_A_TIME: Final = 256
 
@@ -23,10 +23,10 @@ _ROWS_AT_A_TIME: Final = 256
 def read_all(
     path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], page: str
 ) -> npt.NDArray[Any]:
-    """A whole matrix of the expected type and shape; messages name `page`, its source.
+    """Reads a whole matrix and checks type and shape; messages name `page`, its source.
 
     Raises:
-        InputError: The file is broken or another one.
+        InputError: The file is damaged or not the expected one.
     """
     return np.concatenate(list(read_blocks(path, dtype, shape, page)))
 
@@ -34,10 +34,10 @@ def read_all(
 def read_blocks(
     path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], page: str
 ) -> Iterator[npt.NDArray[Any]]:
-    """The rows of a matrix in their order, some at a time.
+    """Reads the rows of a matrix in order, in chunks.
 
     Raises:
-        InputError: The file is broken or another one.
+        InputError: The file is damaged or not the expected one.
     """
     row = int(np.prod(shape[1:])) * dtype.itemsize
     with reading(path, page), open_packed(path) as stream:
@@ -56,7 +56,7 @@ def read_blocks(
 
 
 def open_packed(path: Path) -> BufferedReader | gzip.GzipFile:
-    """A file, unpacked while it is read if its name ends in `.gz`."""
+    """Opens a file, which is decompressed while reading if its name ends in `.gz`."""
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
@@ -66,7 +66,7 @@ def _header(stream: BufferedReader | gzip.GzipFile) -> tuple[np.dtype[Any], tupl
     if len(start) < 2 or int(start[0]) not in MAGIC or not 1 <= start[1] <= 8:
         return None
     axes = int(start[1])
-    # the header has room for three lengths at least
+    # the header always has space for at least three lengths
     lengths = np.frombuffer(stream.read(4 * max(3, axes)), dtype="<u4")
     if len(lengths) < max(3, axes):
         return None

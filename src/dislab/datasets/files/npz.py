@@ -1,4 +1,4 @@
-"""Arrays in npz archives, read from their start to their end without unpickling anything."""
+"""Reads arrays in npz archives sequentially, without unpickling anything."""
 
 import zipfile
 from collections.abc import Callable, Iterator
@@ -13,17 +13,17 @@ from dislab.errors import InputError
 _ROWS_AT_A_TIME: Final = 1024
 
 Refusal = Callable[[str], InputError]
-"""Makes the error for an archive from a description of its fault."""
+"""Creates the error for an archive from a description of its fault."""
 
 
 class Header(NamedTuple):
-    """The header of an array, and its bytes.
+    """The header of an array, and the stream of its bytes.
 
     Attributes:
         shape: Its shape.
         dtype: Its type.
         fortran: Whether it is in column-major order.
-        stream: Its elements; closing it is the caller's.
+        stream: Its elements; the caller must close it.
     """
 
     shape: tuple[int, ...]
@@ -33,10 +33,10 @@ class Header(NamedTuple):
 
 
 def open_header(archive: zipfile.ZipFile, name: str, refuse: Refusal) -> Header:
-    """An array of an archive, opened behind its header.
+    """Opens an array of an archive and reads its header.
 
     Raises:
-        InputError: The archive lacks the array, or its header is broken.
+        InputError: The archive lacks the array, or its header is invalid.
     """
     file = f"{name}.npy"
     if file not in archive.namelist():
@@ -61,12 +61,12 @@ def open_array(
     shape: tuple[int | None, ...],
     refuse: Refusal,
 ) -> Header:
-    """An array of an archive, opened behind its header, which must be as expected.
+    """Opens an array of an archive, and checks its type and shape.
 
-    A shape of None allows any length; `refuse` makes the error.
+    None in `shape` allows any length; `refuse` makes the error.
 
     Raises:
-        InputError: The archive lacks the array, or its header is another one.
+        InputError: The archive lacks the array, or its header is not the expected one.
     """
     header = open_header(archive, name, refuse)
     fits = len(header.shape) == len(shape) and all(
@@ -85,10 +85,10 @@ def open_array(
 
 
 def read_array(header: Header, name: str, refuse: Refusal) -> npt.NDArray[Any]:
-    """All elements of an opened array; its stream is closed.
+    """Reads all elements of an opened array, and closes its stream.
 
     Raises:
-        InputError: It has more or fewer elements than in its header.
+        InputError: The array has more or fewer elements than its header states.
     """
     with header.stream as stream:
         content = stream.read()
@@ -99,10 +99,10 @@ def read_array(header: Header, name: str, refuse: Refusal) -> npt.NDArray[Any]:
 
 
 def array_blocks(header: Header, name: str, refuse: Refusal) -> Iterator[npt.NDArray[Any]]:
-    """The rows of an opened array of images, some at a time; its stream is closed at the end.
+    """Reads the rows of an opened array of images in chunks; closes its stream at the end.
 
     Raises:
-        InputError: It has more or fewer rows than in its header.
+        InputError: The array has more or fewer rows than its header states.
     """
     count, row = header.shape[0], int(np.prod(header.shape[1:])) * header.dtype.itemsize
     with header.stream as stream:

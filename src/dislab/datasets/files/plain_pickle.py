@@ -1,4 +1,4 @@
-"""Pickled containers of numbers and arrays, and nothing else."""
+"""Unpickles containers of numbers and arrays, and rejects everything else."""
 
 import collections
 import pickle
@@ -20,12 +20,13 @@ _NUMPY: Final = {
 
 
 def load_plain(stream: BufferedIOBase) -> Any:
-    """The pickled object of a stream, if it is made of plain containers, numbers and arrays.
+    """Unpickles an object that consists of plain containers, numbers and arrays.
 
-    Whatever else a pickle names, such as a function to call, is refused before it is looked up.
+    Anything else that a pickle names, such as a function to call, is rejected before it is looked
+    up.
 
     Raises:
-        pickle.UnpicklingError: It names something else, or is broken.
+        pickle.UnpicklingError: The pickle names anything else, or is invalid.
     """
     try:
         return _Plain(stream).load()
@@ -37,7 +38,7 @@ def load_plain(stream: BufferedIOBase) -> Any:
 
 class _Plain(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """The few constructors that arrays need, under their old and new addresses."""
+        """Allows only the constructors that arrays need, under their old and new module names."""
         if (module, name) in _ALLOWED:
             return _ALLOWED[module, name]
         package, _, inner = module.rpartition(".")
@@ -49,5 +50,5 @@ class _Plain(pickle.Unpickler):
 
 
 def _latin1(text: str, _encoding: str) -> bytes:
-    """How Python 3 writes bytes into pickles that Python 2 can read."""
+    """Decodes bytes as Python 3 writes them into pickles for Python 2."""
     return text.encode("latin1")

@@ -1,4 +1,4 @@
-"""Published files: search, download, and messages for missing or broken ones."""
+"""Published files: search, download, and messages for missing or damaged ones."""
 
 import tarfile
 import zipfile
@@ -13,21 +13,22 @@ from dislab.functional.checks import check_choice
 from dislab.storage import cache_folder, download
 
 Source = Literal["rendered", "official", "auto"]
-"""Where the images of a set that is also drawn here come from."""
+"""Source of the images of a data set that can also be rendered."""
 
 
 class Published(NamedTuple):
-    """A file or a tree of files that somebody else publishes.
+    """A file or a tree of files published by third parties.
 
     Attributes:
-        names: Its file name; several names are forms of the same content, such as an archive
-            and the folder unpacked from it. The first one is downloaded.
-        page: The address where people find it.
-        url: The address of the first form itself; None where only people can fetch it.
-        size: Its length in bytes, where it is known.
-        checksum: Its SHA-256 or MD5 in hexadecimal, where one is known.
-        kind: Accepted form of a user's path. `file`: the file, or a folder that holds it; `tree`:
-            also the unpacked folder itself; `part`: only the folder that holds it beside others.
+        names: Its file name; several names are alternative forms of the same content, such as an
+            archive and the folder unpacked from it. The first one is downloaded.
+        page: Web page that publishes it.
+        url: Download address of the first form; None if it must be downloaded manually.
+        size: Its length in bytes, if known.
+        checksum: Its SHA-256 or MD5 in hexadecimal, if known.
+        kind: Accepted form of a user's path. `file`: the file, or a folder that contains it;
+            `tree`: also the unpacked folder itself; `part`: only the folder that contains it and
+            other files.
     """
 
     names: tuple[str, ...]
@@ -44,11 +45,10 @@ class Published(NamedTuple):
 
 
 def check_source(source: Source, path: str | None, download: bool) -> None:
-    """Refuses settings of a published file that would change nothing.
+    """Rejects settings of a published file that would have no effect.
 
     Raises:
-        InputError: The source is unknown, or `path` or `download` is given for images that are
-            drawn.
+        InputError: The source is unknown, or `path` or `download` is given for rendered images.
     """
     check_choice("source", source, get_args(Source))
     if source == "rendered" and path is not None:
@@ -60,12 +60,12 @@ def check_source(source: Source, path: str | None, download: bool) -> None:
 
 
 def find(published: Published, path: str | None, fetch: bool) -> Path:
-    """Path of a published file, fetched into the cache folder if the user wants that.
+    """Path of a published file, which is downloaded into the cache folder on request.
 
-    Without a path of the user's the cache folder is searched; `fetch` allows the download.
+    Without a user's path, the cache folder is searched; `fetch` allows the download.
 
     Raises:
-        InputError: It is missing, or cannot be fetched.
+        InputError: The file is missing, or cannot be downloaded.
     """
     if path is not None:
         return _given(published, Path(path).expanduser())
@@ -85,7 +85,7 @@ def find(published: Published, path: str | None, fetch: bool) -> Path:
 
 @contextmanager
 def reading(path: Path, page: str) -> Iterator[None]:
-    """Turns the errors that a broken file causes in its reader into one message.
+    """Converts errors that a damaged file causes in its reader into one message.
 
     Raises:
         InputError: The file cannot be read.
@@ -93,7 +93,7 @@ def reading(path: Path, page: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
-        # tarfile lists its attempts, one line each
+        # tarfile lists its attempts on separate lines
         raise InputError(
             f"{path} cannot be read: {one_line(error)}; it may be cut or altered; fetch it again "
             f"from {page}"

@@ -1,4 +1,4 @@
-"""Trees of files: a folder, or the archive that it is unpacked from, read without unpacking."""
+"""Trees of files: a folder or an archive, which is read without unpacking."""
 
 import os
 import tarfile
@@ -10,12 +10,12 @@ from typing import IO, NamedTuple, cast
 
 
 class Tree(NamedTuple):
-    """Files by their names below the top, in the order in which they are read fastest.
+    """Files by name relative to the root, in the order in which they can be read fastest.
 
     Attributes:
         path: The folder or archive.
-        names: Names of the files, folders parted by slashes.
-        read: The bytes of a file by its name; one call at a time.
+        names: Names of the files, with folders separated by slashes.
+        read: Returns the bytes of a file by its name; not thread-safe.
     """
 
     path: Path
@@ -27,12 +27,12 @@ class Tree(NamedTuple):
 def open_tree(path: Path) -> Iterator[Tree]:
     """Opens a folder, a zip archive, or a tar archive, compressed or not.
 
-    Nothing is unpacked to disk, so names in an archive cannot lead anywhere.
+    Nothing is unpacked to disk, so names in an archive cannot write outside a folder.
 
     Raises:
-        OSError: It cannot be read.
-        zipfile.BadZipFile: It is a broken zip archive.
-        tarfile.TarError: It is a broken tar archive, or no archive.
+        OSError: The path cannot be read.
+        zipfile.BadZipFile: The zip archive is invalid.
+        tarfile.TarError: The tar archive is invalid, or the file is no archive.
     """
     if path.is_dir():
         yield Tree(path, tuple(_below(path)), lambda name: (path / name).read_bytes())
@@ -61,7 +61,7 @@ def _members(packed: tarfile.TarFile) -> Iterator[tuple[str, tuple[int, int]]]:
     while member := packed.next():
         if member.isreg():
             yield member.name, (member.offset_data, member.size)
-        # a kept member takes a kilobyte, and an archive may have a million
+        # tarfile would keep a kilobyte per member, and an archive may have a million
         packed.members = []  # type: ignore[attr-defined]  # not in the stubs
 
 

@@ -1,4 +1,4 @@
-"""Drawn heads."""
+"""Rendered heads."""
 
 from dislab.datasets.heads.parametric_heads import ParametricHeads
 

@@ -1,4 +1,4 @@
-"""Pictures of a parametric head: first hits of parallel rays, then one shading for each light."""
+"""Renders a parametric head: first hits of parallel rays, then shading for each light."""
 
 import math
 from functools import lru_cache
@@ -12,22 +12,22 @@ from torch import Tensor
 from dislab.datasets.heads._surface import COLUMNS
 
 VERSION: Final = 1
-"""Version of the renderer; a cached rendering of another version is not used."""
+"""Version of the renderer; cached renderings of other versions are not used."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
 
 SAMPLES: Final = 2
-"""Rays across and down a pixel."""
+"""Rays per pixel in each direction."""
 
 _HALF_WIDTH: Final = 1.25
-"""Distance from the middle of the image to its border, where a head is about 1 high."""
+"""Distance from the centre of the image to its border, in units of about the head's height."""
 _FAR: Final = -0.7
-"""No visible point lies deeper than this."""
+"""Maximum depth of visible points."""
 _STEPS: Final = 20
 _HALVINGS: Final = 6
 _LIGHT_ELEVATION: Final = 0.35
-"""Of the light above the eyes, in radians."""
+"""Elevation of the light above eye level, in radians."""
 _AMBIENT: Final = 0.16
 _DIFFUSE: Final = 0.92
 _BACKGROUND: Final = 0.02
@@ -39,9 +39,9 @@ class Rays(NamedTuple):
     """Rays that can hit a head, along -z of the viewer's frame.
 
     Attributes:
-        place: Which sample of the image each one belongs to.
-        x: Its distance to the right.
-        y: Its distance up.
+        place: Number of the image sample of each ray.
+        x: Offset to the right.
+        y: Offset upwards.
     """
 
     place: Tensor
@@ -55,10 +55,10 @@ def render(
     elevation: float,
     lights: list[float],
 ) -> UInt8[Tensor, "light 64 64"]:
-    """Images of one head in one pose, one for each light; Lambert's law, no cast shadows.
+    """Images of one head in one pose, one per light, with Lambertian shading, no cast shadows.
 
-    Angles are in radians: `azimuth` to the viewer's right, `elevation` up, and one angle a light to
-    the viewer's right. Images are drawn on the device of the surface.
+    Angles are in radians: `azimuth` to the viewer's right, `elevation` up, and one angle per light
+    to the viewer's right. Images are drawn on the device of the surface.
     """
     device = surface.device
     rays = Rays(*(part.to(device) for part in _rays(float(surface[0].max()))))
@@ -90,7 +90,7 @@ def _rays(reach: float) -> Rays:
 def _first_hit(
     surface: Float[Tensor, "5 row column"], rays: Rays, pose: tuple[float, float]
 ) -> tuple[Float[Tensor, " ray"], Tensor]:
-    """Depth of the first point inside the head, and whether a ray has one."""
+    """Depth of each ray's first point inside the head, and whether there is one."""
 
     def inside(z: Tensor) -> Tensor:
         point = _to_head(rays.x, rays.y, z, pose)
@@ -117,7 +117,7 @@ def _first_hit(
 def _look_up(
     table: Float[Tensor, "channel row column"], point: Coordinates
 ) -> Float[Tensor, "channel point"]:
-    """A map of the surface in the directions of points, interpolated."""
+    """Interpolates a map of the surface in the directions of points."""
     x, y, z = point
     down = torch.acos((y / _length(point).clamp_min(1e-6)).clamp(-1, 1)) / math.pi * 2 - 1
     right = torch.atan2(x, z) / math.pi * (COLUMNS / (COLUMNS + 2))
@@ -132,7 +132,7 @@ def _length(point: Coordinates) -> Tensor:
 
 
 def _to_head(x: Tensor, y: Tensor, z: Tensor, pose: tuple[float, float]) -> Coordinates:
-    """From the viewer's frame to that of a head that was turned, then lifted."""
+    """Transforms from the viewer's frame to that of a head rotated by azimuth, then elevation."""
     (sine_a, cosine_a), (sine_e, cosine_e) = ((math.sin(a), math.cos(a)) for a in pose)
     level, up = sine_e * y + cosine_e * z, cosine_e * y - sine_e * z
     return cosine_a * x - sine_a * level, up, sine_a * x + cosine_a * level

@@ -2,7 +2,7 @@
 
 A head is star-shaped: an ellipsoid plus Gaussian bumps (nose, brows, eye sockets, cheeks, ears,
 mouth, chin) along the radius. In the head's frame x points to the viewer's right, y up, and z out
-of the face. Its form is a row of eight numbers in [-1, 1].
+of the face. Its form is defined by eight numbers in [-1, 1].
 """
 
 import math
@@ -13,14 +13,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 NUMBERS: Final = 8
-"""How many numbers make an identity."""
+"""Number of parameters of an identity."""
 ROWS: Final = 128
-"""Directions from the crown to the chin."""
+"""Number of directions from the crown to the chin."""
 COLUMNS: Final = 256
-"""Directions around the head."""
+"""Number of directions around the head."""
 
 _STEP: Final = 5e-3
-"""Angle in radians over which the slope of the radius is measured."""
+"""Step in radians for numerical derivatives of the radius."""
 
 Directions = Float[Tensor, "3 row column"]
 Map = Float[Tensor, "row column"]
@@ -30,9 +30,9 @@ class Bump(NamedTuple):
     """One bump.
 
     Attributes:
-        towards: Where it is, not normalised.
-        width: How far it reaches, as sqrt(1 - cos) of the angle.
-        height: How much it adds to the radius at its middle.
+        towards: Direction of its centre, not normalised.
+        width: Its width, as sqrt(1 - cos) of the angle.
+        height: Its contribution to the radius at its centre.
     """
 
     towards: tuple[float, float, float]
@@ -43,9 +43,9 @@ class Bump(NamedTuple):
 def surface(identity: list[float]) -> Float[Tensor, "5 row column"]:
     """Radius, normal (x, y, z) and reflectance of one head in all directions.
 
-    Eight numbers in [-1, 1] make an identity. Row r looks at π (r + 1/2) / 128 from the crown down,
-    column c at 2π (c + 1/2) / 256 - π from the face on, to the right. The outermost columns are
-    repeated from the other side, so that the map has 258 columns and can be interpolated all
+    An identity is eight numbers in [-1, 1]. Row r is at the angle π (r + 1/2) / 128 from the crown
+    downwards, column c at 2π (c + 1/2) / 256 - π from the face to the right. The outermost columns
+    are repeated on the other side, so that the map has 258 columns and can be interpolated all
     around.
     """
     polar = ((torch.arange(ROWS) + 0.5) * math.pi / ROWS)[:, None]
@@ -102,7 +102,7 @@ def _radius(outward: Directions, identity: list[float], bumps: list[Bump]) -> Ma
 
 
 def _reflectance(outward: Directions, identity: list[float]) -> Map:
-    """Skin, hair, brows, lips and eyes, later ones painted over earlier ones."""
+    """Reflectance of skin, hair, brows, lips and eyes, with later ones covering earlier ones."""
     *_, hair, eye, skin = identity
     _, y, z = outward
     painted = torch.full((ROWS, COLUMNS), 0.72 + 0.14 * skin)
@@ -124,7 +124,7 @@ def _reflectance(outward: Directions, identity: list[float]) -> Map:
 def _near(
     outward: Directions, towards: tuple[float, float, float], width: float, height: float
 ) -> Tensor:
-    """Whether a direction lies in a rectangle of the face, by half width and half height."""
+    """Whether a direction lies in a rectangle of the face, given by half width and half height."""
     length = math.hypot(*towards)
     x, y, z = outward
     across, up = (x - towards[0] / length).abs(), (y - towards[1] / length).abs()

@@ -1,4 +1,4 @@
-"""Heads of invented people under a moving light."""
+"""Heads of random identities under a moving light."""
 
 import math
 from functools import cached_property
@@ -17,7 +17,7 @@ from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 
 _MOST: Final = 10_000_000
-"""Images that one set may have."""
+"""Maximum number of images of a data set."""
 
 
 @final
@@ -26,22 +26,22 @@ class ParametricHeads(BankedDataset):
 
     A head is a smooth surface with nose, brows, eye sockets, cheeks, ears, mouth and chin, painted
     with skin, hair, eyes and lips, under one light and some ambient light; nothing casts shadows.
-    Eight random numbers make an identity. Azimuths run from -75° to 75°, elevations from -30° to
-    30°, the light from -80° to 80° around the viewer's side of the head.
+    An identity is defined by eight random numbers. Azimuths range from -75° to 75°, elevations from
+    -30° to 30°, the light from -80° to 80° around the viewer's side of the head.
 
-    Images are rendered at first use and kept in the cache folder: 60,480 of them by default, in
-    about a minute of one core, 248 MB. Another number of values, or another seed, makes another
+    Images are rendered on first use and stored in the cache folder: 60,480 images by default, in
+    about a minute of one core, 248 MB. Other numbers of values, or another seed, create another
     file.
 
-    The factors are those that Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, hold or
-    move in a batch; their faces are others.
+    The factors are those that Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, fix or vary
+    in a batch; their face model is a different one.
 
     Args:
-        identities: How many people.
-        azimuths: How many horizontal poses.
-        elevations: How many vertical poses.
-        lights: How many horizontal places of the light.
-        seed: Decides the people.
+        identities: Number of identities.
+        azimuths: Number of horizontal poses.
+        elevations: Number of vertical poses.
+        lights: Number of horizontal positions of the light.
+        seed: Seed of the identities.
 
     Raises:
         InputError: A factor has no value, or the set has more than ten million images.
@@ -100,7 +100,7 @@ class ParametricHeads(BankedDataset):
             "sizes": sizes,
             "seed": str(self.seed),
         }
-        # one identity a block
+        # one identity per block
         blocks = Blocks(math.prod(self.sizes[1:]), self._block)
         return Pictures(name, len(self.factors), origin, blocks)
 

@@ -19,7 +19,7 @@ COUNTS: Final[dict[Part, tuple[int, ...]]] = {
     "training": (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
     "test": (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009),
 }
-"""Number of images of each digit, so that the states are known without the files."""
+"""Number of images per digit, so that the states are known without the files."""
 
 
 def _published(stem: str, size: int, checksum: str) -> Published:

@@ -22,8 +22,8 @@ PART: Final = Factor("part", ("training", "test"), "categorical", nuisance=True)
 class MNIST(BankedDataset):
     """MNIST: 70,000 grey images of 28×28 pixels of handwritten digits; the digit is the factor.
 
-    The factor `instance` distinguishes images of one digit: their number in the order of the
-    file, which no score counts; with `part: both` so does `part`, and
+    The factor `instance`, which scores ignore, numbers the images of a digit in the order of the
+    file. With `part: both`, `part` is also a factor that scores ignore, and
     `hold_out: {part: test}` makes the published test images the test split. The states are sorted
     by digit, then by part, then by instance, which is not the order of the file.
 
@@ -32,9 +32,9 @@ class MNIST(BankedDataset):
     Args:
         part: The 60,000 training images, the 10,000 test images, or both.
         side: Height and width of the images in pixels; 32 adds a black margin of 2.
-        path: The folder of the published files (idx-ubyte), packed (.gz) or not; also looked for
-            in the cache folder.
-        download: Whether the files may be fetched when they are not found.
+        path: The folder of the published files (idx-ubyte), compressed (.gz) or not; the cache
+            folder is searched as well.
+        download: Whether to download the files if they are not found.
     """
 
     licence: ClassVar[str] = "unstated; commonly given as CC BY-SA 3.0"

@@ -20,15 +20,14 @@ SIDE: Final = 128
 
 
 def even(name: str, count: int) -> Factor:
-    """A factor of evenly spaced values from 0 to 1, as their authors normalise them."""
+    """A factor with evenly spaced values from 0 to 1, as normalised by the authors."""
     return Factor(name, tuple(np.linspace(0, 1, count).tolist()))
 
 
 def read_rows(path: Path, space: FactorSpace, labels: str, side: int) -> Iterator[Rows]:
-    """The pictures in the order of the states, as rows of bytes, some at a time.
+    """The pictures in the order of the states, as chunks of rows of bytes.
 
-    The labels, under that name beside the folder of pictures, are compared with the states where
-    they are there.
+    The file `labels` next to the folder of pictures, if it exists, is compared with the states.
     """
 
     def refuse(what: str) -> InputError:
@@ -41,7 +40,7 @@ def read_rows(path: Path, space: FactorSpace, labels: str, side: int) -> Iterato
 
 
 def _check_labels(tree: Tree, name: str, space: FactorSpace, refuse: Refusal) -> None:
-    """Refuses labels of other states than those that the numbers of the pictures stand for."""
+    """Rejects labels that differ from the states given by the pictures' numbers."""
     try:
         table = np.load(io.BytesIO(tree.read(name)), allow_pickle=False)
     except ValueError as error:

@@ -31,25 +31,26 @@ FACTORS: Final = FactorSpace(
 class Isaac3D(BankedDataset):
     """Isaac3D: 737,280 renderings of a robot arm with an object in a kitchen, from nine factors.
 
-    Every combination of the factors, the last one fastest, in the published version of 128×128
-    pixels. Values are evenly spaced from 0 to 1, as their authors normalise them; the three shapes
-    are numbered. Factors are in the order of the authors' `dataset_demo.py`: their README lists
-    other names for the same steps, one of four values for a step of eight among them. The published
-    labels, if they lie beside the images, are compared with that order.
+    All combinations of the factors, the last one varying fastest, in the published version of
+    128×128 pixels. Values are evenly spaced from 0 to 1, as normalised by the authors; the three
+    shapes are numbered. Factors are in the order of the authors' `dataset_demo.py`; their README
+    lists other names for the same positions, among them a factor of four values in the position of
+    one with eight. If the published labels are in the same folder as the images, they are compared
+    with this order.
 
     The published files were not available when this reader was written; it is tested on small files
-    of their layout.
+    with the same layout.
 
     Nie et al. (2020), https://arxiv.org/abs/2003.03461
 
     Args:
-        side: Height and width of the images in pixels, at most 128; smaller ones by Pillow's
+        side: Height and width of the images in pixels, at most 128; smaller images use Pillow's
             bilinear filter.
-        path: The folder Isaac3D_down128, with `images/000000.png` and so on, or its archive; also
-            looked for in the cache folder. It must be fetched by hand.
+        path: The folder Isaac3D_down128, with `images/000000.png` and so on, or its archive; the
+            cache folder is searched as well. It must be downloaded manually.
 
     Raises:
-        InputError: The side is not possible.
+        InputError: The side is out of range.
     """
 
     licence: ClassVar[str] = "CC BY 4.0"

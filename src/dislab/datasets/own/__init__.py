@@ -1,4 +1,4 @@
-"""The user's own images: in arrays, in a folder, in files, in data sets of other libraries."""
+"""Users' own images: in arrays, in a folder, in files, in data sets of other libraries."""
 
 from dislab.datasets.own.array_dataset import ArrayDataset
 from dislab.datasets.own.folder_dataset import FolderDataset

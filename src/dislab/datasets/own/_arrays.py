@@ -1,4 +1,4 @@
-"""Arrays of the user: their layout, their pixels as bytes, and their columns of factor values."""
+"""Users' arrays: layout, conversion of pixels to bytes, and columns of factor values."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
@@ -14,20 +14,20 @@ from dislab.datasets.own._columns import Column
 from dislab.errors import InputError
 
 Layout = Literal["auto", "NCHW", "NHWC"]
-"""The order of the axes: image, channel, height, width, or with the channels last."""
+"""Order of the axes: image, channel, height, width, or with the channels last."""
 
 IMAGES: Final = "images"
 ROWS: Final = "rows"
-"""Tables of a data set of arrays: the images as they are stored, and the row of each state."""
+"""Names of the tables of a data set of arrays: the stored images, and the row of each state."""
 
 _CHANNELS: Final = (1, 3)
 _MARGIN: Final = 0.01
-"""How far fractions may lie outside of [0, 1], such as by the rounding of a resize."""
+"""Tolerance for fractions outside [0, 1], such as after rounding in a resize."""
 _AT_A_TIME: Final = 1024
 
 
 class Form(NamedTuple):
-    """The form of stored images.
+    """Format of stored images.
 
     Attributes:
         shape: Channels, height and width.
@@ -39,10 +39,11 @@ class Form(NamedTuple):
 
 
 def form_of(shape: tuple[int, ...], layout: Layout) -> Form:
-    """The form of an array of images with that shape.
+    """Format of an array of images with a given shape.
 
     Raises:
-        InputError: It is no shape of grey or RGB images, or the layout is open or does not fit.
+        InputError: It is no shape of grey or RGB images, or the layout is ambiguous or does not
+            match.
     """
     if len(shape) not in (3, 4) or 0 in shape:
         raise InputError(f"images have the shape {shape}; it must have three or four axes")
@@ -59,10 +60,10 @@ def form_of(shape: tuple[int, ...], layout: Layout) -> Form:
 
 
 def check_pixels(dtype: np.dtype[Any]) -> None:
-    """Refuses arrays whose numbers are no pixels: 8 bits, fractions, or false and true.
+    """Rejects arrays of types other than 8-bit integers, floats and booleans.
 
     Raises:
-        InputError: They are of another type.
+        InputError: The array has another type.
     """
     if dtype != np.uint8 and dtype.kind not in "bf":
         raise InputError(
@@ -72,10 +73,10 @@ def check_pixels(dtype: np.dtype[Any]) -> None:
 
 
 def to_bytes(images: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Pixels from 0 to 255; fractions are rounded to the nearest of 256 shades.
+    """Converts to pixels from 0 to 255; fractions are rounded to the nearest of 256 levels.
 
     Raises:
-        InputError: The numbers are of another type, or fractions lie outside of [0, 1].
+        InputError: The numbers have another type, or fractions lie outside [0, 1].
     """
     check_pixels(images.dtype)
     if images.dtype == np.uint8:
@@ -86,7 +87,7 @@ def to_bytes(images: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     for start in range(0, len(images), _AT_A_TIME):
         block = images[start : start + _AT_A_TIME].astype(np.float32)
         low, high = float(block.min()), float(block.max())
-        if not (low >= -_MARGIN and high <= 1 + _MARGIN):  # of NaN as well
+        if not (low >= -_MARGIN and high <= 1 + _MARGIN):  # also for NaN
             remedy = "divide them by the largest possible value" if low >= 0 else "rescale them"
             raise InputError(
                 f"images are {images.dtype} with pixels from {low:g} to {high:g}; floats must lie "
@@ -110,10 +111,10 @@ def gather(
 
 
 def columns(factors: object, names: Sequence[str] | None, count: int) -> dict[str, Column]:
-    """Factor values by name, out of an array or a mapping of names to columns.
+    """Factor values by name, from an array or a mapping of names to columns.
 
     Raises:
-        InputError: Number or type of the values do not fit, or names are missing or double.
+        InputError: Values have an invalid number or type, or names are missing or duplicate.
     """
     if isinstance(factors, Mapping):
         if names is not None:
@@ -137,7 +138,7 @@ def columns(factors: object, names: Sequence[str] | None, count: int) -> dict[st
 
 
 def as_array(name: str, given: object) -> npt.NDArray[Any]:
-    """An array of rows.
+    """Converts rows to an array.
 
     Raises:
         InputError: The rows differ in length.
@@ -154,7 +155,7 @@ def _column(name: str, given: object, count: int) -> Column:
         raise InputError(
             f"factor {name} has values of shape {values.shape}; give one for each of {count} images"
         )
-    if values.dtype.kind == "O":  # columns of a table that mixes numbers and text
+    if values.dtype.kind == "O":  # columns of a table with numbers and text
         kinds = {isinstance(one, str) for one in values}
         values = values.astype(str) if kinds == {True} else _numbers(name, values)
     if values.dtype.kind == "S":

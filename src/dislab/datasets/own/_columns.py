@@ -1,4 +1,4 @@
-"""Factors out of columns of values, whatever combinations of them occur."""
+"""Factors from columns of values, for any set of combinations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,11 +22,11 @@ Column = Sequence[float] | Sequence[str]
 
 
 class Labels(NamedTuple):
-    """The factors of some images.
+    """The factors of a set of images.
 
     Attributes:
-        space: The factors; a table of those combinations that exist, unless all do.
-        order: Which of the given images belongs to each state.
+        space: The factors; with a table of the existing combinations, unless all exist.
+        order: Number of the given image that belongs to each state.
     """
 
     space: FactorSpace
@@ -34,12 +34,12 @@ class Labels(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """Optional facts about factors beyond their values, by name of the factor.
+    """Optional properties of factors, by name of the factor.
 
     Attributes:
-        kinds: How values relate.
-        units: Units of numbers.
-        periods: After how much circular factors return to themselves.
+        kinds: Kinds of factors, such as ordinal.
+        units: Units of numeric values.
+        periods: Periods of circular factors.
     """
 
     kinds: Mapping[str, Kind]
@@ -48,13 +48,13 @@ class Traits(NamedTuple):
 
 
 def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
-    """The factors behind images, and the images in the order of their states.
+    """Factors of images, and the order of the images as states.
 
-    Numbers are ordinal, or circular where they have a period, or continuous where nearly as many
-    are different as there are images (with a `ContinuousFactorWarning`); names are categorical.
-    States are sorted, the last factor fastest. Where several images have equal values, the trailing
-    factor `instance` counts them in their order. Refuses traits that contradict the values, numbers
-    that are not finite, and a column `instance` beside repeated values.
+    Numbers are ordinal, circular if they have a period, or continuous if there are nearly as many
+    different values as images (with a `ContinuousFactorWarning`); names are categorical. States are
+    sorted, the last factor varying fastest. If several images have equal values, an additional last
+    factor `instance` numbers them in order. Rejects traits that contradict the values, non-finite
+    numbers, and a column `instance` in combination with repeated values.
     """
     for setting, names in traits._asdict().items():
         for name in names:
@@ -86,7 +86,7 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
 
 
 def unlabelled(count: int) -> FactorSpace:
-    """The one factor of images without factors: their number."""
+    """The single factor of images without labels: the image number."""
     return FactorSpace((Factor(UNLABELLED, tuple(map(float, range(count))), "categorical"),))
 
 
@@ -99,13 +99,13 @@ def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None
 
 
 def _measured(values: npt.NDArray[Any], images: int) -> bool:
-    """Whether values are finite numbers and so many that they were measured."""
+    """Whether values are finite numbers, and so many different ones that they are measurements."""
     numeric = values.dtype.kind != "U" and bool(np.isfinite(values).all())
     return numeric and are_measured(len(values), images)
 
 
 def _usual(period: float | None) -> Kind:
-    """The kind of a column of numbers that nobody named."""
+    """Default kind of a column of numbers."""
     return "ordinal" if period is None else "circular"
 
 

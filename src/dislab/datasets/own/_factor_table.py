@@ -1,4 +1,4 @@
-"""Tables of factor values: CSV or Parquet, one row an image, read as text and then understood."""
+"""Tables of factor values: CSV or Parquet, one row per image, read as text and then parsed."""
 
 import csv
 import re
@@ -11,10 +11,10 @@ from dislab.errors import InputError, suggestion
 from dislab.factors import Kind
 
 FILE: Final = "file"
-"""The column that names images."""
+"""Column with the file names of images."""
 
 SHOWN: Final = 5
-"""Rows or files that a message names before it only counts the rest."""
+"""Maximum number of rows or files listed in a message; the rest is counted."""
 
 _MISSING: Final = frozenset(("", "nan", "na"))
 _ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
     Attributes:
         place: Its line in the table, for messages.
-        cells: Its values as text, by column; the empty text where one is missing.
+        cells: Its values as text, by column; empty if missing.
     """
 
     place: str
@@ -33,11 +33,11 @@ class Row(NamedTuple):
 
 
 def read_table(path: Path) -> list[Row]:
-    """The rows of a table, all with the same columns, one of which is `file`.
+    """Reads the rows of a table, all with the same columns, one of which is `file`.
 
-    The file is Parquet by its suffix, else comma-separated text in UTF-8 whose first line names the
-    columns. Refuses files that cannot be read, rows of different lengths, and columns that are
-    missing or named twice.
+    The file is Parquet if its suffix says so, else comma-separated text in UTF-8 whose first line
+    names the columns. Rejects unreadable files, rows of different lengths, and missing or
+    duplicate columns.
     """
     if not path.is_file():
         raise InputError(
@@ -51,7 +51,7 @@ def read_table(path: Path) -> list[Row]:
 
 
 def named_twice(rows: Sequence[Row]) -> list[str]:
-    """The files that several rows name, with the places of these rows."""
+    """Files named by several rows, with the lines of these rows."""
     places: dict[str, list[str]] = {}
     for row in rows:
         places.setdefault(row.cells[FILE], []).append(row.place)
@@ -59,19 +59,19 @@ def named_twice(rows: Sequence[Row]) -> list[str]:
 
 
 def gaps(row: Row, names: Iterable[str]) -> list[str]:
-    """The columns in which a row has no value."""
+    """Columns in which a row has no value."""
     return [name for name in names if row.cells[name].strip().lower() in _MISSING]
 
 
 def columns(
     rows: Sequence[Row], names: Sequence[str], kinds: Mapping[str, Kind]
 ) -> dict[str, Column]:
-    """Values by column: numbers if every cell is one, names if none is or the factor is a kind."""
+    """Values by column: numbers if all cells are, names if none is or `kinds` says categorical."""
     return {name: _column(rows, name, kinds.get(name)) for name in names}
 
 
 def chosen(rows: Sequence[Row], factors: Sequence[str] | None) -> list[str]:
-    """The columns that are factors."""
+    """Columns to use as factors."""
     known = [name for name in rows[0].cells if name != FILE]
     for name in factors or ():
         if name not in known:
@@ -86,7 +86,7 @@ def chosen(rows: Sequence[Row], factors: Sequence[str] | None) -> list[str]:
 
 
 def listing(found: Sequence[str]) -> str:
-    """The first few of some names, and how many more there are."""
+    """The first few names of a list, and the number of further ones."""
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return ", ".join(found[:SHOWN]) + more
 
@@ -154,7 +154,7 @@ def _parquet(path: Path) -> list[Row]:
         table = parquet.read_table(path)
     except (OSError, ArrowException) as error:
         raise InputError(f"{path} cannot be read as a Parquet file: {error}") from error
-    # pandas writes the numbers of its rows as a column of this name unless asked not to
+    # pandas writes its index as a column of this name by default
     names = [name for name in table.column_names if not _ROW_NUMBERS.fullmatch(name)]
     _check_names(path, names)
     values: list[dict[str, Any]] = table.to_pylist()
@@ -165,7 +165,7 @@ def _parquet(path: Path) -> list[Row]:
 
 
 def _normal(cells: dict[str, str]) -> dict[str, str]:
-    """With the image named as a listing of its folder names it: `a.png`, not `./a.png`."""
+    """Cells with a normalised image name, as in a folder listing: `a.png`, not `./a.png`."""
     name = cells[FILE].strip()
     return {**cells, FILE: Path(name).as_posix() if name else ""}
 

@@ -33,31 +33,33 @@ from dislab.factors import FactorSpace, Kind
 class ArrayDataset(Dataset):
     """Images of your own: an array of them, and factor values if you have them.
 
-    For use from Python; a configuration names a file of arrays by `NumpyDataset`. Any combination
-    of values may occur; states are sorted by them, the last factor fastest. A last factor,
-    `instance`, distinguishes images with equal values. Without factors the only one is the image's
-    number, and scores that compare codes with factors refuse to be computed.
+    For use from Python; in a configuration, use `NumpyDataset` for files of arrays. Any set of
+    combinations of values is possible; states are sorted by them, the last factor varying fastest.
+    If images have equal values, an additional last factor `instance` distinguishes them. Without
+    factors, the only factor is the image number, and scores that compare codes with factors are not
+    computed.
 
-    Images of 8 bits that `numpy.load(…, mmap_mode="r")` has mapped stay in their file, and only the
-    images of a batch are read. All others are kept in memory, with 8 bits.
+    8-bit images mapped by `numpy.load(…, mmap_mode="r")` stay in their file, and only the images of
+    a batch are read. All others are stored in memory with 8 bits.
 
     Args:
-        images: Pixels from 0 to 255 as uint8, fractions in [0, 1] as floats, or false and true;
-            shape (image, channel, height, width) or (image, height, width, channel), or (image,
-            height, width) for grey ones; one or three channels. Fractions are rounded to 8 bits.
+        images: Pixels from 0 to 255 as uint8, fractions in [0, 1] as floats, or booleans; shape
+            (image, channel, height, width) or (image, height, width, channel), or (image, height,
+            width) for grey images; one or three channels. Fractions are rounded to 8 bits.
         factors: Numbers or text, shape (image, factor), or (image,) for a single factor; or a
             mapping of names to columns, shape (image,) each.
         names: Names of the factors; `factor0`, `factor1`, … unless given.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor. Unless given, text
-            is categorical; numbers are ordinal, or circular with a period; continuous, with a
-            warning, if there are more than 20 different ones and more than half as many as images.
-        units: Units of numbers, by factor.
-        periods: After how much a circular factor, or a continuous one, returns to itself, by
-            factor, in its unit.
-        layout: Where the channels are; `auto` finds out.
+            is categorical, and numbers are ordinal, or circular if they have a period, or, with a
+            warning, continuous if there are more than 20 different values and more than half as
+            many as images.
+        units: Units of numeric values, by factor.
+        periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
+            in its unit.
+        layout: Position of the channel axis; `auto` infers it.
 
     Raises:
-        InputError: Type, shape, values or number of the arrays do not fit.
+        InputError: Type, shape, values or number of the arrays are invalid or do not match.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class ArrayDataset(Dataset):
         return self._form.shape
 
     def prepare(self) -> None:
-        """Does nothing: the images are in memory, or in the file that is mapped."""
+        """Does nothing: the images are in memory, or in the mapped file."""
 
     def tables(self) -> dict[str, Tensor]:
         """The images as `images`, and the row of each state as `rows` if they are in a file."""
@@ -116,10 +118,10 @@ class ArrayDataset(Dataset):
         return gather(tables, index, self._form)
 
     def provenance(self) -> dict[str, str]:
-        """Checksum of the pixels in the order of their states; of a file its name, size and time.
+        """Checksum of the pixels in the order of the states; for a file its name, size and time.
 
         Raises:
-            InputError: The file is gone.
+            InputError: The file no longer exists.
         """
         if self._file is not None:
             files = fingerprint(self._file.parent, [self._file.name])
@@ -129,7 +131,7 @@ class ArrayDataset(Dataset):
 
 
 def _mapped_file(images: object) -> Path | None:
-    """The file of a mapped array whose rows can be taken as they are."""
+    """The file of a mapped array whose rows can be used unchanged."""
     if not isinstance(images, np.memmap) or images.dtype != np.uint8:
         return None
     name = getattr(images, "filename", None)
@@ -137,7 +139,7 @@ def _mapped_file(images: object) -> Path | None:
 
 
 def _unread(images: npt.NDArray[Any]) -> Tensor:
-    """A mapped array as a tensor, which nothing writes to."""
+    """A mapped array as a tensor, which must not be written to."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
         return torch.from_numpy(images)

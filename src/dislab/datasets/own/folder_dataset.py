@@ -25,33 +25,34 @@ from dislab.factors import FactorSpace, Kind
 class FolderDataset(BankedDataset):
     """Images of your own: a folder of them, and a table of factor values if you have one.
 
-    The table has one row an image. The column `file` names it, relative to the folder; the others
-    are factors. Any combination of values may occur. Columns of numbers are ordinal, or circular
-    with a period; columns of names are categorical. A column of more than 20 different numbers, and
-    more than half as many as rows, holds measurements: its factor is continuous, and a message
-    names it. A last factor, `instance`, distinguishes images with equal values. Without a table
-    there is one factor, the image's number; such images are trained on and drawn, and not scored.
+    The table has one row per image. The column `file` gives its path relative to the folder; the
+    others are factors. Any set of combinations of values is possible. Columns of numbers are
+    ordinal, or circular if they have a period; columns of names are categorical. A column with more
+    than 20 different numbers, and more than half as many as rows, contains measurements: its factor
+    is continuous, and a message names it. If images have equal values, an additional last factor
+    `instance` distinguishes them. Without a table, the only factor is the image number; such images
+    can be used for training and pictures, but not for scores.
 
-    The images are converted once and kept in the cache folder; when the name, the size or the time
+    The images are converted once and stored in the cache folder; if the name, the size or the time
     of one of them changes, they are converted again.
 
     Args:
-        folder: Where the images lie, in subfolders or not.
+        folder: Folder of the images, which may be in subfolders.
         table: A CSV or Parquet file (with `pip install 'dislab[parquet]'`), relative to the folder;
             null for images without factors.
-        factors: The columns that are factors; all but `file` unless given.
-        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not as
-            above.
-        units: Units of numbers, by factor.
-        periods: After how much a circular factor, or a continuous one, returns to itself, by
-            factor, in its unit.
-        gaps: Whether rows that lack a value or an image, images that lack a row, and, without a
-            table, files that are no images are refused or dropped.
-        side: Height and width in pixels that all images are resized to, by averaging areas; their
-            own unless given.
-        colour: `keep` takes grey and RGB images of 8 bits; `grey` and `rgb` convert others too.
-        fit: How an image that is no square is brought to `side`: `squash` distorts it, `crop` keeps
-            the square in its middle, `pad` adds black borders. Crop and pad need a side.
+        factors: Columns to use as factors; all except `file` unless given.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
+            the rules above.
+        units: Units of numeric values, by factor.
+        periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
+            in its unit.
+        gaps: Whether to refuse or drop rows without a value or an image, images without a row, and,
+            without a table, files that are not images.
+        side: Height and width in pixels to resize all images to, by area averaging; their own
+            unless given.
+        colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
+        fit: Treatment of non-square images when resizing to `side`: `squash` distorts them, `crop`
+            keeps the central square, `pad` adds black borders. Crop and pad need a side.
 
     Raises:
         InputError: The side is below 1, or missing for `fit`.
@@ -91,7 +92,7 @@ class FolderDataset(BankedDataset):
         """The factors of the table in the order of its columns.
 
         Raises:
-            InputError: The table cannot be used, or does not fit the folder.
+            InputError: The table cannot be used, or does not match the folder.
         """
         return self._layout.space
 
@@ -110,7 +111,7 @@ class FolderDataset(BankedDataset):
         """Folder and table, fingerprint of the files, checksum of the images.
 
         Raises:
-            InputError: The images have not been prepared, or changed since.
+            InputError: The images have not been prepared, or changed later.
         """
         return {**super().provenance(), "folder": self.folder, "table": self.table or "none"}
 
@@ -135,7 +136,7 @@ class FolderDataset(BankedDataset):
     def _complete(
         self, rows: list[table_files.Row], folder: Path, images: Sequence[str]
     ) -> list[table_files.Row]:
-        """The rows that have an image and all values; the others are dropped or refused."""
+        """Rows with an image and all values; others are dropped or rejected."""
         names = [table_files.FILE, *table_files.chosen(rows, self.columns)]
         lacking = {row.place: found for row in rows if (found := table_files.gaps(row, names))}
         said = [f"{place} ({', '.join(found)})" for place, found in lacking.items()]

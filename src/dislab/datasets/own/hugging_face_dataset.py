@@ -18,9 +18,9 @@ from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import FactorSpace, Indices, Kind
 
 _FILES: Final = {".parquet": "parquet", ".arrow": "arrow"}
-"""Kinds of single files, by their suffixes."""
+"""Formats of single files by suffix."""
 _SAVED: Final = ("dataset_info.json", "dataset_dict.json")
-"""Files of a folder that `save_to_disk` has written."""
+"""Files in a folder written by `save_to_disk`."""
 _AT_A_TIME: Final = 256
 
 
@@ -28,33 +28,33 @@ _AT_A_TIME: Final = 256
 class HuggingFaceDataset(BankedDataset):
     """Images of your own: a data set in the format of Hugging Face, read by its library.
 
-    It needs `pip install 'dislab[huggingface]'`. One column holds the images, others the values of
-    factors: numbers, text, or classes, which are taken by their names. The images are converted
-    once and kept in the cache folder. No code of a data set is run.
+    Requires `pip install 'dislab[huggingface]'`. One column contains the images, others the values
+    of factors: numbers, text, or classes, which are represented by their names. The images are
+    converted once and stored in the cache folder. No code of a data set is run.
 
     Args:
-        path: A folder that `save_to_disk` has written, a folder of Parquet or image files, a
-            Parquet or Arrow file, or a name on the Hub.
+        path: A folder written by `save_to_disk`, a folder of Parquet or image files, a Parquet or
+            Arrow file, or a name on the Hub.
         image: The column of the images.
-        factors: The columns that are factors; all of numbers, text and classes unless given. An
-            empty list is for images without factors.
+        factors: Columns to use as factors; all columns of numbers, text and classes unless given.
+            An empty list is for images without factors.
         split: The part of the data set, such as `train` or `test`.
         configuration: The configuration of a data set that has several.
-        download: Whether a data set that is named may be fetched from the Hub. Without it the
-            environment variable `HF_HUB_OFFLINE=1` reads one that is in the library's cache.
-        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not the
-            usual one.
-        units: Units of numbers, by factor.
-        periods: After how much a circular factor, or a continuous one, returns to itself, by
-            factor, in its unit.
-        side: Height and width in pixels that all images are resized to, by averaging areas; their
-            own unless given.
-        colour: `keep` takes grey and RGB images of 8 bits; `grey` and `rgb` convert others too.
-        fit: How an image that is no square is brought to `side`: `squash` distorts it, `crop` keeps
-            the square in its middle, `pad` adds black borders.
+        download: Whether a named data set may be downloaded from the Hub. Otherwise, the
+            environment variable `HF_HUB_OFFLINE=1` allows reading it from the library's cache.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
+            the default.
+        units: Units of numeric values, by factor.
+        periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
+            in its unit.
+        side: Height and width in pixels to resize all images to, by area averaging; their own
+            unless given.
+        colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
+        fit: Treatment of non-square images when resizing to `side`: `squash` distorts them, `crop`
+            keeps the central square, `pad` adds black borders.
 
     Raises:
-        InputError: The side is wrong.
+        InputError: The side is invalid.
     """
 
     licence: ClassVar[str] = "that of the data set"
@@ -95,7 +95,7 @@ class HuggingFaceDataset(BankedDataset):
         """The factors in the order of their columns.
 
         Raises:
-            InputError: The data set cannot be read, or its columns do not fit.
+            InputError: The data set cannot be read, or its columns do not match.
         """
         return self._read.labels.space
 
@@ -141,7 +141,7 @@ class HuggingFaceDataset(BankedDataset):
         """Pixels of the images of some rows, shape (channel, height, width) each."""
         try:
             images = self._read.table.select(numbers)[self.image][:]
-        except (OSError, ValueError, SyntaxError) as error:  # of Pillow and Arrow
+        except (OSError, ValueError, SyntaxError) as error:  # errors of Pillow and Arrow
             raise InputError(f"images of {self.path} cannot be read: {one_line(error)}") from error
         found = []
         for number, image in zip(numbers, images, strict=True):
@@ -156,7 +156,7 @@ class HuggingFaceDataset(BankedDataset):
 
     def _pictures(self) -> Pictures:
         table, labels = self._read
-        content = str(table._fingerprint)  # the library's own name of the content
+        content = str(table._fingerprint)  # the library's own fingerprint of the content
         settings = f"{content}\0{self.image}\0{self.side}\0{self.colour}\0{self.fit}\0".encode()
         key = hashlib.sha256(settings + labels.order.tobytes()).hexdigest()[:16]
         origin = {
@@ -185,7 +185,7 @@ class HuggingFaceDataset(BankedDataset):
 
 
 class _Read(NamedTuple):
-    """The table of the library, and the factors."""
+    """The library's table, and the factors."""
 
     table: Any
     labels: Labels

@@ -1,4 +1,4 @@
-"""Images of your own, in a file of numpy."""
+"""Images of your own, in a NumPy file."""
 
 import hashlib
 import math
@@ -36,7 +36,7 @@ from dislab.factors import FactorSpace, Kind
 from dislab.storage import cache_folder
 
 _LOCAL_HEADER: Final = 30
-"""Bytes of a zip archive before a member's name; the lengths of name and extra field end them."""
+"""Local header of a zip member before its name; ends with the lengths of name and extra field."""
 _AT_A_TIME: Final = 1024
 
 
@@ -44,27 +44,27 @@ _AT_A_TIME: Final = 1024
 class NumpyDataset(Dataset):
     """Images of your own: an array in a `npy` or `npz` file, with factor values if you have them.
 
-    Images of 8 bits that are not compressed (`numpy.save`, `numpy.savez`) are mapped where they lie
-    and read batch by batch, so that they may be larger than the memory. All others (fractions,
-    false and true, `numpy.savez_compressed`) are converted once, some at a time, to a file of 8
-    bits in the cache folder. Nothing is unpickled.
+    Uncompressed 8-bit images (`numpy.save`, `numpy.savez`) are memory-mapped and read batch by
+    batch, so that they may exceed the memory. All others (fractions, booleans,
+    `numpy.savez_compressed`) are converted once, in chunks, to an 8-bit file in the cache folder.
+    Nothing is unpickled.
 
-    Images and factors are taken as by `ArrayDataset`.
+    Images and factors are interpreted as in `ArrayDataset`.
 
     Args:
-        file: The `npy` file of the images, or an `npz` file with them.
+        file: The `npy` file of the images, or an `npz` file that contains them.
         images: Name of the images' array in an `npz` file; unless given, the only array of three
             or four axes.
         factors: The arrays of factor values: their names in an `npz` file, or `npy` files, relative
-            to the folder of the images. One of two axes has a column a factor; one of a single axis
-            is one factor, which gets its name. Null for images without factors.
+            to the folder of the images. An array of two axes has one column per factor; an array of
+            one axis is a single factor with the array's name. Null for images without factors.
         names: Names of the columns of a single array of factors.
-        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not the
-            usual one.
-        units: Units of numbers, by factor.
-        periods: After how much a circular factor, or a continuous one, returns to itself, by
-            factor, in its unit.
-        layout: Where the channels are; `auto` finds out.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
+            the default.
+        units: Units of numeric values, by factor.
+        periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
+            in its unit.
+        layout: Position of the channel axis; `auto` infers it.
     """
 
     licence: ClassVar[str] = "yours"
@@ -100,7 +100,7 @@ class NumpyDataset(Dataset):
         """The factors in the order of their arrays.
 
         Raises:
-            InputError: The file cannot be read, or its arrays do not fit.
+            InputError: The file cannot be read, or its arrays do not match.
         """
         return self._labels.space
 
@@ -114,7 +114,7 @@ class NumpyDataset(Dataset):
         return self._form.shape
 
     def prepare(self) -> None:
-        """Converts the images once, unless they can be mapped as they are.
+        """Converts the images once, unless they can be mapped unchanged.
 
         Raises:
             InputError: The images cannot be read, or the cache folder cannot be written to.
@@ -151,7 +151,7 @@ class NumpyDataset(Dataset):
         return {**record, "file": str(self._path)}
 
     def __getstate__(self) -> dict[str, Any]:
-        """The settings: another process maps the images itself."""
+        """Only the settings, as another process maps the images itself."""
         return {
             name: value
             for name, value in self.__dict__.items()
@@ -232,7 +232,7 @@ class NumpyDataset(Dataset):
         return BankSpec(path, rows, self._origin, self._blocks, packed=False)
 
     def _blocks(self) -> Iterator[Rows]:
-        """The images in the order of the file as rows of bytes, some at a time."""
+        """The images in the order of the file, as chunks of rows of bytes."""
         if not self._stored.name:
             array = _npy(self._path)
             for start in range(0, len(array), _AT_A_TIME):
@@ -247,7 +247,7 @@ class NumpyDataset(Dataset):
 
 
 class _Stored(NamedTuple):
-    """Name (empty in a npy file), shape and type of the images, and their bytes if mapped."""
+    """Name (empty for a npy file), shape and type of the images, and their bytes if mapped."""
 
     name: str
     shape: tuple[int, ...]
@@ -262,7 +262,7 @@ class _Stored(NamedTuple):
 def _npy(path: Path) -> npt.NDArray[Any]:
     """The array of a npy file, mapped; changes to it never reach the file."""
     try:
-        # torch wants writable pages
+        # torch needs writable pages
         return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
     except (OSError, ValueError, EOFError) as error:
         raise _refusal(path, one_line(error)) from error
@@ -322,7 +322,7 @@ def _check_member(path: Path, archive: zipfile.ZipFile, name: str) -> None:
 
 
 def _plain(header: Header, name: str, refuse: Any) -> Header:
-    """The header of an array of plain values in row-major order; others are refused."""
+    """The header of an array of plain values in row-major order; others are rejected."""
     if header.dtype.hasobject or (header.fortran and len(header.shape) > 1):
         header.stream.close()
         raise refuse(

@@ -1,4 +1,4 @@
-"""Images of your own, out of a data set of torch."""
+"""Images of your own, from a PyTorch data set."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -22,41 +22,42 @@ from dislab.errors import InputError, suggestion
 from dislab.factors import FactorSpace, Kind
 
 Part = int | str
-"""Place of a value in a tuple, or its key in a dictionary."""
+"""Index of a value in a tuple, or its key in a dictionary."""
 
 
 @final
 class TorchDataset(Dataset):
     """Images of your own: any data set of torch or torchvision that is indexed by numbers.
 
-    An item is an image; or a tuple, list or dictionary with an image and values of factors. Images
-    are those of Pillow, tensors, or arrays, of 8 bits or fractions in [0, 1], grey or RGB. All
-    items are read once, when the factors are first asked for, and the images are kept in memory
-    with 8 bits; so a random transform is applied once. Whole numbers are named by the list
-    `classes` of the data set, if it has one. Images without values have one factor, their number.
+    An item is an image; or a tuple, list or dictionary with an image and factor values. Images are
+    Pillow images, tensors, or arrays, with 8 bits or fractions in [0, 1], grey or RGB. All items
+    are read once, when the factors are first accessed, and the images are stored in memory with 8
+    bits; so a random transform is applied only once. Integer labels are replaced by the names in
+    the list `classes` of the data set, if it has one. Images without values have a single factor,
+    the image number.
 
-    From Python, `TorchDataset(torchvision.datasets.CIFAR10("data"))`. A configuration may name a
-    class of torch or of an installed plugin, and no other.
+    From Python, `TorchDataset(torchvision.datasets.CIFAR10("data"))`. A configuration may name only
+    classes of torch or of an installed plugin.
 
     Args:
         dataset: The data set.
-        image: The image's place in a tuple, or its key in a dictionary.
-        factors: The places or keys of the values; all others that are numbers or text unless given.
-            An empty list is for images without factors.
-        names: Names of the factors; the keys, or `label`, or `factor1`, … by place, unless given.
-        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, where it is not the
-            usual one.
-        units: Units of numbers, by factor.
-        periods: After how much a circular factor, or a continuous one, returns to itself, by
-            factor, in its unit.
-        side: Height and width in pixels that all images are resized to, by averaging areas; their
-            own unless given.
-        colour: `keep` takes grey and RGB images of 8 bits; `grey` and `rgb` convert others too.
-        fit: How an image that is no square is brought to `side`: `squash` distorts it, `crop` keeps
-            the square in its middle, `pad` adds black borders.
+        image: Index of the image in a tuple, or its key in a dictionary.
+        factors: Indices or keys of the factor values; all other numbers and texts unless given. An
+            empty list is for images without factors.
+        names: Names of the factors; unless given, the keys, or `label`, or `factor1`, … by index.
+        kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
+            the default.
+        units: Units of numeric values, by factor.
+        periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
+            in its unit.
+        side: Height and width in pixels to resize all images to, by area averaging; their own
+            unless given.
+        colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
+        fit: Treatment of non-square images when resizing to `side`: `squash` distorts them, `crop`
+            keeps the central square, `pad` adds black borders.
 
     Raises:
-        InputError: The data set cannot be indexed by numbers, or the side is wrong.
+        InputError: The data set cannot be indexed by numbers, or the side is invalid.
     """
 
     licence: ClassVar[str] = "yours"
@@ -67,7 +68,7 @@ class TorchDataset(Dataset):
 
     def __init__(
         self,
-        # jsonargparse would make a bare Dataset for Dataset[Any], whatever class is named
+        # for Dataset[Any], jsonargparse would build a bare Dataset instead of the named class
         dataset: torch.utils.data.Dataset,  # type: ignore[type-arg]
         image: int | str = 0,
         factors: list[int | str] | None = None,
@@ -99,7 +100,7 @@ class TorchDataset(Dataset):
         """The factors in the order of the values.
 
         Raises:
-            InputError: An item has another form than the first one, or values that do not fit.
+            InputError: An item has a different structure from the first one, or invalid values.
         """
         return self._read.labels.space
 
@@ -108,7 +109,7 @@ class TorchDataset(Dataset):
         """Channels, height and width.
 
         Raises:
-            InputError: As of `factors`.
+            InputError: As for `factors`.
         """
         _, channels, height, width = self._read.images.shape
         return (channels, height, width)
@@ -117,7 +118,7 @@ class TorchDataset(Dataset):
         """Reads all items, unless they have been read.
 
         Raises:
-            InputError: As of `factors`.
+            InputError: As for `factors`.
         """
         _ = self._read
 
@@ -171,7 +172,7 @@ class TorchDataset(Dataset):
     def _parted(
         self, item: Any, number: int, known: Mapping[Part, object] | None
     ) -> tuple[Any, dict[Part, Any]]:
-        """The image of an item, and its values by place or key."""
+        """The image of an item, and its values by index or key."""
         if isinstance(item, Mapping):
             parts: dict[Part, Any] = dict(item)
         elif isinstance(item, tuple | list):
@@ -238,12 +239,12 @@ class _Read(NamedTuple):
 
 
 def _layout(image: object) -> Literal["auto", "NCHW", "NHWC"]:
-    """Tensors have the channels first, as everywhere in torch; arrays may have them anywhere."""
+    """Layout of an image: channels first for tensors, as usual in torch; inferred for arrays."""
     return "NCHW" if isinstance(image, Tensor) else "auto"
 
 
 def _plain(value: Any) -> Any:
-    """A value as a number or text, where it is one."""
+    """A value converted to a plain number or text, if possible."""
     if isinstance(value, Tensor | np.ndarray | np.generic) and np.asarray(value).size == 1:
         return value.item()
     return value
@@ -260,7 +261,7 @@ def _name(part: Part, count: int) -> str:
 
 
 def _classes(column: list[Any], classes: object) -> list[Any]:
-    """Names instead of the numbers of classes, where the data set has a name for each."""
+    """Class names instead of class numbers, if the data set has a name for each."""
     named = isinstance(classes, list | tuple) and all(isinstance(one, str) for one in classes)
     if not named or not all(isinstance(one, int) for one in column):
         return column

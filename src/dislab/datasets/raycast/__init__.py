@@ -1,6 +1,6 @@
-"""A small ray-caster for scenes of a few parts, in PyTorch, for many states at once.
+"""A small ray caster in PyTorch for scenes of a few parts, for many states at once.
 
-Lengths have no unit of their own; a picture is the same on every run, whatever is drawn with it.
+Lengths have no fixed unit. Images are reproducible, and independent of others drawn with them.
 """
 
 from dislab.datasets.raycast.camera import Camera

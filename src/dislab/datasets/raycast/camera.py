@@ -1,4 +1,4 @@
-"""A pinhole camera: its rays in square tiles, and the picture out of their colours."""
+"""A pinhole camera: generates rays in square tiles, and assembles pictures from their colours."""
 
 import math
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from dislab.datasets.raycast.vector import Vector
 @final
 @dataclass(frozen=True)
 class Camera:
-    """A camera that sees a square, with its horizon level.
+    """A camera with a square picture and a level horizon.
 
     Args:
-        position: Where it is.
-        target: Centre of the picture; not straight above or below the camera.
-        field: Angle between the upper and the lower edge, in degrees.
+        position: Position of the camera.
+        target: Point at the centre of the picture; not vertically above or below the camera.
+        field: Vertical field of view in degrees.
         side: Height and width of the picture in pixels.
-        samples: Rays for a pixel in each of the two directions.
-        tile: Height and width of a tile in pixels; divides `side`.
+        samples: Rays per pixel in each direction.
+        tile: Height and width of a tile in pixels; must divide `side`.
     """
 
     position: tuple[float, float, float]
@@ -34,7 +34,7 @@ class Camera:
     tile: int = 8
 
     def rays(self, device: torch.device | None = None) -> Bundle:
-        """The rays, tile by tile; in a tile all pixels of the first sample, then of the next."""
+        """The rays by tile; within a tile, all pixels of the first sample, then of the next."""
         position, target = (
             Vector.of(*map(_exact, point)) for point in (self.position, self.target)
         )
@@ -47,17 +47,17 @@ class Camera:
         return bundle(_single(position, device), _single(direction, device))
 
     def mean(self, colour: Float[Tensor, "*rows ray"]) -> Float[Tensor, "*rows pixel"]:
-        """The mean over the rays of each pixel of a tile."""
+        """Mean over the rays of each pixel of a tile."""
         shape = colour.shape[:-1]
         samples = colour.reshape(*shape, self.samples**2, self.tile**2).unbind(-2)
-        # one after the other: the order of a sum decides its last bit
+        # sequential, as the order of summation affects the last bit
         total = samples[0]
         for sample in samples[1:]:
             total = total + sample
         return total / self.samples**2
 
     def picture(self, pixels: Shaped[Tensor, "*rows tile pixel"]) -> Shaped[Tensor, "*rows y x"]:
-        """Pictures out of their tiles."""
+        """Assembles pictures from their tiles."""
         shape, count = pixels.shape[:-2], self.side // self.tile
         tiles = pixels.reshape(-1, count, count, self.tile, self.tile).transpose(2, 3)
         return tiles.reshape(*shape, self.side, self.side)

@@ -1,7 +1,7 @@
 """Casting: first hits of rays, and shadows, for many states at once.
 
-The rays of a camera, or of a lamp, start at one point and are bundled in tiles. Only the tiles
-before which a part may lie are looked at, part by part; this leaves a small fraction of the work.
+The rays of a camera, or of a lamp, start at one point and are grouped in tiles. For each part, only
+the tiles that it may intersect are processed, which leaves a small fraction of the work.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,20 +17,20 @@ from dislab.datasets.raycast.shapes import Shape
 from dislab.datasets.raycast.vector import FAR, Vector
 
 NOTHING: Final = 255
-"""Number of the part for a ray that hits none."""
+"""Part number of a ray without a hit."""
 
 _SLACK: Final = 1e-3
-"""By how many rad a tile is taken to be larger than it is, so that rounding loses nothing."""
+"""Margin added to the size of a tile, in rad, so that rounding errors miss no hits."""
 
 _Value = TypeVar("_Value")
 
 
 class Part(NamedTuple):
-    """A shape in its place; numbers that differ between states have shape (states, 1).
+    """A shape with its pose; numbers that differ between states have shape (states, 1).
 
     Attributes:
         shape: The shape.
-        frame: Where it is.
+        frame: Its pose.
     """
 
     shape: Shape
@@ -41,10 +41,10 @@ class Bundle(NamedTuple):
     """Rays from one point, by tile.
 
     Attributes:
-        apex: Where they start, shape (1, 1).
-        direction: Where they go, unit vectors, shape (tiles, rays).
-        axis: The middle of each tile, unit vectors, shape (tiles, 1).
-        spread: Largest angle between a ray of the tile and its middle, in rad, shape (tiles, 1).
+        apex: Common origin, shape (1, 1).
+        direction: Unit direction vectors, shape (tiles, rays).
+        axis: Unit vector to the centre of each tile, shape (tiles, 1).
+        spread: Largest angle between a ray and its tile's axis, in rad, shape (tiles, 1).
     """
 
     apex: Vector
@@ -54,13 +54,13 @@ class Bundle(NamedTuple):
 
 
 class Cast(NamedTuple):
-    """Hits of the rays of a bundle; tiles that are left out have none.
+    """First hits of the rays of a bundle; tiles that are left out have none.
 
     Attributes:
         state: The state of each row.
         tile: The tile of each row.
-        distance: How far each ray goes, or `FAR`.
-        part: The number of the part that it hits, or `NOTHING`.
+        distance: Distance to the hit along each ray, or `FAR`.
+        part: Number of the part that is hit, or `NOTHING`.
     """
 
     state: Int[Tensor, " row"]
@@ -70,11 +70,11 @@ class Cast(NamedTuple):
 
 
 def bundle(apex: Vector, direction: Vector) -> Bundle:
-    """Rays with the middle and spread of their tiles.
+    """Creates a bundle of rays and computes axis and spread of its tiles.
 
     Args:
-        apex: Where they start, shape (1, 1).
-        direction: Where they go, unit vectors, shape (tiles, rays).
+        apex: Common origin, shape (1, 1).
+        direction: Unit direction vectors, shape (tiles, rays).
     """
     middle = Vector(
         direction.x.mean(1, keepdim=True),
@@ -86,7 +86,7 @@ def bundle(apex: Vector, direction: Vector) -> Bundle:
 
 
 def cast(parts: Sequence[Part], rays: Bundle, states: int) -> Cast:
-    """First hits of the rays, for each state."""
+    """Computes the first hits of the rays for each state."""
     axis = Vector(rays.axis.x.mT, rays.axis.y.mT, rays.axis.z.mT)
     shape = (states, axis.x.shape[1])
     near = torch.stack(
@@ -122,7 +122,7 @@ def normals(parts: Sequence[Part], seen: Cast, point: Vector) -> Vector:
 def shaded(
     parts: Sequence[Part], lamp: Vector, state: Int[Tensor, " row"], point: Vector
 ) -> Bool[Tensor, "row ray"]:
-    """Whether a part is between a lamp and points, which should be just off their surface."""
+    """Whether a part occludes a lamp at points, which should be slightly off their surface."""
     way = point - lamp
     length = way.norm()
     rays = bundle(lamp, way * (1 / length))
@@ -138,17 +138,17 @@ def shaded(
 
 
 def take(value: _Value, rows: Int[Tensor, " row"]) -> _Value:
-    """A vector, frame, shape or part for some of its rows; numbers of one row stay as they are."""
+    """Selects rows of a vector, frame, shape or part; tensors with a single row are unchanged."""
     return _mapped(value, lambda tensor: tensor if len(tensor) == 1 else tensor[rows])
 
 
 def move(value: _Value, device: torch.device) -> _Value:
-    """A vector, frame, shape or part on another device."""
+    """Copies a vector, frame, shape or part to another device."""
     return _mapped(value, lambda tensor: tensor.to(device))
 
 
 def _mapped(value: _Value, change: Callable[[Tensor], Tensor]) -> _Value:
-    """The nested value, with a function applied to every tensor in it."""
+    """Applies a function to every tensor in a nested value."""
     changed: _Value = _rebuilt(value, change)
     return changed
 
@@ -167,7 +167,7 @@ def _rebuilt(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 def _may_meet(
     part: Part, apex: Vector, axis: Vector, spread: Float[Tensor, "..."]
 ) -> Bool[Tensor, "..."]:
-    """Whether a cone of rays may hit a part, by the ball around the part."""
+    """Whether a cone of rays may hit a part, tested with the part's bounding sphere."""
     centre, radius = part.shape.reach()
     way = part.frame.moved(z=centre).origin - apex
     away = way.norm()

@@ -1,4 +1,4 @@
-"""Frames: where a shape is and how it is turned."""
+"""Frames: position and orientation of shapes."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, final
@@ -11,18 +11,18 @@ from dislab.datasets.raycast.vector import Scalar, Vector
 
 
 class Ray(NamedTuple):
-    """Half lines.
+    """Rays.
 
     Attributes:
-        origin: Where they start.
-        direction: Where they go; distances count in its length.
+        origin: Start points.
+        direction: Directions; distances are multiples of their length.
     """
 
     origin: Vector
     direction: Vector
 
     def at(self, distance: Float[Tensor, "..."]) -> Vector:
-        """The point at a distance."""
+        """Points at a distance along the rays."""
         return self.origin + self.direction * distance
 
 
@@ -38,18 +38,18 @@ class Frame:
 
     @staticmethod
     def at(x: Scalar = 0.0, y: Scalar = 0.0, z: Scalar = 0.0) -> "Frame":
-        """A frame with the axes of the world."""
+        """A frame at a position, with the axes of the world."""
         axes = (Vector.of(1, 0, 0), Vector.of(0, 1, 0), Vector.of(0, 0, 1))
         return Frame(*axes, Vector.of(x, y, z))
 
     def moved(self, x: Scalar = 0.0, y: Scalar = 0.0, z: Scalar = 0.0) -> "Frame":
-        """This frame, moved along its own axes."""
+        """This frame translated along its own axes."""
         way = self.outside(Vector.of(x, y, z, device=self.origin.x.device))
         return Frame(self.x, self.y, self.z, way + self.origin)
 
     def turned_x(self, angle: Float[Tensor, "..."]) -> "Frame":
-        """This frame, turned about its first axis from the second to the third."""
-        # a float of 32 bits is the same for every way in which one of 64 bits was rounded
+        """This frame rotated about its first axis, from the second to the third."""
+        # rounding to 32 bits hides platform differences in the last bits of 64-bit functions
         cosine, sine = (
             turn.to(torch.float32) for turn in (angle.double().cos(), angle.double().sin())
         )
@@ -57,38 +57,38 @@ class Frame:
         return Frame(self.x, y, z, self.origin)
 
     def turned_y(self, angle: Float[Tensor, "..."]) -> "Frame":
-        """This frame, turned about its second axis from the third to the first."""
+        """This frame rotated about its second axis, from the third to the first."""
         return self.cycled().turned_x(angle).cycled().cycled()
 
     def turned_z(self, angle: Float[Tensor, "..."]) -> "Frame":
-        """This frame, turned about its third axis from the first to the second."""
+        """This frame rotated about its third axis, from the first to the second."""
         return self.cycled().cycled().turned_x(angle).cycled()
 
     def cycled(self) -> "Frame":
-        """The frame whose axes are this one's second, third and first.
+        """This frame with its axes permuted to second, third, first.
 
-        Shapes about the third axis are laid along the first one by it, and along the second one by
-        doing it twice.
+        Aligns shapes about the third axis with the first one or, applied twice, with the second
+        one.
         """
         return Frame(self.y, self.z, self.x, self.origin)
 
     def outside(self, vector: Vector) -> Vector:
-        """A direction of the part, in the world."""
+        """Converts a direction from part to world coordinates."""
         return self.x * vector.x + self.y * vector.y + self.z * vector.z
 
     def inside(self, vector: Vector) -> Vector:
-        """A direction of the world, in coordinates of the part."""
+        """Converts a direction from world to part coordinates."""
         return Vector(vector.dot(self.x), vector.dot(self.y), vector.dot(self.z))
 
     def point_inside(self, point: Vector) -> Vector:
-        """A point of the world, in coordinates of the part."""
+        """Converts a point from world to part coordinates."""
         return self.inside(point - self.origin)
 
     def ray_inside(self, ray: Ray) -> Ray:
-        """A ray of the world, in coordinates of the part."""
+        """Converts a ray from world to part coordinates."""
         return Ray(self.point_inside(ray.origin), self.inside(ray.direction))
 
 
 def nonzero(value: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """The numbers, moved away from zero, so that they are safe divisors."""
+    """Numbers moved away from zero, to be safe divisors."""
     return torch.where(value.abs() < 1e-9, torch.full_like(value, 1e-9), value)

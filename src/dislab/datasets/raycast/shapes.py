@@ -1,6 +1,7 @@
-"""The shapes: distance along a ray to each, and its surface normals.
+"""Shapes: intersection distances of rays, and surface normals.
 
-A shape lies in the coordinates of its own frame. A ray that starts inside a solid does not see it.
+A shape is defined in the coordinates of its frame. A ray that starts inside a solid does not hit
+it.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +18,7 @@ from dislab.datasets.raycast.vector import FAR, Scalar, Vector
 Distance = Float[Tensor, "..."]
 
 _NEAR: Final = 1e-5
-"""Hits nearer than this belong to the surface that the ray starts from."""
+"""Minimum distance of a hit; nearer ones belong to the surface that the ray starts from."""
 
 
 class Shape(ABC):
@@ -25,41 +26,41 @@ class Shape(ABC):
 
     @abstractmethod
     def distance(self, ray: Ray) -> Distance:
-        """How far rays go until they meet the surface, in lengths of their direction, or `FAR`."""
+        """Distance of rays to the surface, in multiples of the direction's length, or `FAR`."""
 
     @abstractmethod
     def normal(self, point: Vector) -> Vector:
-        """Surface normals, unit vectors that point out of a solid."""
+        """Surface normals: unit vectors that point out of a solid."""
 
     @abstractmethod
     def reach(self) -> tuple[Scalar, Scalar]:
-        """A ball that holds the shape: its centre, on the third axis, and its radius."""
+        """Bounding sphere: its centre, on the third axis, and its radius."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Sphere(Shape):
-    """A ball about the origin."""
+    """A sphere around the origin."""
 
     radius: Scalar
 
     def distance(self, ray: Ray) -> Distance:
-        """First of the two crossings."""
+        """Distance to the first of the two intersections."""
         return _ball(ray, self.radius)
 
     def normal(self, point: Vector) -> Vector:
-        """Away from the centre."""
+        """Normals that point away from the centre."""
         return point.unit()
 
     def reach(self) -> tuple[Scalar, Scalar]:
-        """The ball itself."""
+        """The sphere itself."""
         return 0.0, self.radius
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Box(Shape):
-    """A box about the origin, seen from outside or, as a room, from inside.
+    """A box around the origin, seen from outside or, as a room, from inside.
 
     Args:
         x: Half its length along the first axis.
@@ -74,7 +75,7 @@ class Box(Shape):
     room: bool = False
 
     def distance(self, ray: Ray) -> Distance:
-        """Where the ray has entered the last of three slabs, or leaves the first one."""
+        """Distance at which a ray enters the last of three slabs; in a room, leaves the first."""
         near, far = zip(
             _slab(ray.origin.x, ray.direction.x, self.x),
             _slab(ray.origin.y, ray.direction.y, self.y),
@@ -88,7 +89,7 @@ class Box(Shape):
         return _seen(enter, enter < leave)
 
     def normal(self, point: Vector) -> Vector:
-        """That of the face that the point is nearest to, in parts of the box's length."""
+        """Normal of the nearest face, in coordinates relative to the box's half lengths."""
         x, y, z = point.x / self.x, point.y / self.y, point.z / self.z
         first = (x.abs() >= y.abs()) & (x.abs() >= z.abs())
         second = ~first & (y.abs() >= z.abs())
@@ -101,7 +102,7 @@ class Box(Shape):
         )
 
     def reach(self) -> tuple[Scalar, Scalar]:
-        """The ball through the corners."""
+        """The sphere through the corners."""
         squares = self.x * self.x + self.y * self.y + self.z * self.z
         return 0.0, squares**0.5
 
@@ -109,13 +110,13 @@ class Box(Shape):
 @final
 @dataclass(frozen=True, eq=False)
 class Cylinder(Shape):
-    """A solid cylinder about the third axis, or a pipe without its ends.
+    """A solid cylinder around the third axis, or a pipe without end caps.
 
     Args:
         radius: Its radius.
-        low: Where it begins on the axis.
-        high: Where it ends on the axis.
-        closed: Whether it has its two ends.
+        low: Lower end on the axis.
+        high: Upper end on the axis.
+        closed: Whether it has end caps.
     """
 
     radius: Scalar
@@ -124,12 +125,12 @@ class Cylinder(Shape):
     closed: bool = True
 
     def distance(self, ray: Ray) -> Distance:
-        """First crossing of the mantle or of an end."""
+        """Distance to the first intersection with the lateral surface or an end cap."""
         mantle = _mantle(ray, self.radius, self.low, self.high)
         if not self.closed:
             return mantle
         origin, direction = ray
-        # only the end that the ray comes from can be seen
+        # only the end cap on the side of the ray's origin is visible
         end = torch.where(direction.z < 0, _like(direction.z, self.high), self.low)
         distance = (end - origin.z) / nonzero(direction.z)
         x, y = origin.x + distance * direction.x, origin.y + distance * direction.y
@@ -137,7 +138,7 @@ class Cylinder(Shape):
         return torch.minimum(mantle, _seen(distance, inside))
 
     def normal(self, point: Vector) -> Vector:
-        """Along the axis on an end, away from the axis on the mantle."""
+        """Normals along the axis on an end cap, away from the axis on the lateral surface."""
         flat = torch.zeros_like(point.x + point.z)
         away = Vector(point.x, point.y, flat).unit()
         if not self.closed:
@@ -149,7 +150,7 @@ class Cylinder(Shape):
         return Vector(flat, flat, along).where(on_end, away)
 
     def reach(self) -> tuple[Scalar, Scalar]:
-        """The ball through the rims."""
+        """The sphere through the rims."""
         half = (self.high - self.low) / 2
         return (self.high + self.low) / 2, (self.radius * self.radius + half * half) ** 0.5
 
@@ -157,12 +158,12 @@ class Cylinder(Shape):
 @final
 @dataclass(frozen=True, eq=False)
 class Capsule(Shape):
-    """All points within a radius of a stretch of the third axis.
+    """All points within a radius of a segment of the third axis.
 
     Args:
         radius: The radius.
-        low: Where the stretch begins.
-        high: Where the stretch ends.
+        low: Lower end of the segment.
+        high: Upper end of the segment.
     """
 
     radius: Scalar
@@ -170,7 +171,7 @@ class Capsule(Shape):
     high: Scalar
 
     def distance(self, ray: Ray) -> Distance:
-        """First crossing of the mantle or of the ball at an end."""
+        """Distance to the first intersection with the lateral surface or a spherical end."""
         nearest = _mantle(ray, self.radius, self.low, self.high)
         for end in (self.low, self.high):
             start = Vector(ray.origin.x, ray.origin.y, ray.origin.z - end)
@@ -178,26 +179,26 @@ class Capsule(Shape):
         return nearest
 
     def normal(self, point: Vector) -> Vector:
-        """Away from the nearest point of the stretch."""
+        """Normals that point away from the nearest point of the segment."""
         low, high = _like(point.z, self.low), _like(point.z, self.high)
         axis = torch.minimum(torch.maximum(point.z, low), high)
         return Vector(point.x, point.y, point.z - axis).unit()
 
     def reach(self) -> tuple[Scalar, Scalar]:
-        """The ball about the middle."""
+        """The sphere around the midpoint."""
         return (self.high + self.low) / 2, (self.high - self.low) / 2 + self.radius
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Ring(Shape):
-    """A flat ring, or a disc, in the plane of the first two axes, facing along the third."""
+    """A flat ring, or a disc, in the plane of the first two axes, with normals along the third."""
 
     inner: Scalar
     outer: Scalar
 
     def distance(self, ray: Ray) -> Distance:
-        """Where the ray crosses the plane, within the ring."""
+        """Distance to the intersection with the plane, if it is within the ring."""
         distance = -ray.origin.z / nonzero(ray.direction.z)
         point = ray.at(distance)
         square = point.x * point.x + point.y * point.y
@@ -205,12 +206,12 @@ class Ring(Shape):
         return _seen(distance, inside)
 
     def normal(self, point: Vector) -> Vector:
-        """Along the third axis."""
+        """Normals along the third axis."""
         zero = torch.zeros_like(point.x)
         return Vector(zero, zero, torch.ones_like(zero))
 
     def reach(self) -> tuple[Scalar, Scalar]:
-        """The ball about the rim."""
+        """The sphere around the rim."""
         return 0.0, self.outer
 
 
@@ -221,14 +222,14 @@ class Bowl(Shape):
 
     Args:
         radius: Radius of its rim.
-        depth: Height of its rim over the lowest point; half the ellipsoid's height.
+        depth: Height of its rim above the lowest point; half the ellipsoid's height.
     """
 
     radius: Scalar
     depth: Scalar
 
     def distance(self, ray: Ray) -> Distance:
-        """Where the ray leaves the ellipsoid, below the rim."""
+        """Distance at which a ray leaves the ellipsoid, if below the rim."""
         origin, direction = self._round(ray.origin, 1.0), self._round(ray.direction, 0.0)
         length, along = direction.dot(direction), origin.dot(direction)
         inside = along * along - length * (origin.dot(origin) - 1)
@@ -237,17 +238,17 @@ class Bowl(Shape):
         return _seen(distance, (inside > 0) & (height < self.depth))
 
     def normal(self, point: Vector) -> Vector:
-        """Into the bowl."""
+        """Normals that point into the bowl."""
         above = point.z - self.depth
         flat, steep = self.radius * self.radius, self.depth * self.depth
         return -Vector(point.x / flat, point.y / flat, above / steep).unit()
 
     def reach(self) -> tuple[Scalar, Scalar]:
-        """The ball about the middle of the rim."""
+        """A sphere around the centre of the rim."""
         return self.depth, max(self.radius, self.depth)
 
     def _round(self, vector: Vector, lift: float) -> Vector:
-        """The vector in coordinates in which the ellipsoid is a ball of radius 1."""
+        """Converts a vector to coordinates in which the ellipsoid is the unit sphere."""
         return Vector(vector.x / self.radius, vector.y / self.radius, vector.z / self.depth - lift)
 
 

@@ -1,4 +1,4 @@
-"""Vectors by component."""
+"""Vectors stored by component."""
 
 from dataclasses import dataclass
 from typing import Final, final
@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 Scalar = Float[Tensor, "..."] | int | float
-"""A number, or one for each row or ray."""
+"""A number, or one number per row or ray."""
 
 FAR: Final = 1e9
 """The distance of a ray without a hit."""
@@ -17,11 +17,11 @@ FAR: Final = 1e9
 @final
 @dataclass(frozen=True, eq=False)
 class Vector:
-    """Points or directions, one tensor a component; the three broadcast against each other.
+    """Points or directions, one tensor per component; the three broadcast against each other.
 
-    Components are apart, because operations on whole ones are several times as fast on a CPU as
-    those on triples. Nothing but sums, products, quotients and roots is used on rays, each of
-    which rounds in one way only: an image does not depend on the images drawn beside it.
+    Components are stored separately, because operations on them are several times as fast on a CPU
+    as operations on triples. Rays use only sums, products, quotients and roots, whose rounding is
+    uniquely defined, so that an image does not depend on other images in the batch.
     """
 
     x: Float[Tensor, "..."]
@@ -42,11 +42,11 @@ class Vector:
         return Vector(self.x - other.x, self.y - other.y, self.z - other.z)
 
     def __mul__(self, factor: Scalar) -> "Vector":
-        """Multiple."""
+        """Product with a scalar."""
         return Vector(self.x * factor, self.y * factor, self.z * factor)
 
     def __neg__(self) -> "Vector":
-        """The opposite."""
+        """Negation."""
         return Vector(-self.x, -self.y, -self.z)
 
     def dot(self, other: "Vector") -> Float[Tensor, "..."]:
@@ -54,7 +54,7 @@ class Vector:
         return self.x * other.x + self.y * other.y + self.z * other.z
 
     def cross(self, other: "Vector") -> "Vector":
-        """Vector product."""
+        """Cross product."""
         return Vector(
             self.y * other.z - self.z * other.y,
             self.z * other.x - self.x * other.z,
@@ -66,11 +66,11 @@ class Vector:
         return self.dot(self).sqrt()
 
     def unit(self) -> "Vector":
-        """The same direction with length 1; a vector without length stays."""
+        """Normalised vector; a zero vector is unchanged."""
         return self * (1 / self.norm().clamp_min(1e-12))
 
     def where(self, chosen: Tensor, other: "Vector") -> "Vector":
-        """This vector where something holds, and another one elsewhere."""
+        """This vector where `chosen` is true, `other` elsewhere."""
         return Vector(
             torch.where(chosen, self.x, other.x),
             torch.where(chosen, self.y, other.y),

@@ -1,4 +1,4 @@
-"""The robot finger: drawn, drawn as if photographed, and the published files."""
+"""The robot finger: rendered, rendered in the style of photographs, and as published files."""
 
 from dislab.datasets.robot_finger.robot_finger import RobotFinger
 from dislab.datasets.robot_finger.robot_finger_files import RobotFingerFiles

@@ -24,9 +24,9 @@ SIDE: Final = 128
 
 
 def read_labels(info: Path, labels: Path) -> Labels:
-    """The value numbers as `table`, one row an image, and the values of each column by its name.
+    """The value numbers as `table`, one row per image, and the values of each column by name.
 
-    Colours are rows of red, green and blue from 0 to 1; shapes are names.
+    Colours are rows of RGB values from 0 to 1; shapes are names.
     """
     with reading(info, PAGE), zipfile.ZipFile(info) as archive:
         count, values = _info(archive, _refusing(info))
@@ -46,7 +46,7 @@ def read_labels(info: Path, labels: Path) -> Labels:
 
 
 def photographs(path: Path, count: int, side: int) -> Iterator[Rows]:
-    """The images of the real set in their order, as rows of bytes, some at a time."""
+    """The images of the real set in order, as chunks of rows of bytes."""
     refuse = _refusing(path)
     with reading(path, PAGE), zipfile.ZipFile(path) as archive:
         header = open_array(archive, "images", np.uint8, (count, SIDE, SIDE, 3), refuse)
@@ -55,7 +55,7 @@ def photographs(path: Path, count: int, side: int) -> Iterator[Rows]:
 
 
 def renderings(path: Path, count: int, side: int) -> Iterator[Rows]:
-    """The images of a simulated set in their order, as rows of bytes, some at a time."""
+    """The images of a simulated set in order, as chunks of rows of bytes."""
     with reading(path, PAGE), open_tree(path) as tree:
         yield from numbered_pictures(tree, count, Frame((SIDE, SIDE), side), _refusing(path))
 
@@ -68,7 +68,7 @@ def _refusing(path: Path) -> Refusal:
 
 
 def _info(archive: zipfile.ZipFile, refuse: Refusal) -> tuple[int, Labels]:
-    """Number of images, and the values of each column by its name."""
+    """Number of images, and the values of each column by name."""
     count = _numbers(archive, "dataset_size", refuse)
     sizes = _numbers(archive, "num_factor_values", refuse)
     with open_array(archive, "factor_values", np.object_, (), refuse).stream as stream:

@@ -1,4 +1,4 @@
-"""Lengths of the robot finger and its cube, and where the one would enter the other or the floor.
+"""Dimensions of the robot finger and its cube, and collisions with each other and the floor.
 
 Lengths of the finger: https://github.com/open-dynamic-robot-initiative/robot_properties_fingers.
 """
@@ -12,16 +12,16 @@ import numpy.typing as npt
 Reals = npt.NDArray[np.float64]
 
 LINK: Final = 0.16
-"""Length of the middle and of the lower link, in metres."""
+"""Lengths of the middle and the lower link, in metres."""
 
 BASE: Final = 0.29
-"""Height of the finger's base over the floor, in metres."""
+"""Height of the finger's base above the floor, in metres."""
 
 CUBE: Final = 0.065
 """Side of the cube, in metres."""
 
 LOWER: Final = (0.01, 0.14, 0.0075)
-"""Where the round rod of the lower link begins and ends below its joint, and its radius."""
+"""Start and end of the lower link's round rod, as distances from its joint, and its radius."""
 
 TIP: Final = 0.0125
 """Radius of the ball at the end of the lower link, in metres."""
@@ -31,7 +31,7 @@ _STEPS: Final = 28
 
 
 def feasible(state: Reals) -> npt.NDArray[np.bool_]:
-    """Whether the lower link and its tip enter neither the floor nor the cube.
+    """Whether the lower link and its tip collide with neither the floor nor the cube.
 
     Args:
         state: Values of the seven factors in their units, shape (state, 7).
@@ -43,7 +43,7 @@ def feasible(state: Reals) -> npt.NDArray[np.bool_]:
     checked = np.flatnonzero(above)
     start, way = _beside_cube(state[checked], start[checked]), _turned(state[checked], way[checked])
     free = _gap(start, way, np.full(len(checked), LINK)) >= TIP
-    # the distance from a box is convex along a line
+    # the distance to a box is convex along a line
     left, right = np.full(len(checked), low), np.full(len(checked), high)
     for _ in range(_STEPS):
         reach = _GOLDEN * (right - left)
@@ -87,14 +87,14 @@ def _lower_link(state: Reals) -> tuple[Reals, Reals]:
 
 
 def _swung(angle: Reals, vector: Reals) -> Reals:
-    """The vector, turned by an angle about the y axis from z to x."""
+    """The vector rotated by an angle about the y axis, from z to x."""
     cosine, sine = np.cos(angle), np.sin(angle)
     x, y, z = vector.T
     return np.stack([cosine * x + sine * z, y, cosine * z - sine * x], axis=1)
 
 
 def _beside_cube(state: Reals, point: Reals) -> Reals:
-    """Points in the coordinates of the cube."""
+    """Converts points to the coordinates of the cube."""
     centre = np.stack([state[:, 4], state[:, 5], np.full(len(state), CUBE / 2)], axis=1)
     return _turned(state, point - centre)
 

@@ -1,4 +1,4 @@
-"""Renderer of the robot finger on its stage, out of boxes, cylinders and balls.
+"""Renderer of the robot finger on its stage, made of boxes, cylinders and spheres.
 
 Lengths of finger and stage, in metres, follow
 https://github.com/open-dynamic-robot-initiative/robot_properties_fingers; colours and light are
@@ -36,7 +36,7 @@ from dislab.datasets.raycast import (
 from dislab.datasets.robot_finger._geometry import BASE, CUBE, LINK, LOWER, TIP
 
 VERSION: Final = 1
-"""Version of the renderer; a cached rendering of another version is not used."""
+"""Version of the renderer; cached renderings of other versions are not used."""
 
 Colour = tuple[float, float, float]
 
@@ -56,14 +56,14 @@ class Look(NamedTuple):
     Attributes:
         stage: Colour of floor, bowl and rim.
         ground: Colour of the floor below the stage.
-        sky: Colour where nothing is.
+        sky: Background colour.
         link: Colour of the links.
         tip: Colour of the tip.
-        lamp: Where the lamp is.
-        ambient: Light from everywhere.
-        key: Light from the lamp.
-        head: Light from the camera.
-        gloss: Reflection of the lamp in everything but the cube.
+        lamp: Position of the lamp.
+        ambient: Intensity of ambient light.
+        key: Intensity of the lamp.
+        head: Intensity of light from the camera.
+        gloss: Intensity of specular reflection of the lamp, except on the cube.
     """
 
     stage: Colour
@@ -102,11 +102,11 @@ class Backdrop(NamedTuple):
 
     Attributes:
         rays: The rays of the camera.
-        distance: How far each ray goes.
-        lit: Its colour.
-        dark: Its colour where finger or cube keep the lamp's light away.
-        lamp: The rays of the lamp to the same points.
-        reach: How far they go.
+        distance: Distance to the hit of each ray.
+        lit: Colour of each ray.
+        dark: Colour of each ray in the shadow of finger or cube.
+        lamp: Rays from the lamp to the same points.
+        reach: Distance from the lamp to these points.
     """
 
     rays: Bundle
@@ -153,9 +153,9 @@ def backdrop(look: Look, view: Camera, device: torch.device = _CPU) -> Backdrop:
 def render(
     look: Look, view: Camera, scene: Backdrop, state: Float[Tensor, "state 7"]
 ) -> UInt8[Tensor, "state 3 side side"]:
-    """Images of states: values of the seven factors in their units, on the host.
+    """Images of states, given by values of the seven factors in their units, on the host.
 
-    Images are drawn on the device of the scene, which `backdrop` makes.
+    Images are drawn on the device of the scene, which is the result of `backdrop`.
     """
     device, count = scene.distance.device, len(state)
     parts = [move(part, device) for part in _finger(state)]
@@ -194,7 +194,7 @@ class _Light(NamedTuple):
 def _light(look: Look, point: Vector, normal: Vector, direction: Vector) -> _Light:
     lamp = (move(Vector.of(*look.lamp), point.x.device) - point).unit()
     shine = normal.dot((lamp - direction).unit()).clamp_min(0)
-    # a product rounds in one way only, a power does not
+    # the rounding of a product is uniquely defined, unlike that of a power
     fourth = shine * shine * shine * shine
     return _Light(
         look.ambient + look.head * (-normal.dot(direction)).clamp_min(0),
@@ -206,7 +206,7 @@ def _light(look: Look, point: Vector, normal: Vector, direction: Vector) -> _Lig
 def _foreground(
     look: Look, parts: list[Part], rays: Bundle, seen: Cast, colours: Float[Tensor, "state 3 3"]
 ) -> Float[Tensor, "3 row ray"]:
-    """Colours of finger and cube; arbitrary for a ray that hits neither."""
+    """Colours of finger and cube; arbitrary for rays that hit neither."""
     direction = take(rays.direction, seen.tile)
     point = rays.apex + direction * seen.distance
     normal = normals(parts, seen, point)
@@ -227,7 +227,7 @@ def _foreground(
 
 
 def _colours(look: Look, state: Float[Tensor, "state 7"]) -> Float[Tensor, "state 3 3"]:
-    """Colours of links, tip and cube; the cube's is its hue at full saturation and value."""
+    """Colours of links, tip and cube; the cube has its hue at full saturation and value."""
     turn = state[:, 0].double() / 60
     hue = torch.stack([(turn - 3).abs() - 1, 2 - (turn - 2).abs(), 2 - (turn - 4).abs()], dim=1)
     fixed = torch.tensor([look.link, look.tip], dtype=torch.float64).expand(len(state), 2, 3)

@@ -1,6 +1,6 @@
-"""A second look of the robot finger, and a camera with the faults of real ones.
+"""A second appearance of the robot finger, and a camera with imperfections.
 
-It imitates photographs: other materials and another lamp, a camera that is put up anew every
+It imitates photographs: other materials and another lamp, a camera that is repositioned every
 fifty images, uneven light, blur and noise. Nothing in it was measured on a real camera.
 """
 
@@ -15,7 +15,7 @@ from dislab.datasets.robot_finger._geometry import Reals
 from dislab.datasets.robot_finger._render import Look, backdrop, render
 
 VERSION: Final = 1
-"""Version of the renderer; a cached rendering of another version is not used."""
+"""Version of the renderer; cached renderings of other versions are not used."""
 
 PSEUDO_REAL: Final = Look(
     stage=(0.50, 0.52, 0.54),
@@ -33,17 +33,17 @@ PSEUDO_REAL: Final = Look(
 _POSITION: Final = (0.012, -0.415, 0.385)
 _TARGET: Final = (0.008, 0.004, 0.058)
 SESSION: Final = 50
-"""Number of images after which the camera is put up anew."""
+"""Number of images after which the camera is repositioned."""
 
 _TOGETHER: Final = 25
 _SHAKE: Final = 0.004
-"""How far the camera and its target stray along each axis, in metres."""
+"""Deviations of the camera and its target along each axis, in metres."""
 
 _WHITE: Final = (1.0, 0.97, 0.90)
 
 
 def photographs(side: int, state: Reals, start: int, stop: int) -> Rows:
-    """Images by number, one a row; each is a function of its own number and state."""
+    """Images by number, one per row; each depends only on its own number and state."""
     rows = []
     for session in range(start // SESSION, -(-stop // SESSION)):
         first, last = max(start, session * SESSION), min(stop, (session + 1) * SESSION)
@@ -70,7 +70,7 @@ def _strayed(
 
 
 def _developed(image: Reals, number: int) -> Rows:
-    """Effects of the camera: colour cast, vignette, blur, gamma, noise."""
+    """Applies the camera's effects: colour cast, vignette, blur, gamma, noise."""
     generator = np.random.default_rng((VERSION, 1, number))
     side = image.shape[-1]
     line = np.linspace(-1, 1, side)
@@ -80,7 +80,7 @@ def _developed(image: Reals, number: int) -> Rows:
     gain = generator.uniform(0.85, 1.15)
     vignette = 1 - 0.14 * (line[:, None] ** 2 + line**2)
     light = image * (1 + 0.03 * texture) * white[:, None, None] * gain * vignette
-    # blur in pixels of an image of 128
+    # blur in pixels of a 128-pixel image
     light = _blurred(light, generator.uniform(0.5, 0.8) * side / 128)
     light = np.clip(light, 1e-4, None) ** 0.9
     light += generator.normal(size=light.shape) * (0.012 + 0.02 * np.sqrt(light))

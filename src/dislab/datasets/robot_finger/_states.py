@@ -1,7 +1,7 @@
-"""States of the robot finger: seven factors, and which of their combinations can exist.
+"""States of the robot finger: seven factors, and their feasible combinations.
 
-Dittadi et al. (2021), https://arxiv.org/abs/2010.14407: ranges and numbers of values, and that
-states in which the finger would enter the cube or the floor are left out.
+Ranges and numbers of values, and the exclusion of states in which the finger would collide with
+the cube or the floor, follow Dittadi et al. (2021), https://arxiv.org/abs/2010.14407.
 """
 
 import math
@@ -16,20 +16,20 @@ from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.checks import check_at_least, check_choice
 
 Hues = Literal["train", "heldout", "all"]
-"""Which of the twelve hues a cube has: the eight to train on, the four held out, or any."""
+"""Hues of the cube: eight for training, four held out, or all twelve."""
 
 MOST: Final = 10_000_000
-"""Largest number of states."""
+"""Maximum number of states."""
 
 HELDOUT: Final = (1, 2, 3, 8)
-"""Value numbers of the hues that are not trained on: 30, 60, 90 and 240 degrees."""
+"""Value numbers of the held-out hues: 30, 60, 90 and 240 degrees."""
 
 MOST_PARTNERS: Final = 10
-"""Largest number of partners that each state can be given."""
+"""Maximum number of partners of a state."""
 
 _ROUND: Final = 65_536
 _ROUND_WITH_PARTNERS: Final = 4096
-"""Proposals at once: fewer where each is compared with all values of a factor."""
+"""Proposals at a time: fewer with partners, which are compared with all values of a factor."""
 
 
 def _even(reach: float) -> tuple[float, ...]:
@@ -43,7 +43,7 @@ FACTORS: Final = (
     Factor("joint2", _even(0.8), unit="rad"),
     Factor("x", _even(0.11), unit="m"),
     Factor("y", _even(0.11), unit="m"),
-    # a quarter of a turn brings the cube back
+    # the cube is symmetric under quarter turns
     Factor(
         "angle",
         tuple(math.pi / 20 * k for k in range(10)),
@@ -57,9 +57,9 @@ _SIZES: Final = tuple(len(factor) for factor in FACTORS)
 
 
 def check_states(states: int, hues: Hues, seed: int, partners: int = 0) -> None:
-    """Refuses settings for which no states can be drawn.
+    """Rejects settings for which no states can be drawn.
 
-    Allowed are 1 to ten million states, a seed from 0, and 0 to ten partners a state.
+    Allowed are 1 to ten million states, a seed of at least 0, and 0 to ten partners per state.
     """
     check_choice("hues", hues, get_args(Hues))
     check_at_least("seed", seed, 0)
@@ -70,10 +70,10 @@ def check_states(states: int, hues: Hues, seed: int, partners: int = 0) -> None:
 
 
 def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace:
-    """Different feasible states, drawn evenly; fewer of one seed are the first ones of more.
+    """Different feasible states, drawn uniformly.
 
-    Each drawn state is followed by `partners` states that differ from it in one factor; the number
-    of states includes them.
+    With the same seed, a smaller sample is a prefix of a larger one. Each drawn state is followed
+    by `partners` states that differ from it in one factor; the number of states includes them.
     """
     check_states(states, hues, seed, partners)
     generator = np.random.default_rng(seed)
@@ -85,7 +85,7 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
         columns = tuple(np.moveaxis(proposed.astype(np.int64), -1, 0))
         keys = np.append(keys, np.ravel_multi_index(columns, _SIZES))
         drawn = np.concatenate([drawn, proposed])
-        # a state with its partners is kept as a whole, if none of them was proposed before
+        # a state is kept together with its partners, if none of them was proposed before
         first = np.zeros(len(keys), dtype=np.bool_)
         first[np.unique(keys, return_index=True)[1]] = True
         new = np.asarray(first.reshape(-1, 1 + partners).all(axis=1))
@@ -108,7 +108,7 @@ def _proposals(
         for factor, numbers in enumerate(allowed):
             rows = np.flatnonzero(column == factor)
             others, some = _elsewhere(drawn[rows], factor, numbers)
-            # the n-th feasible value, n evenly drawn
+            # the n-th feasible value, with n drawn uniformly
             wanted = np.floor(chance[rows] * some.sum(axis=1)).astype(np.int64)
             place = (some.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
             partner[rows] = others[np.arange(len(rows)), place]
@@ -120,7 +120,7 @@ def _proposals(
 def _elsewhere(
     state: npt.NDArray[np.uint8], factor: int, numbers: Indices
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
-    """The states with each value of a factor in turn, and a mask of feasible ones that differ."""
+    """The states with each value of a factor in turn, and a mask of feasible changed states."""
     moved = np.repeat(state[:, None], len(numbers), axis=1)
     moved[:, :, factor] = numbers
     differs = moved[:, :, factor] != state[:, None, factor]

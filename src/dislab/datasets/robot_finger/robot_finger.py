@@ -20,25 +20,27 @@ _BLOCK: Final = 512
 class RobotFinger(BankedDataset):
     """A robot finger beside a coloured cube on a round stage, RGB, from seven factors.
 
-    The factors are the cube's hue, three joint angles and the cube's place and angle, with the
-    ranges and numbers of values of Dittadi et al. Of the 2.9 billion combinations those are left
-    out in which the finger would enter the cube or the floor, some 46 %, so the factors are
-    correlated; an even sample of the others is drawn. The images are drawn here, not the published
-    ones. One byte a channel is kept in the cache folder, made at first use and mapped into memory.
+    The factors are the cube's hue, three joint angles and the cube's position and angle, with the
+    ranges and numbers of values of Dittadi et al. Of the 2.9 billion combinations, some 46 % are
+    excluded, in which the finger would collide with the cube or the floor, so the factors are
+    correlated; a uniform sample of the others is drawn. The images are rendered by dislab, not the
+    published ones. They are stored in the cache folder with one byte per channel, created on first
+    use and mapped into memory.
 
     Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4
 
     Args:
         side: Height and width of an image in pixels.
         states: Number of images; a smaller number takes the first ones of a larger.
-        hues: Hues of the cube: `train` takes eight of twelve, `heldout` the other four.
-        seed: Decides which states are drawn.
-        partners: How many further states follow each one that is drawn evenly, all different, that
-            differ from it in exactly one factor, as weak supervision needs; `states` counts them.
+        hues: Hues of the cube: `train` selects eight of twelve, `heldout` the other four.
+        seed: Seed of the drawn states.
+        partners: Number of additional, different states after each uniformly drawn one, which
+            differ from it in exactly one factor, as weak supervision requires; they count towards
+            `states`.
 
     Raises:
-        InputError: `states` is not from 1 to 10,000,000, `partners` not from 0 to 10, or `seed`
-            below 0.
+        InputError: `states` is not from 1 to 10,000,000, `partners` is not from 0 to 10, or `seed`
+            is below 0.
     """
 
     licence: ClassVar[str] = "Apache-2.0 (drawn here)"

@@ -30,28 +30,28 @@ class RobotFingerFiles(BankedDataset):
     """The robot-finger images of Dittadi et al. as they were published, simulated or real.
 
     A robot finger of three joints above a cube on a stage, 128×128 pixels in colour. The factors
-    are the cube's colour, the joints' angles, and the cube's place and angle, which a quarter turn
-    brings back; the shape and size of the cube never vary and are left out. Only states exist that
-    the robot can take, so the factors are correlated. The simulated states are drawn at random,
-    some more than once: the factor `instance`, which no score counts, numbers the images of equal
-    states. The states are in the order of the files and are read from them, so they are known once
-    the files are there. Colours are named by their sRGB values, such as `#ff0080`.
+    are the cube's colour, the joint angles, and the cube's position and angle, which is periodic
+    with a quarter turn; the shape and size of the cube are constant and left out. There are only
+    states that the robot can reach, so the factors are correlated. The simulated states are drawn
+    at random, some more than once: the factor `instance`, which scores ignore, numbers the images
+    of equal states. The states are in the order of the files and are read from them, so they are
+    known once the files exist. Colours are named by their sRGB values, such as `#ff0080`.
 
-    Of the pickles in the published files, only numbers, arrays and plain containers are
-    accepted. Images drawn here in the manner of these are in `RobotFinger`, which needs no file.
+    In the pickles of the published files, only numbers, arrays and plain containers are accepted.
+    `RobotFinger` renders similar images and needs no file.
 
     Dittadi et al. (2021), https://arxiv.org/abs/2010.14407
 
     Args:
         subset: `finger` is the simulated training set, `finger_heldout_colors` has the cube in
-            other colours, `finger_real` are photographs.
-        side: Height and width of the images in pixels, at most 128; smaller ones by Pillow's
+            other colours, `finger_real` contains photographs.
+        side: Height and width of the images in pixels, at most 128; smaller images use Pillow's
             bilinear filter.
-        path: The folder robot_finger_datasets or the one of the subset; also looked for in the
-            cache folder. No address to fetch it from is known to dislab.
+        path: The folder robot_finger_datasets or that of the subset; the cache folder is searched
+            as well. It must be downloaded manually, as dislab knows no download address.
 
     Raises:
-        InputError: The side is not possible.
+        InputError: The side is out of range.
     """
 
     licence: ClassVar[str] = "unstated"
@@ -76,7 +76,7 @@ class RobotFingerFiles(BankedDataset):
 
     @cached_property
     def factors(self) -> FactorSpace:
-        """Colour, joints, place, angle and instance; read from the files at first use.
+        """Colour, joints, position, angle and instance; read from the files on first use.
 
         Raises:
             InputError: The files are not found, or are not the published ones.
@@ -103,7 +103,7 @@ class RobotFingerFiles(BankedDataset):
         return f"robot_finger_files/{self.subset}-{what}"
 
     def _find(self, *endings: str) -> Path:
-        """One of the subset's files, in the tree or in its own folder."""
+        """One of the subset's files, in the whole tree or in the subset's own folder."""
         folders = (f"{self.subset}/", "", f"{_TREE}/{self.subset}/")
         names = tuple(f"{folder}{ending}" for ending in endings for folder in folders)
         return find(Published(names, finger.PAGE, kind="part"), self.path, fetch=False)

@@ -1,4 +1,4 @@
-"""A frozen second domain of the robot finger."""
+"""A fixed second domain of the robot finger."""
 
 from functools import cached_property, partial
 from typing import ClassVar, Final, Literal, final
@@ -17,17 +17,17 @@ from dislab.factors import FactorSpace, Indices
 STATES: Final = 1800
 _SEED: Final = 1_000_003
 _JITTER: Final = np.array([0, 0.01, 0.01, 0.01, 0.002, 0.002, 0])
-"""How far a state strays from the grid: rad for the joints, metres for the cube's place."""
+"""Deviations of states from the grid: rad for the joints, metres for the cube's position."""
 
 
 @final
 class RobotFingerPseudoReal(BankedDataset):
     """1,800 frozen images of the robot finger in another look, to test transfer out of domain.
 
-    They replace the photographs that Dittadi et al. test on, and are drawn, not real: other
-    materials and light, a camera that is moved now and then, blurs and adds noise, and states that
-    lie off the grid of values, as measured ones do. `factors` has the nearest values of the grid,
-    `labels` the exact ones. The hues are the eight of training.
+    They replace the photographs that Dittadi et al. test on, but are rendered: with other materials
+    and light, a camera that is moved occasionally, blurs and adds noise, and states off the grid of
+    values, like measured ones. `factors` has the nearest values on the grid, `labels` the exact
+    ones. The hues are the eight for training.
 
     After Dittadi et al. (2021), https://arxiv.org/abs/2010.14407, section 4 (OOD2-B)
 
@@ -61,15 +61,15 @@ class RobotFingerPseudoReal(BankedDataset):
         return (3, self.side, self.side)
 
     def labels(self) -> Reals:
-        """The exact values of the factors in their units, one row an image, which lie off the grid.
+        """Exact values of the factors in their units, off the grid, one row per image.
 
-        Joints stray from their grid by up to 0.01 rad and the cube by up to 2 mm along each axis,
-        less than half a step; hue and angle lie on it. All states are feasible.
+        Joints deviate from the grid by up to 0.01 rad and the cube by up to 2 mm along each axis,
+        less than half a step; hue and angle lie on the grid. All states are feasible.
         """
         return self._exact.copy()
 
     def values(self, index: Indices) -> Reals:
-        """The exact values of some images, which `labels` has for all.
+        """Exact values of some images; `labels` has those of all.
 
         Args:
             index: State numbers.

@@ -1,4 +1,4 @@
-"""Pictures of single states of the robot finger, for worlds in which it moves."""
+"""Images of single states of the robot finger, for environments in which it moves."""
 
 from typing import Final, Literal
 
@@ -12,8 +12,8 @@ from dislab.datasets.robot_finger._geometry import CUBE, feasible, tip, tip_gap
 __all__ = ["CUBE", "FingerScene", "feasible", "tip", "tip_gap"]
 
 _PIXELS: Final = 2**19
-"""Drawn in one go: so many that threads seldom wait for each other's turn in Python, and few enough
-for the processor's cache."""
+"""Number of images drawn at a time: enough that threads seldom wait for Python's interpreter lock,
+and few enough for the processor's cache."""
 
 
 class FingerScene:
@@ -35,7 +35,7 @@ class FingerScene:
         """Images of states; an image does not depend on those drawn with it.
 
         Args:
-            states: One state a row; it may be one that cannot exist.
+            states: One state per row; infeasible states are allowed.
         """
         some = torch.split(torch.from_numpy(states).float(), _PIXELS // self.side**2)
         scene = (renderer.SIMULATED, self._view, self._stage)

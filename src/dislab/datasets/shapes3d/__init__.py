@@ -1,4 +1,4 @@
-"""3D Shapes, drawn or published."""
+"""3D Shapes, rendered or published."""
 
 from dislab.datasets.shapes3d.shapes3d import Shapes3D
 

@@ -1,4 +1,4 @@
-"""Reader of the published 3D Shapes file: structure first, then images, a few at a time."""
+"""Reader of the published 3D Shapes file: checks the structure, then reads images in chunks."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -36,10 +36,9 @@ _IMAGES_AT_A_TIME: Final = 1024
 
 
 def official_rows(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
-    """The images of the published file in its order, rows of 12,288 bytes, channels first.
+    """The images of the published file in order, rows of 12,288 bytes, channels first.
 
-    HDF5 keeps no checksum of these images, so the whole file is compared with the published one
-    before anything is read.
+    HDF5 stores no checksum of these images, so the checksum of the whole file is verified first.
     """
     h5py = _h5py()
     if (found := sha256(path)) != SOURCE.checksum:

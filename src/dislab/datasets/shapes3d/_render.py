@@ -1,13 +1,13 @@
-"""Renderer of a look-alike of 3D Shapes, as layers that add up to every image.
+"""Renderer of a look-alike of 3D Shapes, as layers whose sum is the image.
 
-Each ray hits one material, and a hue changes only the colour of its own material. So an
-image is the sum of four layers: sky, floor, wall and object, each from the geometry and one hue.
-The set has 480 geometries: 8 scales, 4 shapes and 15 orientations.
+Each ray hits one material, and a hue changes only the colour of its own material. So an image is
+the sum of four layers: sky, floor, wall and object, each determined by the geometry and one hue.
+There are 480 geometries: 8 scales, 4 shapes and 15 orientations.
 
-The light is OpenGL's: the same everywhere, plus a headlight that counts by the angle between the
-surface and the camera's axis, plus a lamp that hangs in the room, shines straight down and casts
-the shadows. The constants were fitted by least absolute error to 25 frames of the animation that
-is published with the images (https://github.com/google-deepmind/3d-shapes).
+The lighting model is OpenGL's: ambient light, plus a headlight that depends on the angle between
+the surface and the camera's axis, plus a lamp that hangs in the room, shines straight down and
+casts the shadows. The constants were fitted by least absolute error to 25 frames of the animation
+published with the images (https://github.com/google-deepmind/3d-shapes).
 """
 
 import colorsys
@@ -38,7 +38,7 @@ from dislab.datasets.raycast import (
 )
 
 VERSION: Final = 2
-"""Version of the renderer; a cached rendering of another version is not used."""
+"""Version of the renderer; cached renderings of other versions are not used."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
@@ -58,7 +58,7 @@ _CPU: Final = torch.device("cpu")
 _CAMERA: Final = Camera((0.0, -2.727, 0.883), (0.0, 0.0, 0.851), 51.81, SIDE, 4, SIDE)
 _LAMP: Final = (-1.443, 0.503, 7.661)
 _ROOM: Final = (3.718, 3.5)
-"""Half its width and half its depth, which sets the unit of all lengths."""
+"""Half the room's width and half its depth, which sets the unit of all lengths."""
 _WALL: Final = 2.16
 _CUBE: Final = 0.296
 _CYLINDER: Final = (0.3126, 0.634)
@@ -70,7 +70,7 @@ _WALL_PART, _FLOOR_PART, _OBJECT_PART = range(3)
 
 
 class _Material(NamedTuple):
-    """Brightness that each light gives to a surface facing it."""
+    """Brightness of a surface facing each light."""
 
     ambient: float
     head: float
@@ -82,17 +82,17 @@ _OBJECT: Final = _Material(0.397, 0.552, 1.731)
 
 
 def render_rows(start: int, stop: int) -> Rows:
-    """Layers by number, one a row; whole geometries only."""
+    """Layers by number, one per row; complete geometries only."""
     layers = [render(number) for number in range(start // LAYERS, stop // LAYERS)]
     return np.concatenate([part.numpy().reshape(LAYERS, LAYER_BYTES) for part in layers])
 
 
 @torch.no_grad()
 def render(geometry: int, device: torch.device = _CPU) -> UInt8[Tensor, "layer 3 height width"]:
-    """The layers of a geometry, whose number counts the orientation fastest, then the shape."""
+    """Layers of a geometry, in whose number orientation varies fastest, then shape."""
     scale, shape, orientation = (int(n) for n in np.unravel_index(geometry, GEOMETRIES))
     angle = torch.tensor([[math.radians(-30 + 60 * orientation / (GEOMETRIES[2] - 1))]])
-    # the camera is fixed, and the room turns the other way
+    # the camera is fixed, and the room rotates in the opposite direction
     room = Frame.at().turned_z(-angle)
     solid, height = _object(shape, 1 + _GROWTH * scale)
     thing = Part(solid, room.moved(z=height))
@@ -135,7 +135,7 @@ def _object(shape: int, size: float) -> tuple[Shape, float]:
 
 
 def _headlight(normal: Vector) -> Float[Tensor, "1 ray"]:
-    """Share of the light along the camera's axis that a surface receives."""
+    """Share of the headlight, along the camera's axis, that a surface receives."""
     device = normal.x.device
     position, target = (
         Vector.of(*point, device=device) for point in (_CAMERA.position, _CAMERA.target)
@@ -154,7 +154,7 @@ def _lamplight(lamp: Vector, point: Vector, normal: Vector) -> Float[Tensor, "1 
 def _coloured(light: Tensor, mask: Tensor) -> UInt8[Tensor, "hue 3 height width"]:
     """The layers of a material in every hue."""
     colours = [colorsys.hsv_to_rgb(hue / HUES, 1, 1) for hue in range(HUES)]
-    # of three times ten channels only six differ
+    # only six of the three times ten channels differ
     levels = {round(value, 6) for colour in colours for value in colour}
     made = {level: _channel((light * level).clamp(0, 1) * mask) for level in levels}
     return torch.stack(
@@ -167,5 +167,5 @@ def _pixels(channels: list[Tensor]) -> UInt8[Tensor, "3 height width"]:
 
 
 def _channel(colour: Tensor) -> UInt8[Tensor, "height width"]:
-    # cut rather than rounded, so that the sum of four layers never passes 255
+    # truncated, not rounded, so that the sum of four layers never exceeds 255
     return (_CAMERA.picture(_CAMERA.mean(colour)) * 255 + 1e-3).to(torch.uint8)

@@ -43,22 +43,22 @@ _GEOMETRIES: Final = int(np.prod(renderer.GEOMETRIES))
 class Shapes3D(Dataset):
     """3D Shapes: 480,000 views of an object in a room, 64×64 RGB, from six factors.
 
-    The published images, or a look-alike that needs no download. The drawn images resemble the
-    published ones and are not equal to them, so scores on them are not comparable with published
-    scores to the digit; `docs/datasets.md` has the comparison. They are sums of 14,880 layers
-    (183 MB); the published images take a byte a channel (5.9 GB). Either is kept in the cache
-    folder, made at first use and mapped into memory.
+    The published images, or a look-alike that needs no download. The rendered images resemble the
+    published ones but are not identical, so scores on them are not exactly comparable with
+    published scores; `docs/datasets.md` has the comparison. They are sums of 14,880 layers
+    (183 MB); the published images take one byte per channel (5.9 GB). Both are stored in the cache
+    folder, created on first use and mapped into memory.
 
     Kim & Mnih (2018), https://github.com/google-deepmind/3d-shapes
 
     Args:
-        source: `rendered` draws the images, `official` reads the published file, `auto` takes the
-            published file where it is found and draws otherwise.
-        path: Where the published file (HDF5) lies; also looked for in the cache folder.
-        download: Whether `official` may fetch the published file when it is not found.
+        source: `rendered` renders the images, `official` reads the published file, `auto` uses the
+            published file if it is found and renders otherwise.
+        path: Path of the published file (HDF5); the cache folder is searched as well.
+        download: Whether `official` may download the published file if it is not found.
 
     Raises:
-        InputError: `path` or `download` is given for images that are drawn.
+        InputError: `path` or `download` is given for rendered images.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -100,16 +100,16 @@ class Shapes3D(Dataset):
         """Makes sure that the layers, or the published images, are in the cache folder.
 
         Raises:
-            InputError: The published file is wanted and not found, or is not the published one,
-                or the cache folder cannot be written to.
+            InputError: The published file is required but not found or differs from the published
+                one, or the cache folder cannot be written to.
         """
         prepare_bank(self._spec())
 
     def tables(self) -> dict[str, Tensor]:
-        """The `layers`, 31 a geometry, or the published `images`; 12,288 bytes each.
+        """The `layers`, 31 per geometry, or the published `images`; 12,288 bytes each.
 
         Raises:
-            InputError: They have not been prepared, or their file was damaged since.
+            InputError: They have not been prepared, or their file was damaged later.
         """
         if not self._tables:
             name = "images" if self._is_official() else "layers"
@@ -119,7 +119,7 @@ class Shapes3D(Dataset):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number; drawn ones are sums of the layers of sky, floor, wall and object.
+        """Images by number; rendered ones are sums of the layers of sky, floor, wall and object.
 
         Args:
             tables: Result of `tables`, on the device of `index`.
@@ -138,7 +138,7 @@ class Shapes3D(Dataset):
         return image.view(len(index), *self.image_shape)
 
     def provenance(self) -> dict[str, str]:
-        """Source, renderer version or file, and checksum of the kept layers or images.
+        """Source, renderer version or file, and checksum of the stored layers or images.
 
         Raises:
             InputError: The images have not been prepared.
@@ -146,7 +146,7 @@ class Shapes3D(Dataset):
         return bank_record(self._spec())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the mapped layers: another process maps them itself."""
+        """Everything except the mapped layers, which another process maps itself."""
         return {**self.__dict__, "_tables": {}}
 
     def _spec(self) -> BankSpec:
@@ -158,7 +158,7 @@ class Shapes3D(Dataset):
         path = folder / f"rendered-{renderer.VERSION}.npy"
         origin = {"source": "rendered look-alike", "renderer": str(renderer.VERSION)}
         shape = (_GEOMETRIES * renderer.LAYERS, renderer.LAYER_BYTES)
-        # one geometry a block
+        # one geometry per block
         blocks = Blocks(renderer.LAYERS, renderer.render_rows)
         return BankSpec(path, shape, origin, blocks, packed=False)
 

@@ -73,7 +73,7 @@ STEREO: Final = FactorSpace((*STATES.factors, Factor("camera", CAMERAS, "categor
 
 
 def read_states(half: dict[str, Path]) -> Indices:
-    """State numbers of the image pairs of a half, in their order."""
+    """State numbers of the image pairs of a half, in order."""
     integers = np.dtype("<i4")
     category = read_all(half["cat"], integers, (PAIRS,), PAGE)
     info = read_all(half["info"], integers, (PAIRS, 4), PAGE)
@@ -87,7 +87,7 @@ def read_states(half: dict[str, Path]) -> Indices:
 
 
 def check_once(states: Indices, path: Path) -> None:
-    """Refuses halves that are not every combination of labels once."""
+    """Checks that the two halves contain each combination of labels exactly once."""
     counts = np.bincount(states, minlength=len(STATES))
     if len(states) != len(STATES) or (counts != 1).any():
         twice = int((counts > 1).sum())

@@ -23,31 +23,30 @@ _ROWS_AT_A_TIME: Final = 1024
 class SmallNORB(BankedDataset):
     """SmallNORB: 48,600 grey photographs of 50 toys, from five factors, by one of two cameras.
 
-    Both published halves are taken together: they are every combination of category, instance,
+    Both published halves are combined and contain all combinations of category, instance,
     elevation, azimuth and lighting. `hold_out: {instance: [0, 1, 2, 3, 5]}` makes the published
     test half the test split. The instance is a toy of its category; toy 3 of one category has
-    nothing in common with toy 3 of another. Published scores leave it out, as Locatello et al.
-    (2019), https://arxiv.org/abs/1811.12359, do, and so do scores here unless `instance` is
-    `factor`.
+    nothing in common with toy 3 of another. Published scores leave it out, as in Locatello et al.
+    (2019), https://arxiv.org/abs/1811.12359, and so do scores here unless `instance` is `factor`.
 
-    The images, published at 96×96, are brought to `side` by Pillow's bilinear filter;
-    `disentanglement_lib` uses a Lanczos filter instead and the left camera. Converting needs memory
+    The images, published at 96×96, are resized to `side` with Pillow's bilinear filter;
+    `disentanglement_lib` uses a Lanczos filter and the left camera instead. Conversion needs memory
     for all images (199 MB at 64 pixels and one camera).
 
     LeCun, Huang and Bottou (2004), Learning Methods for Generic Object Recognition with Invariance
     to Pose and Lighting, https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/
 
     Args:
-        camera: Which camera's images; `both` makes the camera a sixth factor, with 97,200 images.
+        camera: Camera of the images; `both` makes the camera a sixth factor, with 97,200 images.
         side: Height and width of the images in pixels, at most 96.
-        path: The folder of the six published files, packed (.mat.gz) or not (.mat); also looked
-            for in the cache folder.
-        download: Whether the files may be fetched when they are not found.
+        path: The folder of the six published files, compressed (.mat.gz) or not (.mat); the cache
+            folder is searched as well.
+        download: Whether to download the files if they are not found.
         instance: Whether the instance is a `nuisance`, which scores leave out and which may differ
             within a pair, or a `factor` like the others.
 
     Raises:
-        InputError: The side is not possible.
+        InputError: The side is out of range.
     """
 
     licence: ClassVar[str] = "research only, not to be sold"

@@ -1,6 +1,6 @@
-"""Launchers of a study: they start workers, and nothing else.
+"""Launchers of a study: their only task is to start workers.
 
-A launcher is an entry point of the group `dislab.launchers` whose key is the word on the command
+A launcher is an entry point of the group `dislab.launchers` whose key is its name on the command
 line.
 """
 

@@ -16,11 +16,11 @@ class Workers:
 
     Args:
         folder: The folder of the study.
-        command: Starts one worker; a list of words.
-        count: How many; None lets the launcher choose.
-        resources: Cores and graphics cards of one worker.
-        left: Runs that are not finished: more workers would have nothing to do.
-        tick: Is called once or twice a second while workers are at work, to show progress.
+        command: Command line that starts one worker.
+        count: Number of workers; None lets the launcher choose.
+        resources: Processor cores and graphics cards of one worker.
+        left: Number of unfinished runs: more workers than this would have nothing to do.
+        tick: Callback to show progress, called once or twice a second while workers run.
     """
 
     folder: Path
@@ -38,26 +38,26 @@ class Launcher(ABC):
     def launch(self, workers: Workers) -> bool:
         """Starts workers and waits until they have ended.
 
-        Ctrl-C reaches a launcher as KeyboardInterrupt; it asks its workers to end, waits, and
+        On Ctrl-C (KeyboardInterrupt), the launcher asks its workers to end, waits for them, and
         raises it again.
 
         Args:
-            workers: What to start.
+            workers: The workers to start.
 
         Returns:
-            Whether workers have worked; False when somebody else starts them later.
+            Whether the workers have run; False if something else starts them later.
 
         Raises:
             InputError: Workers cannot be started, or had to stop.
-            TrainingError: Workers had to stop as the first runs have failed.
+            TrainingError: Workers had to stop because the first runs failed.
         """
 
 
 def load_launcher(word: str) -> Launcher:
-    """The launcher of a word.
+    """Loads a launcher by name.
 
     Args:
-        word: As on the command line.
+        word: Name of the launcher on the command line.
 
     Raises:
         InputError: There is no such launcher, or it cannot be imported.

@@ -14,9 +14,9 @@ from dislab.study.launchers.base import Launcher, Workers
 
 _TICK: Final = 0.5
 _SHORT: Final = 10.0
-"""Seconds: a worker that was killed sooner than this after its start is no accident."""
+"""A worker killed within this many seconds of its start counts as a short life."""
 _MOST_SHORT: Final = 20
-"""Short lives of workers after which none is started any more."""
+"""Number of short lives after which workers are no longer restarted."""
 
 
 class _Worker(NamedTuple):
@@ -28,9 +28,9 @@ class _Worker(NamedTuple):
 
 @final
 class Processes(Launcher):
-    """Starts workers on this machine, as many as it has cores, or cards, for.
+    """Starts workers on this machine, as many as its cores or graphics cards allow.
 
-    A worker that is killed is started again.
+    Restarts workers that are killed.
     """
 
     def launch(self, workers: Workers) -> bool:
@@ -65,7 +65,7 @@ class Processes(Launcher):
 
 
 def _environments(workers: Workers) -> list[dict[str, str]]:
-    """Environment variables of each worker: the graphics cards it may use, if any."""
+    """Environment variables of each worker, which select its graphics cards, if any."""
     resources = workers.resources
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     count = workers.count or max(1, (cores or 1) // resources.cpus)
@@ -101,13 +101,13 @@ def _start(workers: Workers, log: Path, environment: Mapping[str, str]) -> _Work
             stdout=out,
             stderr=out,
             env={**os.environ, **environment},
-            start_new_session=True,  # Ctrl-C reaches the launcher, which tells the workers once
+            start_new_session=True,  # Ctrl-C reaches only the launcher, which signals workers once
         )
     return _Worker(process, log, environment, time.monotonic())
 
 
 def _stop(running: list[_Worker]) -> None:
-    """Asks workers to end and waits for them; a second interrupt ends them at once."""
+    """Asks workers to end and waits for them; a second interrupt kills them."""
     try:
         for one in running:
             one.process.send_signal(signal.SIGTERM)

@@ -14,18 +14,18 @@ from dislab.errors import InputError, TrainingError, one_line
 from dislab.study.launchers.base import Launcher, Workers
 
 _ADDRESS: Final = "RAY_ADDRESS"
-"""Environment variable that names a running cluster."""
+"""Environment variable with the address of a running cluster."""
 _TICK: Final = 0.5
 _GRACE: Final = 300.0
-"""Seconds that interrupted workers have to save their state."""
+"""Seconds that interrupted workers get to save their state."""
 
 
 @final
 class Ray(Launcher):
     """Starts workers as Ray tasks: on this machine, or on the cluster that RAY_ADDRESS names.
 
-    Without that variable Ray never joins a cluster of somebody else. A worker that is killed is
-    started again by Ray. On a cluster every node must see the study's folder under the same path.
+    Without that variable, Ray never joins an existing cluster. Ray restarts workers that are
+    killed. On a cluster, every node must see the study's folder under the same path.
     """
 
     def launch(self, workers: Workers) -> bool:
@@ -40,7 +40,7 @@ class Ray(Launcher):
                 "processes"
             ) from error
         address = os.environ.get(_ADDRESS, "local")
-        folder = tempfile.mkdtemp(prefix="ray")  # short: paths of sockets have at most 107 letters
+        folder = tempfile.mkdtemp(prefix="ray")  # short: socket paths have at most 107 characters
         here: dict[str, Any] = {}
         if address == "local":
             cpus = max(workers.count or 0, 1) * workers.resources.cpus
@@ -83,7 +83,7 @@ class Ray(Launcher):
                         raise TrainingError(said)
                     if status:
                         raise InputError(said or f"a worker has ended with status {status}")
-        except ray.exceptions.RayError:  # Ray has ended, and nobody is left to wait for
+        except ray.exceptions.RayError:  # Ray has ended, with all its workers
             raise
         except BaseException:
             with contextlib.suppress(ray.exceptions.RayError):  # Ray may be gone already
@@ -105,7 +105,7 @@ def _work(command: Sequence[str], environment: dict[str, str]) -> tuple[int, str
             start_new_session=True,
         )
         try:
-            # Ray's interrupt is noticed between two waits
+            # Ray delivers its interrupt only between two waits
             while process.poll() is None:
                 time.sleep(_TICK)
         except BaseException:

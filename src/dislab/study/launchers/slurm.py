@@ -28,9 +28,9 @@ wait "$worker"
 
 @final
 class Slurm(Launcher):
-    """Prints a script for `sbatch` that starts an array of workers; nothing is started here.
+    """Prints a script for `sbatch` that starts an array of workers, without submitting it.
 
-    The array is of workers, not of runs, so that its limits do not matter.
+    Array tasks are workers, not runs, so that limits on the array size do not limit the study.
     """
 
     def launch(self, workers: Workers) -> bool:
@@ -40,7 +40,7 @@ class Slurm(Launcher):
 
 
 def script(workers: Workers) -> str:
-    """The script."""
+    """Returns the text of the script."""
     gpus = workers.resources.gpus
     head = _HEAD.format(
         name=workers.folder.name,

@@ -1,6 +1,6 @@
-"""Stages of a study: the steps of work on each run, one after another.
+"""Stages of a study: the steps carried out in order for each run.
 
-A stage is an entry point of the group `dislab.stages` whose key is the word in a study file.
+A stage is an entry point of the group `dislab.stages` whose key is its name in a study file.
 """
 
 from dislab.study.stages.base import FIRST, Stage, checked_stages, load_stage, of_section, option

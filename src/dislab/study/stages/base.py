@@ -11,32 +11,32 @@ from dislab.plugins import STAGES
 from dislab.study.declared import load_declared
 
 FIRST: Final = "train"
-"""The stage that makes a run; every other stage reads its results."""
+"""The stage that creates a run; every other stage reads its results."""
 
 _TEST: Final[dict[str, dict[str, Any]]] = {
     "evaluate": {"metrics": {}},
     "transfer": {"scenarios": None},
     "generalisation": {"examples": 0},
 }
-"""For each section that `dislab test` reads, settings that make it do nothing."""
+"""Settings that disable each section that `dislab test` reads."""
 
 
 class Stage(ABC):
-    """A unit of work on one run, done in a process of its own and repeatable alone.
+    """A unit of work on one run, done in a separate process and repeatable independently.
 
     A stage is a `dislab` command, dislab's own or a plugin's, that reads the run folder and writes
     its results there.
     """
 
     section: ClassVar[str] = ""
-    """The section of a configuration that the settings of the stage are, such as `evaluate`, which
-    dislab's parser then checks; empty for a stage with settings of its own."""
+    """Section of a configuration that holds the stage's settings, such as `evaluate`; dislab's
+    parser then checks them. Empty for a stage that defines its own settings."""
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that a study file gives, in the form that `arguments` takes.
+        """Checks the settings in a study file and returns them in the form `arguments` takes.
 
         Args:
-            settings: The settings under the stage's word in the study file.
+            settings: The settings under the stage's name in the study file.
 
         Raises:
             InputError: A setting is unknown or malformed.
@@ -51,13 +51,13 @@ class Stage(ABC):
 
         Args:
             run: The run folder.
-            settings: Settings of the stage, complete where they are a section.
+            settings: Settings of the stage; complete if they are a section of the configuration.
             config: The complete configuration of the run.
         """
 
     @abstractmethod
     def scores(self, run: Path) -> dict[str, float | None]:
-        """The results of the command by name; the columns of a table start with the stage's word.
+        """Results of the command by name; in tables, the stage's name prefixes their columns.
 
         Args:
             run: The run folder, after the command has succeeded.
@@ -65,10 +65,10 @@ class Stage(ABC):
 
 
 def load_stage(word: str) -> Stage:
-    """The stage of a word.
+    """Loads a stage by name.
 
     Args:
-        word: As in a study file.
+        word: Name of the stage in a study file.
 
     Raises:
         InputError: There is no such stage, or it cannot be imported.
@@ -78,10 +78,10 @@ def load_stage(word: str) -> Stage:
 
 
 def checked_stages(given: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
-    """The settings of each stage of a study, training first.
+    """Checks and returns the settings of each stage of a study, training first.
 
     Args:
-        given: What stands under `stages`.
+        given: The mapping under `stages`.
         origin: The study file, for messages.
 
     Raises:
@@ -99,23 +99,23 @@ def checked_stages(given: Mapping[str, Any], origin: str) -> dict[str, dict[str,
 
 
 def option(name: str, value: object) -> str:
-    """A setting as the command line takes it.
+    """Formats a setting as a command-line option.
 
     Args:
-        name: Dotted.
+        name: Dotted name.
         value: Plain data.
     """
     return f"--{name}={value if isinstance(value, str) else json.dumps(value)}"
 
 
 def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) -> list[str]:
-    """A command line that carries out one section of a configuration, and draws no pictures.
+    """Command line that runs one section of a configuration without drawing pictures.
 
-    Training has drawn the pictures of the run already.
+    Training has already drawn the pictures of the run.
 
     Args:
         run: The run folder.
-        section: Such as `evaluate`.
+        section: Name of the section, such as `evaluate`.
         settings: All settings of that section.
         test: `test` or `validate`.
     """

@@ -1,4 +1,4 @@
-"""Codes of the same images in every run."""
+"""Stage that stores codes of the same images for every run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from dislab.runs.codes import StoredCodes
 
 WORD: Final = "codes"
-"""The stage in a study file."""
+"""Name of the stage in a study file."""
 SPLITS: Final = ("train", "validation", "test", "all")
-"""Where images are drawn from."""
+"""Splits that images can be drawn from."""
 
 _LEAST: Final[Mapping[str, int]] = {"images": 2, "seed": 0, "batch_size": 1}
 
 
 @final
 class CodesStage(Stage):
-    """Keeps the codes of the same images, and the KL of each latent, of every run.
+    """Stores the codes of the same images, and the KL of each latent, for every run.
 
-    Agreement of models, such as UDR, is computed from them. The settings are those of
+    Agreement between models, such as UDR, is computed from them. The settings are those of
     `dislab encode`: `images`, `split`, `seed` and `batch_size`.
     """
 
@@ -49,19 +49,19 @@ class CodesStage(Stage):
         return ["encode", str(run), *(f"--{name}={value}" for name, value in settings.items())]
 
     def scores(self, run: Path) -> dict[str, float | None]:
-        """Nothing: codes are compared across runs, not scored for one."""
+        """Returns no scores: codes are compared across runs."""
         return {}
 
 
 def read_run_codes(run: Path, config: Mapping[str, Any]) -> "StoredCodes | None":
-    """The codes of a run after the stage; None for a method without codes or without posteriors.
+    """Reads the stored codes of a run; None for a method without codes or without posteriors.
 
     Raises:
         InputError: The file is damaged, or it is missing although the method has codes.
     """
     import numpy as np
 
-    from dislab.runs.codes import CODES, read_codes  # with Lightning, which a table does without
+    from dislab.runs.codes import CODES, read_codes  # imports Lightning, which tables do not need
 
     if not (run / CODES).is_file():
         if _has_codes(config):
@@ -75,12 +75,12 @@ def read_run_codes(run: Path, config: Mapping[str, Any]) -> "StoredCodes | None"
 
 
 def again(run: str) -> str:
-    """The advice to store the codes of a run of a study again."""
+    """Advice on how to store the codes of a run again."""
     return f"remove {run}/stages/{WORD}/done.json and run the study again"
 
 
 def _has_codes(config: Mapping[str, Any]) -> bool:
-    """Whether the method of a run makes codes: true unless its class denies it."""
+    """Whether the method of a run makes codes: true unless its class sets `has_codes = False`."""
     from dislab.base.named_classes import find_object
 
     found = find_object(config.get("model", {}).get("class_path"))

@@ -1,4 +1,4 @@
-"""Losses on held-out states."""
+"""Stage that evaluates losses on held-out states."""
 
 from collections.abc import Mapping
 from pathlib import Path

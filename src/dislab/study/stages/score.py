@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Final, final
 from dislab.study.stages.base import Stage, of_section
 
 CHANCE: Final = "/chance"
-"""How the name of a score's level of chance ends, behind the name of the score."""
+"""Suffix that names the chance level of a score."""
 _CODES: Final = {"mean": "mean", "sample": "sample", "sampled": "sample"}
 
 
 @final
 class ScoreStage(Stage):
-    """Takes the scores of the codes, as `evaluate` in a configuration names them.
+    """Computes the scores of the codes that `evaluate` in a configuration names.
 
-    In a study file `codes` may also be a list: `[mean, sampled]` is `both`.
+    In a study file, `codes` may also be a list: `[mean, sampled]` means `both`.
     """
 
     section: ClassVar[str] = "evaluate"
@@ -36,7 +36,7 @@ class ScoreStage(Stage):
         return of_section(run, self.section, settings, test_of(config))
 
     def scores(self, run: Path) -> dict[str, float | None]:
-        """The scores, and their levels of chance as `<score>/chance`."""
+        """The scores, and their chance levels as `<score>/chance`."""
         return recorded(run, "")
 
 
@@ -47,12 +47,12 @@ def test_of(config: Mapping[str, Any]) -> str:
 
 
 def recorded(run: Path, suffix: str) -> dict[str, float | None]:
-    """The scores in the record `test` or `validate`, followed by the suffix, of `scores.json`."""
+    """Scores in the record `test<suffix>` or `validate<suffix>` of `scores.json`."""
     return with_chance(_record(run, suffix))
 
 
 def with_chance(record: Mapping[str, Any]) -> dict[str, float | None]:
-    """The scores of a record of `scores.json`, and their levels of chance as `<score>/chance`."""
+    """Scores of a record of `scores.json`, and their chance levels as `<score>/chance`."""
     scores: dict[str, float | None] = record.get("scores", {})
     levels: dict[str, float | None] = record.get("chance") or {}
     return scores | {f"{name}{CHANCE}": levels[name] for name in scores if name in levels}
@@ -64,7 +64,7 @@ def metrics(run: Path) -> list[dict[str, Any]]:
 
 
 def _record(run: Path, suffix: str) -> dict[str, Any]:
-    from dislab.runs import read_scores  # with Lightning, which a table does without
+    from dislab.runs import read_scores  # imports Lightning, which tables do not need
 
     records = read_scores(run)
     names = [f"{command}{suffix}" for command in ("test", "validate")]

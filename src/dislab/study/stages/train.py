@@ -1,4 +1,4 @@
-"""Training."""
+"""Stage that trains the model."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from dislab.errors import InputError
 from dislab.study.stages.base import Stage
 
 SETTINGS = "settings.yaml"
-"""The configuration of a run as its study makes it, beside the record of the finished training."""
+"""Configuration of a run as its study makes it, next to the record of the finished training."""
 
 
 @final
@@ -16,7 +16,7 @@ class TrainStage(Stage):
     """Trains the model, or continues from its last checkpoint."""
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Nothing: the settings of training are those of the run itself."""
+        """Rejects any setting: training uses the settings of the run itself."""
         if settings:
             raise InputError(
                 f"train has no settings, and got {', '.join(settings)}; settings of training go "
@@ -27,11 +27,11 @@ class TrainStage(Stage):
     def arguments(
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
-        """Goes on where there is a checkpoint, and starts where there is none."""
+        """Resumes from a checkpoint if there is one, and starts training otherwise."""
         if (run / "checkpoints").is_dir() and any((run / "checkpoints").glob("*.ckpt")):
             return ["fit", f"--resume={run}"]
         return ["fit", f"--config={run / 'stages' / 'train' / SETTINGS}"]
 
     def scores(self, run: Path) -> dict[str, float | None]:
-        """Nothing."""
+        """Returns no scores."""
         return {}

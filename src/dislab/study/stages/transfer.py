@@ -1,4 +1,4 @@
-"""Transfer scores."""
+"""Stage that computes transfer scores."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from dislab.study.stages.score import recorded
 
 @final
 class TransferStage(Stage):
-    """Scores how predictors of the codes carry over to shifted images, without a trainer."""
+    """Scores how well predictors fitted to codes transfer to shifted images, without a trainer."""
 
     section: ClassVar[str] = "transfer"
 

@@ -1,6 +1,6 @@
-"""Statistics of a table of runs, and agreement of models about their latents.
+"""Statistics of a table of runs, and agreement between the latents of models.
 
-A table has one row a run: the settings, `seed` and `state`, then the results, whose names begin
+A table has one row per run: the settings, `seed` and `state`, then the results, whose names start
 with `score.`, `transfer.`, `generalisation.` or `agreement.`.
 """
 

@@ -14,12 +14,12 @@ from dislab.functional.checks import is_number
 from dislab.study.stages.score import CHANCE
 
 Columns: TypeAlias = str | Sequence[str] | None
-"""The name of a column, or several; `None` for those that a function chooses itself."""
+"""One or more column names; `None` for the default choice of a function."""
 
 AGREEMENT: Final = "agreement."
-"""How the names of the columns of `Study.agreement` begin."""
+"""Prefix of the columns of `Study.agreement`."""
 RESULTS: Final = ("score.", "transfer.", "generalisation.", AGREEMENT)
-"""How the names of results begin; every other column is a setting, but for `seed` and `state`."""
+"""Prefixes of result columns; all other columns except `seed` and `state` are settings."""
 ALL: Final = "all"
 """The name of the group of all runs."""
 SEED: Final = "seed"
@@ -32,7 +32,7 @@ def result_columns(table: pd.DataFrame) -> list[str]:
 
 
 def is_chance(column: str) -> bool:
-    """Whether a column has the level of chance of a score, and is no score itself.
+    """Whether a column holds the chance level of a score rather than a score.
 
     Args:
         column: Its name.
@@ -44,19 +44,19 @@ def setting_columns(table: pd.DataFrame) -> list[str]:
     """Names of the columns that hold settings other than the seed, in the order of the table.
 
     Args:
-        table: One row a run.
+        table: One row per run.
     """
     results = result_columns(table)
     return [name for name in table.columns if name not in (*results, SEED, _STATE)]
 
 
 def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
-    """The named results, or all that hold numbers; refuses a table without any.
+    """The named results, or all numeric ones; rejects a table without any.
 
-    Levels of chance of scores are results only where they are named.
+    Chance levels of scores count as results only if they are named.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         scores: The names; `None` for every result.
 
     Raises:
@@ -81,7 +81,7 @@ def chosen_settings(table: pd.DataFrame, by: Columns, setting: str) -> list[str]
     """The named settings, or all of them.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         by: The names; `None` for every setting.
         setting: The argument's name, for messages.
 
@@ -92,15 +92,15 @@ def chosen_settings(table: pd.DataFrame, by: Columns, setting: str) -> list[str]
 
 
 def named_columns(table: pd.DataFrame, names: str | Sequence[str], argument: str) -> list[str]:
-    """Names of columns as a list; refuses a table without rows, and names that it lacks.
+    """Names of columns as a list; rejects a table without rows, and missing columns.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         names: One name or several.
         argument: The argument's name, for messages.
 
     Raises:
-        InputError: The table is empty, or has no column of a name.
+        InputError: The table is empty, or a column is missing.
     """
     if table.empty:
         raise InputError("the table has no runs; finish at least one run of the study first")
@@ -116,14 +116,14 @@ def named_columns(table: pd.DataFrame, names: str | Sequence[str], argument: str
 
 
 def numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """The columns as floating-point numbers, NaN where a result is missing or not finite.
+    """The columns as floating-point numbers, with NaN for missing and non-finite results.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         columns: Names of the columns.
 
     Raises:
-        InputError: A column holds texts.
+        InputError: A column holds strings.
     """
     found = {}
     for name in dict.fromkeys(columns):
@@ -137,12 +137,12 @@ def numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """The runs of each combination of values, with those values, in the order of the table.
+    """Each combination of values with its runs, in the order of the table.
 
-    Lists and dictionaries are compared as JSON, and a missing value is a value like others.
+    Lists and dictionaries are compared as JSON; a missing value counts as a value of its own.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         by: Names of the columns; without any, all runs are one group.
     """
     if not by:
@@ -157,8 +157,8 @@ def named_groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, 
     """All runs under the name `all`, then each group under a name such as `method=FactorVAE`.
 
     Args:
-        table: One row a run.
-        by: Names of the columns; without any, there are no groups but `all`.
+        table: One row per run.
+        by: Names of the columns; without any, `all` is the only group.
     """
     yield ALL, table
     if by:
@@ -170,7 +170,7 @@ def keyed(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """The columns, with lists and dictionaries as JSON, so that rows can be grouped by them.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         columns: Names of the columns.
     """
     return pd.DataFrame({name: table[name].map(_key) for name in columns}, index=table.index)
@@ -181,11 +181,11 @@ def _key(value: Any) -> Hashable:
 
 
 def check_share(name: str, value: float) -> None:
-    """Refuses a value that does not lie between 0 and 1, both excluded.
+    """Rejects a value outside the open interval from 0 to 1.
 
     Args:
-        name: The argument's name.
-        value: What was given.
+        name: The argument's name, for messages.
+        value: The argument's value.
 
     Raises:
         InputError: The value lies outside, or is no number.
@@ -195,11 +195,11 @@ def check_share(name: str, value: float) -> None:
 
 
 def seeds_of(table: pd.DataFrame, known: npt.NDArray[np.bool_]) -> int:
-    """Number of different seeds of some runs; the number of runs where no column has the seed.
+    """Number of different seeds among some runs; the number of runs if there is no seed column.
 
     Args:
-        table: One row a run.
-        known: Which of the runs to count.
+        table: One row per run.
+        known: Mask of the runs to count.
     """
     return int(table[SEED][known].nunique() if SEED in table else known.sum())
 
@@ -214,9 +214,9 @@ def interval(
 
     Args:
         values: The numbers, all finite.
-        confidence: Share of the resampled means inside.
+        confidence: Share of the resampled means inside the interval.
         resamples: Number of resamples.
-        generator: Draws them.
+        generator: Source of randomness for the resamples.
     """
     from scipy.stats import bootstrap
 

@@ -1,4 +1,4 @@
-"""Agreement of models about their latents: UDR, and latents matched one to one."""
+"""Agreement between the latents of models: UDR, and one-to-one matching of latents."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
@@ -13,23 +13,23 @@ from dislab.functional.checks import check_above, check_at_least, check_choice
 from dislab.study.statistics._frames import Columns, chosen_settings, groups
 
 Similarity = Literal["lasso", "spearman"]
-"""How the latents of two models are compared."""
+"""Similarity measure between latents of two models."""
 Form = Literal["pooled", "averaged"]
-"""How the latents of both models of a pair are averaged."""
+"""Method of averaging over the latents of both models of a pair."""
 
 LEAST_MODELS: Final = 5
-"""Fewest models of one setting that UDR compares."""
+"""Minimum number of models of one setting for UDR."""
 ALPHA: Final = 0.1
 """Penalty of the Lasso."""
 
 
 class Agreement(NamedTuple):
-    """How far models agree, pair by pair.
+    """Pairwise agreement between models.
 
     Attributes:
         scores: Median over the other models, shape (model,).
-        pairs: Score of each pair, shape (model, model); NaN on the diagonal. Entry (i, j) of the
-            Lasso predicts latents of i from those of j.
+        pairs: Score of each pair, shape (model, model); NaN on the diagonal. With the Lasso, entry
+            (i, j) predicts latents of i from those of j.
         informative: Number of informative latents of each model.
     """
 
@@ -46,19 +46,19 @@ def udr(
     alpha: float = ALPHA,
     threshold: float = 0.01,
 ) -> Agreement:
-    """Unsupervised disentanglement ranking of models that differ in the seed alone.
+    """Unsupervised disentanglement ranking of models that differ only in the seed.
 
-    A model that disentangles finds the same latents with every seed, but for order and sign; one
-    that does not finds other mixtures each time. With the similarity R of the informative latents
-    a of one model and b of another, each latent counts by its closest partner, max R² / Σ R, and
-    a pair by
+    A disentangled model learns the same latents with every seed, up to order and sign; an entangled
+    one learns different mixtures each time. Given the similarity R between the informative latents
+    a of one model and b of another, each latent is scored by its closest partner, max R² / Σ R, and
+    a pair of models by
 
     * `pooled`: the mean over all latents of both models, as in the paper;
-    * `averaged`: half the mean over the one model's latents and half that over the other's, as in
-      the authors' code. Both are equal where the models have equally many informative latents.
+    * `averaged`: the average of both models' mean over their own latents, as in the authors' code.
+      Both are equal if the models have the same number of informative latents.
 
-    A latent without any similarity counts 0. A model's score is the median over its partners. It
-    lies in [0, 1], with `lasso` in [0, 1 − alpha] as soon as latents are uncorrelated.
+    A latent without any similarity scores 0. A model's score is the median over its partners. It
+    lies in [0, 1], and with `lasso` in [0, 1 − alpha] if latents are uncorrelated.
 
     Duan et al. (2020), https://arxiv.org/abs/1905.12614; defaults as in the authors'
     code. Departure: the score of a pair with a model without informative latents is 0; the
@@ -74,8 +74,8 @@ def udr(
         threshold: KL above which a latent is informative, in nats.
 
     Raises:
-        InputError: There are fewer than five models, arrays do not fit together or hold numbers
-            that are not finite, or a setting is out of bounds.
+        InputError: There are fewer than five models, arrays have inconsistent shapes or non-finite
+            values, or a setting is out of bounds.
     """
     check_choice("similarity", similarity, ("lasso", "spearman"))
     check_choice("form", form, ("pooled", "averaged"))
@@ -98,12 +98,12 @@ def udr_by_setting(
     similarity: Similarity = "lasso",
     form: Form = "pooled",
 ) -> pd.Series:
-    """UDR of every run, compared with the runs of its own setting; named `udr_lasso_pooled`.
+    """UDR of every run among the runs of the same setting, as a series named `udr_lasso_pooled`.
 
     Runs without codes, and those of settings with fewer than five runs with codes, get NaN.
 
     Args:
-        table: One row a run; the index is the run's id.
+        table: One row per run; the index is the run's id.
         codes: Posterior means by run id, for the same images.
         kl: KL of each latent from the prior by run id, in nats.
         by: Names of the columns that define a setting; `None` for every setting but the seed.
@@ -111,7 +111,7 @@ def udr_by_setting(
         form: See `udr`.
 
     Raises:
-        InputError: No setting has five runs with codes, a column is missing, or see `udr`.
+        InputError: No setting has five runs with codes, a column is missing, or as for `udr`.
     """
     found = pd.Series(np.nan, index=table.index, name=f"udr_{similarity}_{form}")
     most = 0
@@ -138,9 +138,9 @@ def alignment(
 ) -> Agreement:
     """Mean |rank correlation| of latents matched one to one between models.
 
-    The latents of two models are matched such that the sum of their |rank correlations| is
-    largest, and it is divided by the larger number of informative latents: a latent without a
-    partner counts 0. Unlike UDR it does not ask whether other latents carry the same.
+    The latents of two models are matched to maximise the sum of |rank correlations|, which is then
+    divided by the larger number of informative latents: a latent without a partner counts 0. Unlike
+    UDR, it ignores whether other latents carry the same information.
 
     The matching is that of the mean correlation coefficient between two models: Khemakhem et al.
     (2020), https://arxiv.org/abs/1907.04809.
@@ -151,8 +151,8 @@ def alignment(
         threshold: KL above which a latent is informative, in nats.
 
     Raises:
-        InputError: There are fewer than two models, arrays do not fit together or hold numbers
-            that are not finite, or the threshold is negative.
+        InputError: There are fewer than two models, arrays have inconsistent shapes or non-finite
+            values, or the threshold is negative.
     """
     kept = _informative(codes, kl, threshold)
     if len(kept) < 2:
@@ -166,11 +166,11 @@ def every_agreement(
     kl: Mapping[Any, Float[np.ndarray, " _"]],
     threshold: float = 0.01,
 ) -> pd.DataFrame:
-    """UDR in every form, and the alignment, of models that differ in the seed alone.
+    """UDR in every form, and alignment, of models that differ only in the seed.
 
-    One row a model, with the columns `udr_<similarity>_<form>`, see `udr`, `alignment`, see
-    `alignment`, and `informative`, the number of informative latents. UDR is NaN for fewer than
-    five models, the alignment for a single one. Each pair of models is compared once.
+    One row per model, with the columns `udr_<similarity>_<form>` (see `udr`), `alignment` (see
+    `alignment`) and `informative`, the number of informative latents. UDR is NaN for fewer than
+    five models, alignment for a single one. Each pair of models is compared once.
 
     Args:
         codes: Posterior means by model, for the same images.
@@ -178,8 +178,8 @@ def every_agreement(
         threshold: KL above which a latent is informative, in nats.
 
     Raises:
-        InputError: Arrays do not fit together or hold numbers that are not finite, or the
-            threshold is negative.
+        InputError: Arrays have inconsistent shapes or non-finite values, or the threshold is
+            negative.
     """
     names = list(codes)
     kept = _informative([codes[name] for name in names], [kl[name] for name in names], threshold)
@@ -205,10 +205,10 @@ def latent_similarity(
     similarity: Similarity,
     alpha: float = ALPHA,
 ) -> Float[np.ndarray, "own other"]:
-    """Similarity of each latent of one model to each of another, at least 0.
+    """Non-negative similarity between every latent of one model and every latent of another.
 
     Args:
-        first: Codes of the one model, which the Lasso predicts.
+        first: Codes of the first model, the targets of the Lasso.
         second: Codes of the other model for the same images.
         similarity: See `udr`.
         alpha: Penalty of the Lasso.
@@ -247,7 +247,7 @@ def _agreement(
 def _units(
     codes: Float[np.ndarray, "image latent"], similarity: Similarity
 ) -> Float[np.ndarray, "image latent"]:
-    """Codes or their ranks with mean 0 and deviation 1; 0 for a constant latent."""
+    """Codes or their ranks, standardised to mean 0 and deviation 1; 0 for a constant latent."""
     from scipy.stats import rankdata
     from sklearn.preprocessing import StandardScaler
 
@@ -263,7 +263,7 @@ def _similarity(
     similarity: Similarity,
     alpha: float,
 ) -> Float[np.ndarray, "own other"]:
-    """Similarity of every two latents of two models, from the results of `_units`."""
+    """Similarity of every pair of latents of two models, from the results of `_units`."""
     from sklearn.linear_model import Lasso
 
     shape = first.shape[1], second.shape[1]
@@ -272,14 +272,14 @@ def _similarity(
     if similarity == "spearman":
         return np.asarray(np.abs(first.T @ second) / len(first))
     weights = Lasso(alpha=alpha, precompute=True).fit(second, first).coef_
-    return np.asarray(np.abs(weights).reshape(shape))  # those of a single target lose its axis
+    return np.asarray(np.abs(weights).reshape(shape))  # restores the axis of a single target
 
 
 def pair_score(similarity: Float[np.ndarray, "own other"], form: Form) -> float:
     """Score of a pair of models, from the similarity of their informative latents.
 
     Args:
-        similarity: Numbers of at least 0.
+        similarity: Non-negative numbers.
         form: See `udr`.
     """
     if not similarity.size:
@@ -291,14 +291,14 @@ def pair_score(similarity: Float[np.ndarray, "own other"], form: Form) -> float:
 
 
 def _strengths(similarity: Float[np.ndarray, "latent partner"]) -> Float[np.ndarray, " latent"]:
-    """Square of each latent's largest similarity over the sum of all; 0 if all are 0."""
+    """Squared largest similarity of each latent, divided by the sum of all; 0 if all are 0."""
     total = similarity.sum(1)
     shares = np.divide(similarity.max(1) ** 2, total, out=np.zeros_like(total), where=total > 0)
     return np.asarray(shares)
 
 
 def _matched(similarity: Float[np.ndarray, "own other"]) -> float:
-    """Sum of the best one-to-one matching over the larger number of latents."""
+    """Sum of the best one-to-one matching, divided by the larger number of latents."""
     from scipy.optimize import linear_sum_assignment
 
     chosen = linear_sum_assignment(similarity, maximize=True)
@@ -310,7 +310,7 @@ def _informative(
     kl: Sequence[Float[np.ndarray, " _"]],
     threshold: float,
 ) -> list[Float[np.ndarray, "image _"]]:
-    """The informative latents of each model, as double precision; checks that arrays fit."""
+    """Informative latents of each model in double precision; checks shapes and values."""
     check_at_least("threshold", threshold, 0)
     if len(codes) != len(kl):
         raise InputError(f"codes of {len(codes)} models and KL of {len(kl)}; give one KL a model")

@@ -24,9 +24,9 @@ from dislab.study.statistics._frames import (
 from dislab.study.statistics.paired import holm
 
 LEAST: Final = 3
-"""Fewest runs of which a rank correlation is taken."""
+"""Minimum number of runs for a rank correlation."""
 NUMBERS_AT_ONCE: Final = 2**22
-"""Resampled scores that are held together; bounds the memory."""
+"""Maximum number of resampled scores in memory at a time."""
 
 
 def rank_correlations(
@@ -39,35 +39,35 @@ def rank_correlations(
     seed: int = 0,
     orders: int | None = None,
 ) -> pd.DataFrame:
-    """Spearman's rank correlation of every two scores, over all runs and within groups.
+    """Spearman's rank correlation of every pair of scores, over all runs and within groups.
 
     One row for each group and pair:
 
     * `group`: `all`, or the values of `by`, such as `method=FactorVAE`;
     * `left`, `right`: names of the two scores;
     * `rho`: correlation of the ranks, in [−1, 1]; equal scores share the mean of their ranks;
-    * `low`, `high`: percentile bootstrap interval, of runs drawn with replacement;
-    * `p`: two-sided permutation p value; exact if all orders of the runs are at most `orders`;
-    * `p_holm`: p as Holm corrects it for all rows of this table;
-    * `runs`: number of runs that have both scores; the others are left out of this pair;
+    * `low`, `high`: percentile bootstrap interval, resampling runs with replacement;
+    * `p`: two-sided permutation p value; exact if there are at most `orders` permutations of runs;
+    * `p_holm`: p value with Holm's correction for all rows of this table;
+    * `runs`: number of runs with both scores; the others are left out of this pair;
     * `note`: missing scores, and the reason why a correlation is NaN: fewer than three runs, or a
-      score that is the same in all of them.
+      score that is constant.
 
-    Runs count as independent. Over all runs, a correlation can come from differences between the
-    groups alone, and have the other sign within each.
+    Runs are treated as independent. Over all runs, a correlation can result from differences
+    between groups only, and have the opposite sign within each group.
 
     Spearman (1904), https://doi.org/10.2307/1412159.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         scores: Names of the columns to correlate; `None` for every result.
         against: Names of the columns to correlate `scores` with; `None` for `scores` themselves.
-        by: Names of the columns whose values make the groups; `None` for every setting.
+        by: Names of the columns whose values define the groups; `None` for every setting.
         confidence: Share of the resampled correlations that the interval holds.
         draws: Number of bootstrap resamples.
-        seed: Decides resamples and orders.
-        orders: Most orders of a permutation test; `None` for as many as `draws`. With many rows,
-            Holm's correction needs many: the smallest p is 1/(orders + 1).
+        seed: Seed of resamples and permutations.
+        orders: Maximum number of permutations of a test; `None` for as many as `draws`. With many
+            rows, Holm's correction needs many: the smallest p is 1/(orders + 1).
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, there is no pair,
@@ -97,13 +97,13 @@ def rank_correlations(
 
 
 def correlation_table(correlations: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
-    """The correlations of one group as a matrix: one row a left score, one column a right one.
+    """Correlations of one group as a matrix, with left scores as rows and right scores as columns.
 
-    Symmetric, with 1 on the diagonal, where every score was correlated with every other; NaN in
-    row and column of a score that is constant.
+    Symmetric, with 1 on the diagonal, if every score was correlated with every other; NaN in
+    row and column of a constant score.
 
     Args:
-        correlations: What `rank_correlations` returns.
+        correlations: Result of `rank_correlations`.
         group: Name of the group.
 
     Raises:
@@ -119,7 +119,7 @@ def correlation_table(correlations: pd.DataFrame, group: str = ALL) -> pd.DataFr
     if len(part) == math.comb(len(names), 2):
         rho = rho.reindex(names, columns=names)
         rho = rho.fillna(rho.T)
-        itself = np.diag(rho.notna().any(axis=1))  # of a constant score nothing is known
+        itself = np.diag(rho.notna().any(axis=1))  # NaN for a constant score
         rho = rho.mask(itself, 1.0)
     return rho.rename_axis(index=None, columns=None)
 
@@ -131,9 +131,9 @@ def _pairs(
     draws: tuple[int, int],
     generator: np.random.Generator,
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """The results of every pair; pairs of scores that the same runs have share their draws.
+    """Results of every pair; pairs of scores known for the same runs share their draws.
 
-    `draws` are the number of resamples and that of orders.
+    `draws` are the numbers of resamples and of permutations.
     """
     known = values.notna().to_numpy()
     place = {name: number for number, name in enumerate(values.columns)}
@@ -172,9 +172,9 @@ def _matrices(
     draws: tuple[int, int],
     generator: np.random.Generator,
 ) -> dict[str, Float[np.ndarray, "score score"]]:
-    """Correlation, ends of its interval and p value of every two columns, none constant."""
+    """Correlation, interval bounds and p value of every pair of columns, none of them constant."""
     units = _unit_ranks(columns)
-    rho = (units.T @ units).round(12) + 0.0  # 0 is neither 4e-17 nor negative
+    rho = (units.T @ units).round(12) + 0.0  # avoids 4e-17 and negative zero
     tail = (1 - confidence) / 2
     resamples = generator.integers(len(columns), size=(draws[0], len(columns)))
     resampled = []
@@ -193,7 +193,7 @@ def _matrices(
 def _unit_ranks(
     columns: Float[np.ndarray, "*draw run score"],
 ) -> Float[np.ndarray, "*draw run score"]:
-    """Ranks in each column, centred and of length 1; NaN for a column that is constant."""
+    """Ranks in each column, centred and normalised to length 1; NaN for a constant column."""
     from scipy.stats import rankdata
 
     ranks = rankdata(columns, axis=-2)
@@ -203,16 +203,16 @@ def _unit_ranks(
 
 
 def _chunks(rows: Int[np.ndarray, "draw run"], columns: int) -> list[Int[np.ndarray, "_ run"]]:
-    """Splits the draws into parts so small that the numbers of all columns fit into memory."""
+    """Splits the draws into chunks for which the numbers of all columns fit into memory."""
     return np.array_split(rows, -(-rows.size * columns // NUMBERS_AT_ONCE))
 
 
 def _orders(
     runs: int, draws: int, columns: int, generator: np.random.Generator
 ) -> Iterator[Int[np.ndarray, "_ run"]]:
-    """All orders of the runs, or if there are more than `draws`, the given one and random ones.
+    """All permutations of the runs or, if these exceed `draws`, the identity and random ones.
 
-    They come in parts so small that the numbers of all columns fit into memory.
+    They come in chunks for which the numbers of all columns fit into memory.
     """
     if math.factorial(min(runs, 20)) <= draws:
         yield from _chunks(np.array(list(permutations(range(runs)))), columns)

@@ -34,23 +34,23 @@ def summary(
     * `low`, `high`: percentile bootstrap interval of the mean;
     * `runs`, `seeds`: number of runs with a finite score, and of different seeds among them;
     * `missing`: number of runs whose score is missing or not finite; they are left out;
-    * `chance`: mean over the group's runs of the score's level of chance, the column
-      `<score>/chance`; NaN for results without one, and left out where none has one.
+    * `chance`: mean chance level of the score over the group's runs, from the column
+      `<score>/chance`; NaN for results without one, and left out if none has one.
 
-    By default a group is one setting, so that its runs differ in nothing but the seed. Deviation
-    and interval are NaN with fewer than two runs. With few seeds the interval is too narrow:
-    docs/statistics.md has its measured coverage.
+    By default a group is one setting, so that its runs differ only in the seed. Deviation and
+    interval are NaN for fewer than two runs. With few seeds the interval is too narrow:
+    docs/statistics.md reports its measured coverage.
 
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         scores: Names of the columns to describe; `None` for every result.
-        by: Names of the columns whose values make the groups; `None` for every setting but the
+        by: Names of the columns whose values define the groups; `None` for every setting but the
             seed, an empty list for all runs together.
         confidence: Share of the resampled means that the interval holds.
         resamples: Number of bootstrap resamples.
-        seed: Decides the resamples.
+        seed: Seed of the resamples.
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, or a setting is
@@ -66,7 +66,7 @@ def summary(
         chance = numbers(group, list(levels.values()))
         for name in columns:
             known = values[name].dropna()
-            generator = np.random.default_rng(seed)  # an interval is the same beside any others
+            generator = np.random.default_rng(seed)  # intervals do not depend on each other
             low, high = interval(known.to_numpy(), confidence, resamples, generator)
             rows.append(
                 {

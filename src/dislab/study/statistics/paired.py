@@ -1,4 +1,4 @@
-"""Paired comparisons of settings, corrected for their number."""
+"""Paired comparisons of settings, corrected for multiple testing."""
 
 import math
 from collections.abc import Sequence
@@ -36,33 +36,33 @@ def comparisons(
     draws: int = 9999,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Differences of scores between each two values of a setting, paired by seed.
+    """Differences of scores between every pair of values of a setting, paired by seed.
 
-    Runs are paired that differ in `between` alone, seed included. Where a group holds several
-    pairs of one seed, their differences are averaged first, so that the seeds stay the units.
-    One row for each group, score and pair, with the columns of `within` and
+    Two runs form a pair if they differ only in `between` and have the same seed. If a group holds
+    several pairs of one seed, their differences are averaged first, so that seeds remain the
+    statistical units. One row for each group, score and pair, with the columns of `within` and
 
     * `score`, `first`, `second`: the score and the two values of `between`;
     * `difference`, `low`, `high`: mean of first − second, and its percentile bootstrap interval;
     * `seeds`, `unpaired`: number of seeds with a pair, and number of runs without a partner;
-    * `p`: two-sided permutation p value, which turns the signs of the seeds' differences; all
-      2^seeds turns up to `draws` of them, else as many drawn ones;
-    * `p_holm`: p as Holm corrects it for all rows of this table;
-    * `least_p`: the smallest p that so many seeds can give, 2^(1 − seeds): .06 for five;
-    * `seeds_needed`: seeds to detect a mean difference of `detect`; see `seeds_needed`.
+    * `p`: two-sided p value of a sign-flip permutation test on the seeds' differences; exact with
+      all 2^seeds sign flips if these are at most `draws`, otherwise with `draws` random ones;
+    * `p_holm`: p value with Holm's correction for all rows of this table;
+    * `least_p`: the smallest possible p for this number of seeds, 2^(1 − seeds): .06 for five;
+    * `seeds_needed`: number of seeds to detect a mean difference of `detect`; see `seeds_needed`.
 
     Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         between: Name of the column whose values are compared, such as `method`.
         scores: Names of the columns of scores; `None` for every result.
-        within: Names of the columns whose values make the groups; `None` for every other setting,
-            an empty list for one comparison over all of them.
-        detect: Mean difference that `seeds_needed` is to find, in the score's unit.
+        within: Names of the columns whose values define the groups; `None` for every other
+            setting, an empty list for one comparison over all of them.
+        detect: Mean difference for `seeds_needed`, in the score's unit.
         confidence: Share of the resampled means that the interval holds.
-        draws: Most sign turns of one test; also the number of bootstrap resamples.
-        seed: Decides turns and resamples where they are drawn.
+        draws: Maximum number of sign flips of one test; also the number of bootstrap resamples.
+        seed: Seed of random sign flips and resamples.
 
     Raises:
         InputError: The table is empty, lacks a column or the seeds, `between` has one value only,
@@ -102,7 +102,7 @@ def comparisons(
 
 
 def _levels(table: pd.DataFrame, between: str) -> list[Any]:
-    """The values to compare; refuses a single value."""
+    """Values to compare; rejects a single value."""
     levels: list[Any] = keyed(table, [between])[between].drop_duplicates().tolist()
     if len(levels) < 2:
         raise InputError(f"between: every run has {between} = {levels[0]!r}; nothing to compare")
@@ -110,7 +110,7 @@ def _levels(table: pd.DataFrame, between: str) -> list[Any]:
 
 
 def _by_level(group: pd.DataFrame, between: str, rest: list[str], score: str) -> pd.DataFrame:
-    """Mean score by level (columns) for each combination of the other settings and the seed."""
+    """Mean score per value of `between` (columns) and combination of other settings and seed."""
     keys = keyed(group, [*rest, SEED, between])
     keys["value of the score"] = numbers(group, [score])[score].to_numpy()
     means = keys.groupby([*rest, SEED, between], sort=False, dropna=False)["value of the score"]
@@ -131,7 +131,7 @@ def _test(
     draws: int,
     generator: np.random.Generator,
 ) -> dict[str, Any]:
-    """The row of one comparison, from one difference a seed."""
+    """Row of one comparison, from one difference per seed."""
     low, high = interval(differences, confidence, draws, generator)
     count = len(differences)
     deviation = float(differences.std(ddof=1)) if count > 1 else math.nan
@@ -149,18 +149,18 @@ def _test(
 def sign_test(
     differences: npt.NDArray[np.float64], draws: int, generator: np.random.Generator
 ) -> float:
-    """Two-sided p value of a mean of 0, by turning the signs of the differences.
+    """Two-sided p value of a sign-flip permutation test for a mean difference of 0.
 
-    Exact if all 2^n turns are at most `draws`; NaN without a difference.
+    Exact if there are at most `draws` sign flips, 2^n in total; NaN without any difference.
 
     Args:
-        differences: One number a pair.
-        draws: Most turns.
-        generator: Draws the turns where there are more.
+        differences: One number per pair.
+        draws: Maximum number of sign flips.
+        generator: Source of randomness, used if there are more than `draws` sign flips.
     """
     from scipy.stats import permutation_test
 
-    if len(differences) < 2:  # of one difference, both signs are equally far from 0
+    if len(differences) < 2:  # both signs of a single difference are equally extreme
         return 1.0 if len(differences) else math.nan
     found = permutation_test(
         (differences,),
@@ -174,13 +174,13 @@ def sign_test(
 
 
 def holm(p_values: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
-    """P values corrected for their number, so that all tests together err at one level.
+    """P values with Holm's correction, which controls the family-wise error rate.
 
-    Tests without a p value (NaN) stay so and do not count. Holm (1979),
+    NaN p values stay NaN and do not count as tests. Holm (1979),
     https://www.jstor.org/stable/4615733.
 
     Args:
-        p_values: One of each test.
+        p_values: One p value per test.
 
     Examples:
         >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
@@ -209,12 +209,12 @@ def seeds_needed(
     Args:
         deviation: Standard deviation of the paired differences.
         difference: Mean difference to detect, in the same unit.
-        power: Chance to detect it.
-        level: Chance to claim a difference where there is none.
+        power: Probability of detecting it.
+        level: Significance level, the probability of a false positive.
 
     Raises:
         InputError: The deviation is negative or not finite, the difference is not above 0, or a
-            chance does not lie between 0 and 1.
+            probability does not lie between 0 and 1.
 
     >>> seeds_needed(0.05), seeds_needed(0.1)
     (10, 34)
@@ -227,7 +227,7 @@ def seeds_needed(
     check_share("power", power)
     check_share("level", level)
     units = deviation / difference
-    # the t test needs at least as many as the normal one, and few more
+    # the t test needs at least as many seeds as the normal approximation, and only a few more
     seeds = max(2, math.floor(float((norm.ppf(1 - level / 2) + norm.ppf(power)) * units) ** 2))
     while units:
         bound, shift = t.ppf(1 - level / 2, seeds - 1), math.sqrt(seeds) / units

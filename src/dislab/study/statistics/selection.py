@@ -1,4 +1,4 @@
-"""Selection of models: by other scores, and at random."""
+"""Quality of models selected by other scores or at random."""
 
 import math
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ from dislab.study.statistics._frames import (
 from dislab.study.statistics.correlations import LEAST, rank_correlations
 
 Best = Literal["highest", "lowest"]
-"""Which end of a score is the good one."""
+"""Direction in which a score improves."""
 
 RANDOM: Final = "random"
-"""The name of the selector that takes every run with equal chance."""
+"""Name of the selector that chooses every run with equal probability."""
 
 
 def model_selection(
@@ -36,7 +36,7 @@ def model_selection(
     seed: int = 0,
     correlations: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """How good the runs are that a score selects, over all runs and within groups.
+    """Quality of the runs that each selector chooses, over all runs and within groups.
 
     One row for each group and selector, and one for `random`:
 
@@ -45,29 +45,28 @@ def model_selection(
     * `rho`, `low`, `high`: Spearman's rank correlation of selector and target with its bootstrap
       interval, positive where the selector prefers the better runs; 0 for `random`, its exact
       expectation;
-    * `selected`: target of the selector's best run; the mean over runs that it ranks equally best,
+    * `selected`: target of the run that the selector ranks best; averaged over ties for the best,
       and over all runs for `random`: both are exact expectations;
     * `best`: target of the best run;
     * `regret`: distance from `selected` to `best`, at least 0, in the target's unit;
     * `runs`, `note`: number of runs to select from, and runs or selectors that were left out.
 
-    Only runs with the target and every selector take part, so that all select from the same runs.
-    A selector without a value in the whole group, such as UDR with fewer than five seeds, gets
-    NaN and does not reduce the runs of the others.
+    Only runs with the target and every selector are used, so that all selectors choose from the
+    same runs. A selector without any value in the group, such as UDR with fewer than five seeds,
+    gets NaN and does not reduce the runs of the others.
 
     Args:
-        table: One row a run.
-        target: Name of the column that the selected run should be best in.
-        selectors: For each selecting column which end it selects, such as
+        table: One row per run.
+        target: Name of the column by which selected runs are judged.
+        selectors: Columns that select a run, each with the value it prefers, such as
             `{"score.elbo": "highest", "score.reconstruction": "lowest"}`.
-        best: Which end of the target is the good one.
-        by: Names of the columns whose values make the groups; `None` for every setting.
+        best: Whether the highest or the lowest target is best.
+        by: Names of the columns whose values define the groups; `None` for every setting.
         confidence: Share of the resampled correlations that the interval holds.
         draws: Number of bootstrap resamples.
-        seed: Decides the resamples.
-        correlations: What `rank_correlations` returned for this table, these scores and `by`,
-            which saves drawing resamples again; those of a group in which a run lacks a score are
-            computed anyway.
+        seed: Seed of the resamples.
+        correlations: Result of `rank_correlations` for this table, these scores and `by`, which
+            avoids drawing resamples again; groups in which a run lacks a score are recomputed.
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, there is no
@@ -115,7 +114,7 @@ def _group(
     seed: int,
     correlations: pd.DataFrame | None,
 ) -> list[dict[str, Any]]:
-    """The rows of one group, from scores turned so that higher is better."""
+    """Rows of one group, from scores signed so that higher is better."""
     selectors = [str(name) for name in upwards.columns if name != target]
     known = [name for name in selectors if upwards[name].notna().any()]
     runs = upwards[[target, *known]].dropna()

@@ -13,14 +13,14 @@ _LATEX: Final = str.maketrans({"±": r"$\pm$", "–": "--", "−": "$-$"})
 
 
 def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
-    """The rows of `summary` as texts, one column a score, such as `0.53 ± 0.04 [0.50, 0.56]`.
+    """The rows of `summary` as text, with one column per score: `0.53 ± 0.04 [0.50, 0.56]`.
 
     A cell has mean ± standard deviation over runs, and the interval of the mean; the last column,
-    `runs`, has the number of runs with a score, as a range where scores differ in it. Where levels
-    of chance are known, a last row `chance` has their mean over all runs.
+    `runs`, has the number of runs with a score, as a range if scores differ in it. If chance levels
+    are known, a last row `chance` has their mean over all runs.
 
     Args:
-        summary: What `summary` returns.
+        summary: Result of `summary`.
         digits: Digits after the point.
 
     Raises:
@@ -45,7 +45,7 @@ def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
 
 
 def _chance(summary: pd.DataFrame, keys: list[str], digits: int) -> dict[str, str]:
-    """The row of the levels of chance, which groups count for by their runs."""
+    """Row of the chance levels, averaged over groups weighted by their number of runs."""
     row = {**dict.fromkeys(keys, "–"), "runs": "–"}
     row[next(iter(row))] = "chance"
     for name, part in summary.groupby("score", sort=False):
@@ -63,7 +63,7 @@ def _cell(record: dict[Any, Any], digits: int) -> str:
 
 
 def markdown(table: pd.DataFrame, digits: int = 3) -> str:
-    """The table in Markdown; an index other than row numbers is the first column.
+    """The table in Markdown; an index other than row numbers becomes the first column.
 
     Args:
         table: Any table.
@@ -82,7 +82,7 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
 def latex(table: pd.DataFrame, digits: int = 3) -> str:
     """The table as a LaTeX `tabular`, which needs the package booktabs.
 
-    An index other than row numbers is the first column; special characters are escaped.
+    An index other than row numbers becomes the first column; special characters are escaped.
 
     Args:
         table: Any table.
@@ -96,7 +96,7 @@ def latex(table: pd.DataFrame, digits: int = 3) -> str:
 
 
 def texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """Every cell as text, the index as a column unless it numbers the rows.
+    """Every cell as text; an index other than row numbers becomes the first column.
 
     Args:
         table: Any table.
@@ -109,7 +109,7 @@ def texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
 
 
 def _text(value: Any, digits: int) -> str:
-    """A number as text: a dash if missing, more digits if it would be rounded to 0."""
+    """A number as text: a dash if missing, with more digits if it would round to 0."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return "–"
     if not isinstance(value, float):

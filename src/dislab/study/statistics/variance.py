@@ -1,4 +1,4 @@
-"""Shares of a score's variance between methods, settings and seeds."""
+"""Decomposes a score's variance into shares of method, setting and seed."""
 
 import math
 from collections.abc import Sequence
@@ -27,10 +27,10 @@ def variance_shares(
 
     * `method`: R² of the linear regression of the score on the method alone, one-hot: the share
       that remains within methods is 1 − R²;
-    * `setting`: by how much R² rises with one column for each combination of method and settings;
+    * `setting`: increase of R² with one column for each combination of method and settings;
     * `seed`: 1 − R² of that second regression: differences between runs of one setting;
-    * `method_by_chance`, `setting_by_chance`: the shares that scores of pure noise would get on
-      average, (methods − 1)/(runs − 1) and (settings − methods)/(runs − 1);
+    * `method_by_chance`, `setting_by_chance`: expected shares of purely random scores,
+      (methods − 1)/(runs − 1) and (settings − methods)/(runs − 1);
     * `runs`, `note`: number of runs with a finite score, and the reason for NaN.
 
     This is the nested analysis of variance, method first; the three shares sum to 1. Locatello et
@@ -38,7 +38,7 @@ def variance_shares(
     objective alone, and of objective and regularization strength together.
 
     Args:
-        table: One row a run.
+        table: One row per run.
         method: Name of the column of the method, or of several that define it together.
         scores: Names of the columns to explain; `None` for every result.
         settings: Names of the columns that define a setting within a method; `None` for every
@@ -58,7 +58,7 @@ def variance_shares(
 
 
 def _cells(table: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
-    """A number for each run, the same for runs that are equal in the columns."""
+    """Group number of each run: equal for runs with the same values in the columns."""
     return keyed(table, columns).groupby(list(columns), sort=False, dropna=False).ngroup()
 
 
@@ -84,5 +84,5 @@ def _shares(score: pd.Series, kinds: pd.Series, cells: pd.Series) -> dict[str, f
 
 
 def _explained(score: pd.Series, groups: pd.Series) -> float:
-    """R² of the regression on one column a group, whose predictions are the groups' means."""
+    """R² of the regression on one column per group, whose predictions are the group means."""
     return float(score.groupby(groups).transform("mean").var(ddof=0) / score.var(ddof=0))
