@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, Final
 
 MOVED: Final = {
+    "dislab.callbacks.checkpoints": "dislab.training.checkpoints",
     "dislab.callbacks.concept_scores": "dislab.callbacks.scores.concept_scores",
     "dislab.callbacks.evaluate": "dislab.callbacks.scores.evaluate",
     "dislab.callbacks.generalisation": "dislab.callbacks.scores.generalisation",

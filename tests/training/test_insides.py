@@ -4,16 +4,19 @@ When one of them moves, compare it with the place that is named, mend that place
 `tests/training/test_inner_steps.py` and `tests/cli/test_resuming.py`, and renew its fingerprint.
 """
 
+import ast
 import hashlib
 import inspect
 import re
 import textwrap
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as pl
 import pytest
+from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loops.fetchers import _DataFetcher
 from lightning.pytorch.loops.fit_loop import _FitLoop
 from lightning.pytorch.loops.optimization.automatic import Closure, _AutomaticOptimization
@@ -21,6 +24,7 @@ from lightning.pytorch.loops.progress import _BatchProgress, _ProcessedTracker
 from lightning.pytorch.loops.training_epoch_loop import _TrainingEpochLoop
 from lightning.pytorch.strategies import Strategy
 from lightning.pytorch.trainer.call import _call_lightning_module_hook, _call_strategy_hook
+from lightning.pytorch.trainer.connectors.checkpoint_connector import _CheckpointConnector
 from lightning.pytorch.trainer.connectors.data_connector import _DataHookSelector
 from lightning.pytorch.trainer.connectors.logger_connector.logger_connector import _LoggerConnector
 
@@ -31,6 +35,7 @@ STEP = "dislab/training/plain_step.py: PlainStep"
 ARRIVAL = "dislab/training/plain_step.py: Arrival"
 CAPTURED = "dislab/training/captured_step.py: _RecordedStep._step"
 END = "dislab/training/step_end.py"
+SAVING = "dislab/training/checkpoints.py: Checkpoints"
 COUNTERS = "dislab/base/trainer_counters.py"
 
 INSIDES: dict[str, tuple[Any, str]] = {
@@ -86,6 +91,21 @@ INSIDES: dict[str, tuple[Any, str]] = {
     "_ProcessedTracker": (_ProcessedTracker, f"{COUNTERS}, and {LOOP}: batch_progress"),
     "_DataFetcher": (_DataFetcher, f"{LOOP}.begin, _obstacle and _uneventful"),
     "_DataHookSelector": (_DataHookSelector, f"{ARRIVAL}.__init__"),
+    "_CheckpointConnector.restore": (
+        _CheckpointConnector.restore,
+        "dislab/training/checkpoints.py: arose_while_restoring",
+    ),
+    **{
+        f"ModelCheckpoint.{name}": (getattr(ModelCheckpoint, name), SAVING)
+        for name in (
+            "on_train_batch_end",
+            "on_validation_end",
+            "_should_skip_saving_checkpoint",
+            "_monitor_candidates",
+            "_save_topk_checkpoint",
+            "_save_last_checkpoint",
+        )
+    },
 }
 FINGERPRINTS = {
     "_TrainingEpochLoop.__init__": "c6f2a23742a17907",
@@ -113,6 +133,13 @@ FINGERPRINTS = {
     "_ProcessedTracker": "b0dfc55801ae38ca",
     "_DataFetcher": "6c0fe2b180a633f0",
     "_DataHookSelector": "7bfece2654d2f223",
+    "_CheckpointConnector.restore": "78c025c750261aa3",
+    "ModelCheckpoint.on_train_batch_end": "7f6ca0ccef684d35",
+    "ModelCheckpoint.on_validation_end": "863abb38a5c70bec",
+    "ModelCheckpoint._should_skip_saving_checkpoint": "60513fd8594177ee",
+    "ModelCheckpoint._monitor_candidates": "c4d9b454cb9c534d",
+    "ModelCheckpoint._save_topk_checkpoint": "359f1ac9bf3e3089",
+    "ModelCheckpoint._save_last_checkpoint": "5fce5eb734508913",
 }
 """Of Lightning 2.6.0 to 2.6.6."""
 
@@ -140,8 +167,35 @@ def test_only_the_fence_reads_what_lightning_keeps_to_itself() -> None:
     found = {
         path.relative_to(source).as_posix()
         for path in source.rglob("*.py")
-        if inside.search(path.read_text(encoding="utf-8"))
+        if inside.search(text := path.read_text(encoding="utf-8")) or replaced_in(path, text)
     }
     outside = {one for one in found if not one.startswith("training/")}
     assert outside == {"base/trainer_counters.py"}
-    assert len(found) > 1
+    assert found > {"training/checkpoints.py", "training/inner_loop.py"}
+
+
+def replaced_in(path: Path, text: str) -> set[str]:
+    """Private names of Lightning that classes of a module call or replace in its own classes."""
+    place = path.relative_to(Path(dislab.__file__).parents[1]).with_suffix("")
+    module = import_module(".".join(place.parts).removesuffix(".__init__"))
+    return {
+        name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef)
+        for name in names_in(node) & private_names(getattr(module, node.name, object))
+    }
+
+
+def names_in(node: ast.ClassDef) -> set[str]:
+    """Names of the methods and attributes that a class defines or mentions."""
+    inside = list(ast.walk(node))
+    return {one.name for one in inside if isinstance(one, ast.FunctionDef)} | {
+        one.attr for one in inside if isinstance(one, ast.Attribute)
+    }
+
+
+def private_names(cls: type) -> set[str]:
+    """Private methods and attributes of the classes of Lightning that a class derives from."""
+    bases = [one for one in cls.__mro__ if one.__module__.startswith("lightning.")]
+    private = re.compile(r"(?:def |self\.)(_(?!_)\w+)")
+    return {name for one in bases for name in private.findall(inspect.getsource(one))}

@@ -1,6 +1,5 @@
 """Callbacks: scores, pictures and codes of a run, written into its folder."""
 
-from dislab.callbacks.checkpoints import Checkpoints
 from dislab.callbacks.inner_steps import InnerSteps
 from dislab.callbacks.pictures import Interpolations, Reconstructions, Samples, Traversals
 from dislab.callbacks.progress import Progress
@@ -14,6 +13,7 @@ from dislab.callbacks.scores import (
     TransferScores,
 )
 from dislab.callbacks.stop_on_signal import StopOnSignal
+from dislab.training.checkpoints import Checkpoints
 
 __all__ = [
     "Checkpoints",

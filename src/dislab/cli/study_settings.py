@@ -46,11 +46,7 @@ class _Settings(TrainingCLI):
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Does nothing: `resolve` parses the arguments."""
-        self.config = {"subcommand": None}
-
-    def _parse_ckpt_path(self) -> None: ...
-
-    def _set_seed(self) -> None: ...
+        self.config = {"subcommand": None, "seed_everything": False}
 
     def before_instantiate_classes(self) -> None:
         """Does nothing."""
@@ -70,7 +66,7 @@ class _Settings(TrainingCLI):
         if parsed["trainer"]["fast_dev_run"]:
             raise InputError("trainer.fast_dev_run keeps no run; leave it out of a study")
         check_settings(parsed)
-        text = self._parser(_COMMAND).dump(parsed, skip_none=False)
+        text = self.settings_parser.dump(parsed, skip_none=False)
         config = cast("dict[str, Any]", parse_yaml(text, "the configuration"))
         return Resolved(
             config=config,

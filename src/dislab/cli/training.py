@@ -28,9 +28,8 @@ from dislab.cli.quiet import hide_lightnings_notes
 from dislab.cli.training_arguments import Parser
 from dislab.cli.training_cli import RUN_FOLDER, TrainingCLI
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
+from dislab.training.checkpoints import arose_while_restoring
 from dislab.training.packed import fit_packed
-
-_RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 
 _MOST_RUNS: Final = 1024
 """Maximum number of runs in a pack; larger ones are typing errors."""
@@ -128,7 +127,7 @@ def _explained() -> Iterator[None]:
                 f"process {dist.get_rank()} of {dist.get_world_size()} stopped, because another "
                 "one ended; the output above shows its error, unless it was killed"
             ) from error
-        if _restores_a_checkpoint(error):
+        if arose_while_restoring(error):
             raise InputError(
                 f"the checkpoint does not fit the model and the trainer: {one_line(error)}"
             ) from error
@@ -196,12 +195,6 @@ def _is_of_lightning(error: ValueError) -> bool:
     """Whether Lightning itself raised the error, rather than code that it called."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return str(frame.f_globals.get("__name__", "")).startswith("lightning.")
-
-
-def _restores_a_checkpoint(error: Exception) -> bool:
-    """Whether the error arose while Lightning restored a checkpoint."""
-    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    return any(str(frame.f_globals.get("__name__")) == _RESTORING for frame in frames)
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:

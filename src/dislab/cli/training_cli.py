@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -82,6 +83,9 @@ class TrainingCLI(LightningCLI):
     command: str
     """fit, validate, test or predict; set before each command."""
 
+    settings_parser: LightningArgumentParser
+    """The parser of the command's settings."""
+
     first_seed: int | None = None
     """Seed of the first run of a pack, once it is known; set to None before each command."""
 
@@ -96,6 +100,7 @@ class TrainingCLI(LightningCLI):
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Adds the settings of every run."""
         add_arguments(parser)
+        self.settings_parser = parser
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Parses the command line, and checks `run`, `resume` and `ckpt_path`."""
@@ -252,28 +257,27 @@ class TrainingCLI(LightningCLI):
             remove_unused(self._run_folder.path)
 
     def _text(self) -> str:
-        command = str(self.subcommand)
-        return self._dumped(command, self.config[command])
+        return self._dumped(self.config[self.subcommand])
 
     def _plain(self, config: Any) -> dict[str, Any]:
         """The configuration to write to a file, without the run to resume or score."""
-        text = self._dumped(config.subcommand, config[config.subcommand])
+        text = self._dumped(config[config.subcommand])
         settings = parse_yaml(text, "the configuration")
         return {**settings, "resume": None, "run": None, "ckpt_path": None}
 
-    def _dumped(self, command: str, config: Any) -> str:
+    def _dumped(self, config: Any) -> str:
         """Settings as YAML, without checking them again."""
-        text: str = self._parser(command).dump(config, skip_none=False, skip_validation=True)
+        text: str = self.settings_parser.dump(config, skip_none=False, skip_validation=True)
         return text
 
-    def _dump_config(self) -> None:
-        """Stores settings for checkpoints as Lightning does, without checking them again."""
-        if not hasattr(self, "config_dump"):
-            text = self.parser.dump(
-                self.config, skip_link_targets=False, skip_none=False, skip_validation=True
-            )
-            settings = parse_yaml(text, "the configuration")
-            self.config_dump = settings[self.config.subcommand]
+    @cached_property
+    def config_dump(self) -> dict[str, Any]:
+        """The settings that Lightning stores with models, dumped without checking them again."""
+        text = self.parser.dump(
+            self.config, skip_link_targets=False, skip_none=False, skip_validation=True
+        )
+        settings: dict[str, Any] = parse_yaml(text, "the configuration")[self.config.subcommand]
+        return settings
 
     def fit(self, **arguments: Any) -> None:
         """Trains; after an interruption, prints the command that resumes the run."""

@@ -1,12 +1,15 @@
-"""Saves checkpoints during training."""
+"""Saves checkpoints during training, and recognises errors of restoring one."""
 
-from typing import Any, final
+import traceback
+from typing import Any, Final, final
 
 import lightning.pytorch as pl
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 
 from dislab.training.step_end import validation_follows, write_row
+
+_RESTORING: Final = "lightning.pytorch.trainer.connectors.checkpoint_connector"
 
 
 @final
@@ -77,3 +80,9 @@ class Checkpoints(ModelCheckpoint):
             return True
         write_row(trainer)
         return False
+
+
+def arose_while_restoring(error: Exception) -> bool:
+    """Whether an error arose while Lightning restored a checkpoint."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(str(frame.f_globals.get("__name__")) == _RESTORING for frame in frames)
