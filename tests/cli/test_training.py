@@ -356,6 +356,21 @@ def test_a_file_of_changes_alone_asks_for_the_file_that_it_changes(
     )
 
 
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("dcign_heads", "DCIGN needs group_names from the data, which SingleData does not offer"),
+        ("composition", "SingleData does not offer; choose CompositionData or TransitionData"),
+        ("jmvae", "JMVAE needs symbol_names from the data, which SingleData does not offer"),
+    ],
+)
+def test_data_without_names_that_a_method_needs_are_refused(
+    config: str, message: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", f"--config={config}", "--data=SingleData") == 2
+    assert message in capsys.readouterr().err
+
+
 def test_intervals_that_do_not_fit_the_data_end_with_one_line(
     dislab: Dislab, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -132,9 +132,6 @@ class DataModule(pl.LightningDataModule, ABC):
         "train_size",
         "factor_names",
         "factor_sizes",
-        "group_names",
-        "action_names",
-        "symbol_names",
     )
     """Properties that the constructor of an objective may request by name; the command line passes
     them. A data module with further properties appends their names."""
@@ -173,21 +170,6 @@ class DataModule(pl.LightningDataModule, ABC):
     def factor_sizes(self) -> tuple[int, ...]:
         """Number of values of each factor."""
         return self.factors.sizes
-
-    @property
-    def group_names(self) -> tuple[str, ...]:
-        """Names of the groups of factors that vary together; empty if there are none."""
-        return ()
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """Names of the actions; empty if there are none."""
-        return ()
-
-    @property
-    def symbol_names(self) -> tuple[str, ...]:
-        """Names of the attributes of a description; empty if there are none."""
-        return ()
 
     def prepare_data(self) -> None:
         """Ensure that the data are on disk."""

@@ -38,6 +38,7 @@ class ClampedData(PlannedData):
             unknown factors, the ratios do not fit them, or a group cannot vary alone.
     """
 
+    offers: ClassVar[tuple[str, ...]] = (*PlannedData.offers, "group_names")
     batch_type: ClassVar[type] = ClampedBatch
 
     def __init__(

@@ -47,6 +47,7 @@ class CompositionData(PlannedData):
             triplets is none of the choices.
     """
 
+    offers: ClassVar[tuple[str, ...]] = (*PlannedData.offers, "action_names")
     batch_type: ClassVar[type] = CompositionBatch
 
     def __init__(

@@ -50,6 +50,7 @@ class SymbolData(PlannedData):
             value does not exist.
     """
 
+    offers: ClassVar[tuple[str, ...]] = (*PlannedData.offers, "symbol_names")
     batch_type: ClassVar[type] = SymbolBatch
 
     def __init__(

@@ -34,6 +34,7 @@ class TransitionData(PlannedData):
         InputError: A number is out of range, a split would be empty, or a factor cannot move.
     """
 
+    offers: ClassVar[tuple[str, ...]] = (*PlannedData.offers, "action_names")
     batch_type: ClassVar[type] = TransitionBatch
 
     def __init__(

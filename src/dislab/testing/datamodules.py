@@ -53,11 +53,18 @@ def _check_splits(data: DataModule) -> None:
     must(data.train_size == len(parts[0]), "train_size counts the training states")
 
 
+def _names(data: DataModule, offer: str) -> tuple[str, ...]:
+    """Names that some data modules offer; none of another module."""
+    names: tuple[str, ...] = getattr(data, offer, ())
+    must(not names or offer in data.offers, f"{offer} is in `offers`, for objectives to request")
+    return names
+
+
 def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
     kind = data.batch_type
     must(isinstance(batch, kind), f"batches are {kind.__name__}, not {type(batch).__name__}")
     count, factors = len(batch[0]), len(data.factors.names)
-    numbered = {"action": data.action_names, "active": data.group_names}
+    numbered = {"action": _names(data, "action_names"), "active": _names(data, "group_names")}
     for name, part in batch._asdict().items():
         if name in ("image", "second", "transform", "target"):
             shape: tuple[int, ...] = (count, *data.image_shape)
@@ -74,7 +81,7 @@ def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
         elif name == "changed":
             shape, dtype = (count, factors), torch.bool
         elif name == "symbol":
-            shape, dtype = (count, len(data.symbol_names)), torch.float32
+            shape, dtype = (count, len(_names(data, "symbol_names"))), torch.float32
             must(bool(((part == 0) | (part == 1)).all()), "symbol is 0 or 1")
         else:
             continue

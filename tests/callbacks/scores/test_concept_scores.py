@@ -114,7 +114,7 @@ Recombiner.batch_types = (SymbolBatch,)
 def described(data: DataModule, monkeypatch: pytest.MonkeyPatch) -> DataModule:
     kind = type(data)
     monkeypatch.setattr(kind, "batch_type", SymbolBatch)
-    monkeypatch.setattr(kind, "symbol_names", NAMES)
+    monkeypatch.setattr(kind, "symbol_names", NAMES, raising=False)
     monkeypatch.setattr(kind, "val_dataloader", lambda self: Quarters(torch.ones(4)))
     only_x = torch.tensor([1.0, 1, 0, 0])
     monkeypatch.setattr(kind, "test_dataloader", lambda self: Quarters(only_x))

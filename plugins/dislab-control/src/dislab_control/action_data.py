@@ -58,6 +58,7 @@ class ActionData(PlannedData):
         InputError: A number is out of range, a split would be empty, or a factor cannot move.
     """
 
+    offers: ClassVar[tuple[str, ...]] = (*PlannedData.offers, "action_names")
     batch_type: ClassVar[type] = ActionBatch
 
     def __init__(self, dataset: Dataset, move: list[str] | None = None, **settings: Any) -> None:

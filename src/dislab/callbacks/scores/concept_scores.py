@@ -110,7 +110,8 @@ class ConceptScores(ScoreCallback):
 
     def _record(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, Any]:
         stage = trainer.state.fn
-        factor = torch.tensor(factor_of_each(data.symbol_names))
+        names = _symbol_names(data)
+        factor = torch.tensor(factor_of_each(names))
         known = _described(data, module, data.val_dataloader(), self.references, "validation")
         shown = known
         if stage == "test":
@@ -121,7 +122,7 @@ class ConceptScores(ScoreCallback):
         asked = trials(module, concepts[chosen], known.symbol, factor, self.seed)
         for trial in tqdm(asked, desc="concepts", leave=False, disable=None):
             read = read_attributes(self._drawn(trainer, module, trial), *known, factor)
-            named = [data.symbol_names[i] for i in torch.where(trial.concept > 0)[0].tolist()]
+            named = [names[i] for i in torch.where(trial.concept > 0)[0].tolist()]
             part = parts.setdefault(trial.operator, {})
             part[", ".join(named)] = {
                 "accuracy": concept_accuracy(read, trial.concept, factor),
@@ -143,6 +144,16 @@ class ConceptScores(ScoreCallback):
         draws = module.draw(self.images, stream)
         with evaluating(module, trainer.precision_plugin):
             return trial.draw(self.images, draws).float().cpu()
+
+
+def _symbol_names(data: DataModule) -> tuple[str, ...]:
+    names: tuple[str, ...] | None = getattr(data, "symbol_names", None)
+    if names is None:
+        raise InputError(
+            f"ConceptScores needs symbol_names from the data, which {type(data).__name__} does not "
+            "offer; choose a data module of symbols, such as SymbolData"
+        )
+    return names
 
 
 def _described(
