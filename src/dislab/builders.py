@@ -113,7 +113,7 @@ def version_of(distribution: str) -> str:
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Make names unique: a repeated name gets a number."""
+    """Makes names unique: a repeated name gets a number."""
     different: dict[str, None] = {}
     for name in names:
         free, number = name, 2

@@ -7,7 +7,7 @@ from dislab.errors import InputError, one_line
 
 
 def imported(module: str, extra: str, purpose: str) -> Any:
-    """Import a module of a package that an extra installs.
+    """Imports a module of a package that an extra installs.
 
     Args:
         module: Dotted name of the module.

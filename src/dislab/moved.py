@@ -108,6 +108,6 @@ class _OldNames(MetaPathFinder, Loader):
 
 
 def accept_old_names() -> None:
-    """Make the old names importable in this process; a second call changes nothing."""
+    """Makes the old names importable in this process; a second call changes nothing."""
     if not any(isinstance(finder, _OldNames) for finder in sys.meta_path):
         sys.meta_path.insert(0, _OldNames())

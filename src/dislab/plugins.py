@@ -143,7 +143,7 @@ def declared(group: str) -> dict[str, Plugin]:
 
 
 def load_object(plugin: Plugin) -> Any:
-    """Import the object that an entry point names.
+    """Imports the object that an entry point names.
 
     Args:
         plugin: The declaration.
@@ -199,7 +199,7 @@ def packages() -> list[str]:
 
 
 def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
-    """Import every declared part and return the classes by group and name.
+    """Imports every declared part and returns the classes by group and name.
 
     A part that cannot be imported, or whose class name differs from its key, is skipped with a
     `PluginWarning` that names group, key, distribution, version and error. Parts of a distribution
@@ -249,7 +249,7 @@ def load(group: str, name: str) -> type:
 
 
 def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
-    """Import parts and return the error of each unusable part as one line.
+    """Imports parts and returns the error of each unusable part as one line.
 
     Args:
         plugins: Declared parts.

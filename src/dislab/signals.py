@@ -17,7 +17,7 @@ _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def handle(handler: Callable[[int, FrameType | None], None]) -> Handlers:
-    """Install a handler for the signals and return the previous handlers, for `give_back`.
+    """Installs a handler for the signals and returns the previous handlers, for `give_back`.
 
     Python allows this only in the main thread; in other threads nothing changes. A SIGHUP that is
     ignored, as under `nohup`, stays ignored.
@@ -36,7 +36,7 @@ def handle(handler: Callable[[int, FrameType | None], None]) -> Handlers:
 
 
 def give_back(previous: Handlers) -> None:
-    """Restore previous handlers.
+    """Restores previous handlers.
 
     Args:
         previous: Result of `handle`.
@@ -46,7 +46,7 @@ def give_back(previous: Handlers) -> None:
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    """Raise a KeyboardInterrupt that names the signal, as Python does for Ctrl-C."""
+    """Raises a KeyboardInterrupt that names the signal, as Python does for Ctrl-C."""
     leave_closed_terminal()
     raise KeyboardInterrupt(signal.Signals(number).name)
 
@@ -62,7 +62,7 @@ def interrupting() -> Iterator[None]:
 
 
 def leave_closed_terminal() -> None:
-    """Discard later output to a closed terminal, where printing would raise an error."""
+    """Discards later output to a closed terminal, where printing would raise an error."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # no stream, or a stream without a file
             number = stream.fileno()

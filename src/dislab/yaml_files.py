@@ -86,7 +86,7 @@ def parse_yaml(text: str, origin: str) -> Any:
 
 
 def check_limits(text: str, origin: str) -> None:
-    """Refuse YAML that would lose a value or exhaust the memory; other text passes.
+    """Refuses YAML that would lose a value or exhaust the memory; other text passes.
 
     The text may be the value of an option.
 
@@ -131,7 +131,7 @@ def _checked(text: str, origin: str) -> Any:
 
 
 def _check_nesting(text: str, origin: str) -> None:
-    """Refuse deep nesting before PyYAML builds values with one call per level."""
+    """Refuses deep nesting before PyYAML builds values with one call per level."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):

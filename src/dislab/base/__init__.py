@@ -94,7 +94,7 @@ _ON_DEMAND = {
 
 
 def __getattr__(name: str) -> object:
-    """Import the classes that need Lightning on first use."""
+    """Imports the classes that need Lightning on first use."""
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

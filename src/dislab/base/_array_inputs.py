@@ -11,7 +11,7 @@ _ENCODERS: Final = ("codes", "encode", "reconstruct")
 
 
 def takes_arrays(cls: type) -> None:
-    """Let an objective's encoding methods accept NumPy arrays.
+    """Lets an objective's encoding methods accept NumPy arrays.
 
     An array is converted to the device and dtype of the weights; bytes are divided by 255.
     """

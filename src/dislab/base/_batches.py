@@ -11,7 +11,7 @@ from dislab.plugins import load_all
 
 
 def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> None:
-    """Refuse data whose batch type a method does not accept; the message names suitable ones."""
+    """Refuses data whose batch type a method does not accept; the message names suitable ones."""
     if issubclass(data.batch_type, accepted):
         return
     fitting = [
@@ -27,7 +27,7 @@ def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> 
 
 
 def received(accepted: tuple[type, ...], batch: Any) -> Any:
-    """Convert a batch of any loader to a batch that the method accepts.
+    """Converts a batch of any loader to a batch that the method accepts.
 
     For a method that learns from single images, a tensor of images, alone or first in a list,
     becomes an `ImageBatch`: bytes are divided by 255, and an integer tensor in second place becomes

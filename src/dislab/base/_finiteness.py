@@ -20,7 +20,7 @@ class Watch:
         self._names: tuple[str, ...] = ()
 
     def note(self, step: int, terms: dict[str, Tensor]) -> None:
-        """Keep the terms of a step, scalars by name; check them after a thousand steps."""
+        """Keeps the terms of a step, scalars by name; checks them after a thousand steps."""
         self._names = tuple(terms)
         self._steps.append(step)
         self._values.append([one.detach() for one in terms.values()])
@@ -28,7 +28,7 @@ class Watch:
             self.look()
 
     def look(self) -> None:
-        """Raise a DivergenceError that names the first step with non-finite terms, and these."""
+        """Raises a DivergenceError that names the first step with non-finite terms, and these."""
         if not self._values:
             return
         values = torch.stack([one.float() for step in self._values for one in step])

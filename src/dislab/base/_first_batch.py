@@ -27,7 +27,7 @@ _MARGIN: Final = 0.01
 def first_batch(
     method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any
 ) -> Iterator[None]:
-    """Check a batch, and the output of every part during the step on this batch.
+    """Checks a batch, and the output of every part during the step on this batch.
 
     The message names the data module or part that breaks its contract: a wrong type, shape or
     dtype, pixels outside of [0, 1], or an error in a part of another distribution.

@@ -69,7 +69,7 @@ def takes_scaled_gradients(optimizer: Optimizer) -> bool:
 
 
 def clip_groups(optimizer: Optimizer, limit: int | float, algorithm: str | None) -> None:
-    """Clip each parameter group by its own norm, or with algorithm `value` each gradient."""
+    """Clips each parameter group by its own norm, or with algorithm `value` each gradient."""
     for group in optimizer.param_groups:
         if algorithm == "value":
             nn.utils.clip_grad_value_(group["params"], limit)

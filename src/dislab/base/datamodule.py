@@ -142,7 +142,7 @@ class DataModule(pl.LightningDataModule, ABC):
     """The states of the test split, as conditions on factors; None for a random split."""
 
     def __init_subclass__(cls) -> None:
-        """Make every constructor refuse settings of the wrong type."""
+        """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -172,7 +172,7 @@ class DataModule(pl.LightningDataModule, ABC):
         return self.factors.sizes
 
     def prepare_data(self) -> None:
-        """Ensure that the data are on disk."""
+        """Ensures that the data are on disk."""
         self.dataset.prepare()
 
     @abstractmethod

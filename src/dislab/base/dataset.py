@@ -38,7 +38,7 @@ class Dataset(ABC):
     """Name of its folder or file in the cache folder; empty if nothing is cached."""
 
     def __init_subclass__(cls) -> None:
-        """Make every constructor refuse settings of the wrong type."""
+        """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -54,7 +54,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Ensure that the data are on disk; safe to call repeatedly and from several processes.
+        """Ensures that the data are on disk; safe to call repeatedly and from several processes.
 
         Raises:
             InputError: The data cannot be obtained; the message lists the places searched.

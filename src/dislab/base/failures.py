@@ -37,7 +37,7 @@ _NOT_OF_PARTS: Final = (InputError, TrainingError, MemoryError, torch.OutOfMemor
 
 @contextmanager
 def parts_named(given: str = "") -> Iterator[None]:
-    """Turn an error raised in a part of another distribution into a message about that part.
+    """Turns an error raised in a part of another distribution into a message about that part.
 
     The message names the part, the error, the line that raised it, and `given`, the arguments of
     the part. Errors in dislab's own parts are bugs of dislab and keep their traceback.

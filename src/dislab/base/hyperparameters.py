@@ -95,7 +95,7 @@ def classes_in(values: Iterable[Any]) -> dict[str, type]:
 
 
 def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
-    """Warn once if classes of a model cannot be imported by their names later.
+    """Warns once if classes of a model cannot be imported by their names later.
 
     Args:
         cls: The class of the model.

@@ -68,7 +68,7 @@ class Metric(torchmetrics.Metric, ABC):
     factors: list[Tensor] | Tensor
 
     def __init_subclass__(cls) -> None:
-        """Make every constructor refuse settings of the wrong type."""
+        """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -81,7 +81,7 @@ class Metric(torchmetrics.Metric, ABC):
     def update(
         self, codes: Float[Tensor, "batch latent"], factors: Int[Tensor, "batch factor"]
     ) -> None:
-        """Add a batch.
+        """Adds a batch.
 
         Args:
             codes: Codes, for most scores the posterior means.

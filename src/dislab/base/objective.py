@@ -81,7 +81,7 @@ class Objective(pl.LightningModule, Representation):
     draw_seed: Tensor
 
     def __init_subclass__(cls) -> None:
-        """Make constructors refuse settings of the wrong type, and encoders accept NumPy arrays."""
+        """Makes constructors refuse settings of wrong types, and encoders accept NumPy arrays."""
         super().__init_subclass__()
         checks_settings(cls)
         takes_arrays(cls)
@@ -141,7 +141,7 @@ class Objective(pl.LightningModule, Representation):
         return self.losses(batch, draws, self.steps)
 
     def watch(self, terms: dict[str, Tensor]) -> None:
-        """Record the terms of a step for `check_finite`, without waiting for the device.
+        """Records the terms of a step for `check_finite`, without waiting for the device.
 
         Args:
             terms: Scalars by name; they must not change afterwards.
@@ -149,7 +149,7 @@ class Objective(pl.LightningModule, Representation):
         self._watch.note(self.trainer.global_step, terms)
 
     def check_finite(self) -> None:
-        """Check that every term of the loss has been finite so far.
+        """Checks that every term of the loss has been finite so far.
 
         Raises:
             TrainingError: A term was not finite; the message names it and the step.
@@ -163,7 +163,7 @@ class Objective(pl.LightningModule, Representation):
         frame: FrameType | None = None,
         logger: bool = True,
     ) -> None:
-        """Store the constructor arguments as plain data, so that a checkpoint can rebuild them.
+        """Stores the constructor arguments as plain data, so that a checkpoint can rebuild them.
 
         Raises:
             InputError: An argument is a function or another object that cannot be stored.
@@ -204,7 +204,7 @@ class Objective(pl.LightningModule, Representation):
         )
 
     def setup(self, stage: str) -> None:
-        """Set the seed of the run; a resumed checkpoint brings its own.
+        """Sets the seed of the run; a resumed checkpoint brings its own.
 
         Raises:
             InputError: The method does not accept the data module's batches, or the weights
@@ -272,7 +272,7 @@ class Objective(pl.LightningModule, Representation):
         gradient_clip_val: int | float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clip each parameter group by its own norm, so that a critic does not scale the model.
+        """Clips each parameter group by its own norm, so that a critic does not scale the model.
 
         Raises:
             InputError: The gradients are scaled for half precision, and the optimiser unscales them
@@ -301,7 +301,7 @@ class Objective(pl.LightningModule, Representation):
         self._seed = int(self.draw_seed)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Store the class of the model, and a mark that its arguments are plain data.
+        """Stores the class of the model, and a mark that its arguments are plain data.
 
         Raises:
             TrainingError: A term of the loss was not finite since the last checkpoint; saving would
@@ -320,13 +320,13 @@ class Objective(pl.LightningModule, Representation):
             warn_of_replaced(self, self.own_classes)
 
     def _received(self, batch: Any, *accepted: type) -> Any:
-        """Convert a batch of any loader; batches of dislab's data modules stay unchanged."""
+        """Converts a batch of any loader; batches of dislab's data modules stay unchanged."""
         if isinstance(getattr(self.trainer, "datamodule", None), DataModule):
             return batch
         return received(accepted or self.batch_types, batch)
 
     def _evaluate(self, batch: Any, stage: Literal["validation", "test"], batch_idx: int) -> None:
-        """Log the loss of a whole batch, computed in one process; repeated batches get weight 0."""
+        """Logs the loss of a whole batch, computed in one process; repeated ones get weight 0."""
         batch = self._received(batch)
         rank, size = world()
         number = batch_idx * size + rank

@@ -56,7 +56,7 @@ class Encoder(nn.Module, ABC):
     """Shape of one row of the output, which `make_encoder` sets; None if unknown."""
 
     def __init_subclass__(cls) -> None:
-        """Make every constructor refuse settings of the wrong type."""
+        """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -81,7 +81,7 @@ class Decoder(nn.Module, ABC):
     """Shape of one row of the output, which `make_decoder` sets; None if unknown."""
 
     def __init_subclass__(cls) -> None:
-        """Make every constructor refuse settings of the wrong type."""
+        """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -105,7 +105,7 @@ class Regularizer(nn.Module, ABC):
     """
 
     def __init_subclass__(cls) -> None:
-        """Make every constructor refuse settings of the wrong type."""
+        """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
@@ -152,7 +152,7 @@ RegularizerBuilder = Callable[[int, int], Regularizer]
 
 
 def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -> Encoder:
-    """Make an encoder and set its `output_shape`, which is checked on the first batch of a run.
+    """Makes an encoder and sets its `output_shape`, which is checked on the first batch of a run.
 
     Args:
         build: Makes it.
@@ -169,7 +169,7 @@ def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -
 
 
 def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -> Decoder:
-    """Make a decoder and set its `output_shape`, which is checked on the first batch of a run.
+    """Makes a decoder and sets its `output_shape`, which is checked on the first batch of a run.
 
     Args:
         build: Makes it.
@@ -186,7 +186,7 @@ def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -
 
 
 def _check_sized(part: nn.Module) -> None:
-    """Refuse lazy layers: optimisers and checkpoints need all weights before the first batch."""
+    """Refuses lazy layers: optimisers and checkpoints need all weights before the first batch."""
     for name, layer in part.named_modules():
         if any(isinstance(one, UninitializedParameter) for one in layer.parameters(recurse=False)):
             raise InputError(

@@ -23,7 +23,7 @@ class Predictor(ABC):
     """Distributions, besides torch and its own, whose versions affect the predictions."""
 
     def __init_subclass__(cls) -> None:
-        """Make every constructor refuse settings of the wrong type."""
+        """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 

@@ -43,7 +43,7 @@ _MARK: Final = "\u200b"
 def check_names(
     cls: type, stored: Mapping[str, Any], own: Mapping[str, type] | None = None
 ) -> None:
-    """Refuse stored arguments that name classes which are not allowed; nothing is called.
+    """Refuses stored arguments that name classes which are not allowed; nothing is called.
 
     `own` holds further allowed classes by their dotted paths, here and in the functions below.
 
@@ -112,7 +112,7 @@ def build(
 
 @rank_zero_only
 def warn_of_replaced(module: LightningModule, own: Mapping[str, type]) -> None:
-    """Warn if a model differs from its stored arguments, as after `model.encoder = net`.
+    """Warns if a model differs from its stored arguments, as after `model.encoder = net`.
 
     A model built by the command line equals its configuration and is skipped.
 
@@ -163,7 +163,7 @@ def settings_in(hparams: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_checkpoint(cls: type, path: Any) -> None:
-    """Refuse a checkpoint from which Lightning must not build a model.
+    """Refuses a checkpoint from which Lightning must not build a model.
 
     Args:
         cls: The class of the model, or a base of it.

@@ -107,7 +107,7 @@ class Progress(pl.Callback):
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Close the bar."""
+        """Closes the bar."""
         self._close()
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -123,7 +123,7 @@ class Progress(pl.Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Move the bar."""
+        """Moves the bar."""
         self._advance()
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -145,7 +145,7 @@ class Progress(pl.Callback):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Move the bar."""
+        """Moves the bar."""
         if trainer.state.fn == "validate":
             self._advance()
 

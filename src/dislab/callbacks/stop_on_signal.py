@@ -47,11 +47,11 @@ class StopOnSignal(pl.Callback):
             self._take(interrupt)
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Install the signal handler."""
+        """Installs the signal handler."""
         self._take(interrupt)
 
     def on_predict_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Install the signal handler."""
+        """Installs the signal handler."""
         self._take(interrupt)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -98,13 +98,13 @@ class StopOnSignal(pl.Callback):
             self.received = signal.SIGINT  # in another process
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Restore the previous signal handlers."""
+        """Restores the previous signal handlers."""
         self._give_back()
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Restore the previous signal handlers."""
+        """Restores the previous signal handlers."""
         self._give_back()
 
     def _leave(self, trainer: pl.Trainer) -> None:

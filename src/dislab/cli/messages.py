@@ -87,7 +87,7 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
 
 @contextmanager
 def warnings_in_one_line() -> Iterator[None]:
-    """Print each warning on stderr in one line, without the line of code that raised it."""
+    """Prints each warning on stderr in one line, without the line of code that raised it."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         yield
@@ -95,7 +95,7 @@ def warnings_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def own_warnings_in_one_line() -> Iterator[None]:
-    """Print warnings of dislab in one line each, from the first process only; others unchanged."""
+    """Prints warnings of dislab in one line each, from the first process only; others unchanged."""
     with warnings.catch_warnings():
         show = warnings.showwarning
 

@@ -304,7 +304,7 @@ def checked(
     space: FactorSpace,
     least: int,
 ) -> CodeBank:
-    """Join the batches into a bank, after checks.
+    """Joins the batches into a bank, after checks.
 
     Args:
         codes: Batches of codes, shape (batch, latent).

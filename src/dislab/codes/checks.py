@@ -25,7 +25,7 @@ class ConstantFactorWarning(UserWarning):
 
 
 def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
-    """Join the batches, in float64; refuse wrong shapes, NaN, and magnitudes unfit for squaring."""
+    """Joins the batches, in float64; refuses wrong shapes, NaN, and values unfit for squaring."""
     if not batches:
         raise InputError("the score has no codes; call update(codes, factors) before compute()")
     shapes = {tuple(batch.shape[1:]) for batch in batches}
@@ -50,7 +50,7 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
 
 
 def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor, "image factor"]:
-    """Join the batches, in int64; refuse numbers that are not positions of the space."""
+    """Joins the batches, in int64; refuses numbers that are not positions of the space."""
     wrong = {str(one.dtype) for one in batches if one.is_floating_point() or one.is_complex()}
     wrong |= {str(one.dtype) for one in batches if one.dtype == torch.bool}
     if wrong:
@@ -76,7 +76,7 @@ def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor
 
 
 def check_images(count: int, least: int) -> None:
-    """Refuse fewer images than the score needs."""
+    """Refuses fewer images than the score needs."""
     if count < least:
         raise InputError(f"the score got {_images(count)} and needs at least {least}; encode more")
 

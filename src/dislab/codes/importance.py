@@ -63,7 +63,7 @@ def too_few(latents: int, factors: int) -> str | None:
 
 
 def check_enough(latents: int, factors: int) -> None:
-    """Refuse fewer than two latents or varied factors."""
+    """Refuses fewer than two latents or varied factors."""
     if complaint := too_few(latents, factors):
         raise InputError(complaint)
 

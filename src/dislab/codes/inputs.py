@@ -14,7 +14,7 @@ LEAST_SPREAD: Final = 1e-6
 
 
 def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence[int]) -> None:
-    """Refuse codes and targets that no predictor can learn from.
+    """Refuses codes and targets that no predictor can learn from.
 
     Args:
         codes: Codes of the same images in each run, shape (run, image, latent).
@@ -47,7 +47,7 @@ def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence
 
 
 def check_codes(codes: Tensor, latents: int, runs: int | None = None) -> None:
-    """Refuse codes of another shape than (run, image, latent), and NaN and infinity.
+    """Refuses codes of another shape than (run, image, latent), and NaN and infinity.
 
     `runs` is the number of runs in training; 0, before training, is refused as well; None accepts
     any number.

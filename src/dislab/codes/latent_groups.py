@@ -10,7 +10,7 @@ from dislab.errors import InputError
 
 
 def check_groups(groups: Sequence[Sequence[int]], columns: int, setting: str = "groups") -> None:
-    """Refuse groups that are empty, overlap, or name missing columns."""
+    """Refuses groups that are empty, overlap, or name missing columns."""
     if not groups or not all(map(len, groups)):
         given = [list(group) for group in groups]
         raise InputError(f"{setting} are {given}; give each at least one column")

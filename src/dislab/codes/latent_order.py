@@ -60,7 +60,7 @@ def order_by_kl(
     kl: Float[Tensor, " latent"],
     positions: Int[Tensor, "point factor"],
 ) -> LatentOrder:
-    """Order latents by the mean KL divergence of their posteriors from the prior, in nats."""
+    """Orders latents by the mean KL divergence of their posteriors from the prior, in nats."""
     carried = _carried(means, positions, (kl > NAMED).tolist())
     dead: list[bool] = (kl <= ACTIVE).tolist()
     return LatentOrder(
@@ -73,7 +73,7 @@ def order_by_spread(
     positions: Int[Tensor, "point factor"],
     bounded: bool = False,
 ) -> LatentOrder:
-    """Order codes without posteriors by standard deviation; bounded codes keep their order."""
+    """Orders codes without posteriors by standard deviation; bounded codes keep their order."""
     codes = codes.double()
     centre, spread = codes.mean(0), codes.std(0, correction=0)
     latents = list(range(codes.shape[1])) if bounded else _descending(spread)

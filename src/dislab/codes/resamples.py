@@ -19,7 +19,7 @@ NUMBERS_AT_ONCE: Final = 2**23
 
 
 def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
-    """Draw resamples of a bank, uniformly and with replacement, each with as many images.
+    """Draws resamples of a bank, uniformly and with replacement, each with as many images.
 
     Each uses the bins of the original bank. Counts and mutual information are computed for many
     resamples together, as one sparse product of cells and weights; the weight of a row is its

@@ -18,7 +18,7 @@ class UnseenValueWarning(UserWarning):
 
 
 def check_fraction(test_fraction: float) -> None:
-    """Refuse a share of test images that leaves no training or no test images."""
+    """Refuses a share of test images that leaves no training or no test images."""
     if not 0 < test_fraction < 1:
         raise InputError(
             f"test_fraction is {test_fraction}; it must lie between 0 and 1, both excluded"
@@ -38,7 +38,7 @@ def check_labels(
     unseen_values: str = "all images with them count as mistakes",
     unseen: bool = True,
 ) -> None:
-    """Refuse a factor that is constant in the first `train` images, and warn about unseen values.
+    """Refuses a factor that is constant in the first `train` images, and warns about unseen values.
 
     `score`, `name` (of the factor) and `unseen_values` (the treatment of values that occur only in
     the test part) are for messages. `unseen` is false for regressed factors, whose values need not
@@ -90,7 +90,7 @@ def explained_share(
 def spread_columns(
     columns: Float[Tensor, "*row varied"], varied: list[int], factors: int, fill: float
 ) -> Float[Tensor, "*row factor"]:
-    """Place the columns of the varied factors among all factors; the others get `fill`."""
+    """Places the columns of the varied factors among all factors; the others get `fill`."""
     spread = columns.new_full((*columns.shape[:-1], factors), fill)
     spread[..., varied] = columns
     return spread

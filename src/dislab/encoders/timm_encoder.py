@@ -77,7 +77,7 @@ class TimmEncoder(Encoder):
 
 
 def _timm() -> ModuleType:
-    """Import timm when an encoder is constructed; the error says how to install it."""
+    """Imports timm when an encoder is constructed; the error says how to install it."""
     try:
         import timm
     except ImportError as error:

@@ -42,7 +42,7 @@ class About(NamedTuple):
 
 
 def described(run: Path, model: Objective) -> About:
-    """Read the information in a run folder; for a checkpoint or a run from Python, only the method.
+    """Reads the information in a run folder; for a checkpoint or a run from Python, the method.
 
     Args:
         run: A run folder, a checkpoint file, or an export.

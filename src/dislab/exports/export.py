@@ -49,7 +49,7 @@ class Exported(NamedTuple):
 def export(
     run: str | Path, out: str | Path, formats: Sequence[Format], half: bool = False
 ) -> list[Exported]:
-    """Export the model of a run for other programs, with a model card.
+    """Exports the model of a run for other programs, with a model card.
 
     Before the folder gets its final name, every file is loaded again and compared with the model on
     random images, so that a failed export leaves nothing behind.
@@ -126,7 +126,7 @@ def new_folder(option: str, out: Path) -> Iterator[Path]:
 def _safetensors(
     model: Objective, networks: list[Network], folder: Path, half: bool
 ) -> list[Exported]:
-    """Write weights and settings, and compare the model loaded from them."""
+    """Writes weights and settings, and compares the model loaded from them."""
     write_exported(model, folder, half)
     loaded = load_run(folder)
     weights = loaded.state_dict()
@@ -146,7 +146,7 @@ def _safetensors(
 
 
 def _of_the_run(run: Path, folder: Path) -> list[Exported]:
-    """Copy the training configuration and scores, if the run has them, without local paths."""
+    """Copies the training configuration and scores, if the run has them, without local paths."""
     files = []
     if (run / CONFIG).is_file():
         settings = without_paths(read_mapping(run / CONFIG, "data: {class_path: SingleData}"))

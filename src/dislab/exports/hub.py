@@ -24,7 +24,7 @@ _CARRIED: Final = ".cache"
 
 
 def push(run: str | Path, repository: str, private: bool = False, half: bool = False) -> str:
-    """Upload the model of a run, and return the address of its page.
+    """Uploads the model of a run, and returns the address of its page.
 
     Args:
         run: A run folder, a checkpoint file, or an export of safetensors.
@@ -57,7 +57,7 @@ def push(run: str | Path, repository: str, private: bool = False, half: bool = F
 
 
 def pull(repository: str, out: str | Path, revision: str | None = None) -> Path:
-    """Download a model, check that it can be loaded, and return its folder.
+    """Downloads a model, checks that it can be loaded, and returns its folder.
 
     No code of the repository is read, and its settings may name parts of dislab, torch, lightning
     and installed plugins only.
@@ -102,7 +102,7 @@ def _library() -> Any:
 
 @contextmanager
 def _explained(deed: str) -> Iterator[None]:
-    """Turn errors of the library, the network and the Hub into one message."""
+    """Turns errors of the library, the network and the Hub into one message."""
     errors = imported("huggingface_hub.errors", "hub", "the Hugging Face Hub")
     # HTTP errors are OSErrors; connection errors are those of the HTTP library in use
     refused = (OSError, ValueError, getattr(errors, "HTTPError", OSError))

@@ -19,7 +19,7 @@ _TOLERANCE = 1e-4
 
 
 def write_onnx(network: Network, folder: Path) -> Path:
-    """Write a network as `<name>.onnx`, for any batch size, and return its path.
+    """Writes a network as `<name>.onnx`, for any batch size, and returns its path.
 
     Args:
         network: The network.
@@ -47,7 +47,7 @@ def write_onnx(network: Network, folder: Path) -> Path:
 
 
 def read_onnx(path: Path) -> Callable[[Tensor], list[Tensor]]:
-    """Load a network from an ONNX file, to run by onnxruntime on the CPU.
+    """Loads a network from an ONNX file, to run by onnxruntime on the CPU.
 
     Args:
         path: The file.
@@ -63,7 +63,7 @@ def read_onnx(path: Path) -> Callable[[Tensor], list[Tensor]]:
 
 
 def write_program(network: Network, folder: Path) -> Path:
-    """Write a network as `<name>.pt2`, a `torch.export` program for any batch size.
+    """Writes a network as `<name>.pt2`, a `torch.export` program for any batch size.
 
     Args:
         network: The network.
@@ -80,7 +80,7 @@ def write_program(network: Network, folder: Path) -> Path:
 
 
 def read_program(path: Path) -> Callable[[Tensor], list[Tensor]]:
-    """Load a network from a `.pt2` file.
+    """Loads a network from a `.pt2` file.
 
     Args:
         path: The file.
@@ -146,7 +146,7 @@ def _explained(network: Network, target: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress warnings about torch's own code and about packages that are not needed."""
+    """Suppresses warnings about torch's own code and about packages that are not needed."""
     log: Any = logging.getLogger("torch.onnx")
     level = log.level
     log.setLevel(logging.ERROR)

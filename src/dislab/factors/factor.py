@@ -50,7 +50,7 @@ class Factor:
     nuisance: bool = False
 
     def __post_init__(self) -> None:
-        """Check the values against the kind."""
+        """Checks the values against the kind."""
         if not self.values:
             raise InputError(f"factor {self.name} has no values")
         if len(set(self.values)) < len(self.values):

@@ -40,7 +40,7 @@ class FactorSpace:
     table: npt.NDArray[np.integer[Any]] | None = None
 
     def __post_init__(self) -> None:
-        """Check names and table."""
+        """Checks names and table."""
         if not self.factors or len(set(self.names)) < len(self.factors):
             raise InputError(f"factors need names of their own, not {self.names}")
         if self.table is None:

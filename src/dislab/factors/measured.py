@@ -21,7 +21,7 @@ def are_measured(numbers: int, images: int) -> bool:
 
 
 def warn_of_measured(found: Mapping[str, int], images: int, other: str = "ordinal") -> None:
-    """Warn about factors that are treated as continuous, and name the setting that changes it.
+    """Warns about factors that are treated as continuous, and names the setting to change.
 
     `found` maps factors to their number of distinct values; if it is empty, there is no warning.
     `other` is the alternative kind for the first factor.

@@ -43,7 +43,7 @@ def naming(setting: str) -> Iterator[None]:
 
 
 def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
-    """Refuse a value that is not a whole number within bounds.
+    """Refuses a value that is not a whole number within bounds.
 
     Args:
         name: The argument's name.
@@ -64,7 +64,7 @@ def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
 
 
 def check_at_least(name: str, value: Any, least: int | float) -> None:
-    """Refuse a value that is not a finite number of at least a bound.
+    """Refuses a value that is not a finite number of at least a bound.
 
     Args:
         name: The argument's name.
@@ -79,7 +79,7 @@ def check_at_least(name: str, value: Any, least: int | float) -> None:
 
 
 def check_above(name: str, value: Any, bound: int | float) -> None:
-    """Refuse a value that is not a finite number above a bound.
+    """Refuses a value that is not a finite number above a bound.
 
     Args:
         name: The argument's name.
@@ -94,7 +94,7 @@ def check_above(name: str, value: Any, bound: int | float) -> None:
 
 
 def check_betas(betas: tuple[float, float]) -> None:
-    """Refuse invalid Adam coefficients, which torch does not check in parameter groups.
+    """Refuses invalid Adam coefficients, which torch does not check in parameter groups.
 
     Args:
         betas: Coefficients of the running means of the gradients and of their squares.
@@ -110,7 +110,7 @@ def check_betas(betas: tuple[float, float]) -> None:
 
 
 def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
-    """Refuse a value that is not among the allowed words.
+    """Refuses a value that is not among the allowed words.
 
     Args:
         name: The argument's name.
@@ -126,7 +126,7 @@ def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
 
 
 def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> None:
-    """Refuse images whose sides cannot be halved several times.
+    """Refuses images whose sides cannot be halved several times.
 
     Args:
         image_shape: Channels, height and width.
@@ -145,7 +145,7 @@ def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> 
 
 
 def check_sides(image_shape: tuple[int, int, int], side: int, name: str, other: str) -> None:
-    """Refuse images of another size than a network expects.
+    """Refuses images of another size than a network expects.
 
     Args:
         image_shape: Channels, height and width.

@@ -17,7 +17,7 @@ SLOPE: Final = 0.02
 
 
 def initialize(network: ModuleT, initialization: Initialization) -> ModuleT:
-    """Initialise the linear and convolutional layers of a network in place, and return it.
+    """Initialises the linear and convolutional layers of a network in place, and returns it.
 
     Glorot & Bengio (2010), https://proceedings.mlr.press/v9/glorot10a.html, eq. 16; He et al.
     (2015), https://arxiv.org/abs/1502.01852, eq. 10.

@@ -19,7 +19,7 @@ _CELL: Final = 16
 
 
 def check_input_noise(noise: InputNoise) -> None:
-    """Refuse standard deviations that are negative or not finite.
+    """Refuses standard deviations that are negative or not finite.
 
     Args:
         noise: Standard deviations of the fine and the coarse noise.
@@ -55,7 +55,7 @@ def add_input_noise(
     coarse: Float[Tensor, "batch 1 rows columns"],
     noise: InputNoise,
 ) -> Float[Tensor, "batch channel height width"]:
-    """Add fine noise to each pixel and channel, and coarse noise that all channels share.
+    """Adds fine noise to each pixel and channel, and coarse noise that all channels share.
 
     The coarse grid, one cell per 16×16 pixels, is upsampled bilinearly. The sum is not clipped.
 
@@ -75,7 +75,7 @@ def add_input_noise(
 def occlude(
     image: Float[Tensor, "batch channel height width"], corners: Float[Tensor, "batch 4"]
 ) -> Float[Tensor, "batch channel height width"]:
-    """Set the pixels inside a rectangle to 0.
+    """Sets the pixels inside a rectangle to 0.
 
     A pixel is inside if its centre is.
 

@@ -129,7 +129,7 @@ def product_of_gaussians(
 def clamp_to_mean(
     z: Float[Tensor, "batch latent"], active: Bool[Tensor, "batch latent"]
 ) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, ""]]:
-    """Replace inactive latents by their batch mean; return also half their squared distance.
+    """Replaces inactive latents by their batch mean; also returns half their squared distance.
 
     The mean is over the global batch of all processes and carries no gradient, so that losses of
     the result train only the active latents. The distance is summed over latents and averaged over

@@ -18,7 +18,7 @@ _OF_WEIGHTS: Final = ("bf16-true", "16-true")
 
 
 def check_precision(precision: str | int | None) -> None:
-    """Refuse precisions that keep the weights themselves in half precision.
+    """Refuses precisions that keep the weights themselves in half precision.
 
     Args:
         precision: The `precision` setting of a Lightning trainer.
@@ -34,7 +34,7 @@ def check_precision(precision: str | int | None) -> None:
 
 
 def full_precision(function: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a function: convert half-precision tensor arguments to float32, and disable autocast.
+    """Wraps a function: converts half-precision arguments to float32, and disables autocast.
 
     float64 stays float64. At least one positional argument must be a tensor.
 

@@ -39,7 +39,7 @@ _LARGEST: Final = 2**63 - 1
 
 
 def checks_settings(cls: Class) -> Class:
-    """Make the constructor of a class refuse arguments that do not fit their annotations.
+    """Makes the constructor of a class refuse arguments that do not fit their annotations.
 
     Numbers must be finite, and whole if the annotation is `int`; a `Literal` allows only its own
     values; None is allowed only if the annotation includes it. Other classes are checked by
@@ -71,7 +71,7 @@ def checks_settings(cls: Class) -> Class:
 
 
 def check_kind(name: str, value: Any, annotation: Any) -> None:
-    """Refuse a value that does not fit an annotation.
+    """Refuses a value that does not fit an annotation.
 
     Args:
         name: The setting's name.

@@ -191,7 +191,7 @@ class _Judge(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        """Save the tensors that the gradients need."""
+        """Saves the tensors that the gradients need."""
         rows, count, slope, *parameters = inputs
         _, _, log_ratio, *hidden = output
         ctx.set_materialize_grads(False)

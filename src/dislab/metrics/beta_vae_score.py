@@ -40,7 +40,7 @@ def draw_pairs(
     generator: np.random.Generator,
     names: Sequence[str],
 ) -> PairDraw:
-    """Draw pairs for each point, with replacement, from the bank.
+    """Draws pairs for each point, with replacement, from the bank.
 
     For each point, a factor is drawn uniformly among those that vary. The first image of a pair is
     drawn uniformly, the second among the other images with the same value. Images with a unique

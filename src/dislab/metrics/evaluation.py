@@ -108,7 +108,7 @@ def versions() -> dict[str, str]:
 
 
 def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
-    """Build a score; messages name it by the user's key.
+    """Builds a score; messages name it by the user's key.
 
     Raises:
         InputError: The builder makes no score, or a setting is invalid.

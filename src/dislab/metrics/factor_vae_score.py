@@ -41,7 +41,7 @@ def draw_ballot(
     names: Sequence[str],
     tables: Callable[[int], ValueRows] | None = None,
 ) -> Ballot:
-    """Draw images for each vote, with replacement, from the bank.
+    """Draws images for each vote, with replacement, from the bank.
 
     A factor is drawn uniformly among those that vary, then its value by frequency in the bank, then
     images with this value. A value of a single image is never fixed, because a single image has no

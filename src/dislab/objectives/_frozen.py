@@ -41,7 +41,7 @@ class Frozen(nn.Module):
             )
 
     def check(self) -> None:
-        """Refuse settings without weights; called after a checkpoint, if any, has been loaded."""
+        """Refuses settings without weights; called after a checkpoint, if any, has been loaded."""
         if not self.trained:
             raise InputError(
                 f"{self.what} holds settings without weights, as the configuration of a resumed "
@@ -49,7 +49,7 @@ class Frozen(nn.Module):
             )
 
     def train(self, mode: bool = True) -> "Frozen":
-        """Keep evaluation mode."""
+        """Keeps evaluation mode."""
         return super().train(False)
 
 

@@ -19,7 +19,7 @@ def check_codes(
     continuous: int,
     at_least_zero: Mapping[str, int | float],
 ) -> None:
-    """Refuse invalid sizes, rates and weights, missing codes, and codes with a single value."""
+    """Refuses invalid sizes, rates and weights, missing codes, and codes with a single value."""
     check_count("noise_dim", noise_dim, 0, MOST_LATENTS)
     check_count("continuous", continuous, 0, MOST_LATENTS)
     for size in categorical:

@@ -53,7 +53,7 @@ def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
 
 
 def check_as_many(rows: Mapping[str, Tensor]) -> None:
-    """Refuse tensors with unequal numbers of rows."""
+    """Refuses tensors with unequal numbers of rows."""
     counts = {name: one.shape[0] for name, one in rows.items()}  # `len` would fix an export's rows
     first, *others = counts.values()
     if any(count != first for count in others):
@@ -62,7 +62,7 @@ def check_as_many(rows: Mapping[str, Tensor]) -> None:
 
 
 def check_named(name: str, symbol: Tensor) -> None:
-    """Refuse descriptions with numbers other than 0 (left open) and 1 (named)."""
+    """Refuses descriptions with numbers other than 0 (left open) and 1 (named)."""
     wrong = symbol[(symbol != 0) & (symbol != 1)]
     if len(wrong):
         raise InputError(
@@ -71,7 +71,7 @@ def check_named(name: str, symbol: Tensor) -> None:
 
 
 def check_numbers(name: str, numbers: Tensor, of: Sequence[str]) -> None:
-    """Refuse anything but one index into `of` per row."""
+    """Refuses anything but one index into `of` per row."""
     if numbers.ndim != 1 or not _is_whole(numbers):
         raise InputError(
             f"{name} is {numbers.dtype} of shape {tuple(numbers.shape)}; it has one whole number "
@@ -85,7 +85,7 @@ def check_numbers(name: str, numbers: Tensor, of: Sequence[str]) -> None:
 
 
 def check_positions(factors: Tensor, names: Sequence[str], sizes: Sequence[int]) -> None:
-    """Refuse positions of a wrong shape, and value numbers out of range."""
+    """Refuses positions of a wrong shape, and value numbers out of range."""
     if factors.ndim != 2 or factors.shape[1] != len(sizes) or not _is_whole(factors):
         raise InputError(
             f"factors is {factors.dtype} of shape {tuple(factors.shape)}; it has one row per image "

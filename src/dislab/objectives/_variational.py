@@ -54,7 +54,7 @@ class Pixels(nn.Module):
 
 
 def posterior_of(outputs: Float[Tensor, "batch output"]) -> Posterior:
-    """Split an encoder's outputs into means and log variances, in float32 or wider."""
+    """Splits an encoder's outputs into means and log variances, in float32 or wider."""
     mean, log_var = widen(outputs).chunk(2, dim=1)
     return Posterior(mean, log_var)
 
@@ -62,7 +62,7 @@ def posterior_of(outputs: Float[Tensor, "batch output"]) -> Posterior:
 def build_regularizers(
     builders: dict[str, RegularizerBuilder], latent_dim: int, train_size: int, owner: str
 ) -> nn.ModuleDict:
-    """Build the regularisers by name; refuses an empty mapping and invalid names."""
+    """Builds the regularisers by name; refuses an empty mapping and invalid names."""
     if not builders:
         raise InputError(
             f"regularizers is empty, and {owner} needs a regulariser, such as kl: KL; without it "

@@ -89,7 +89,7 @@ class BetaVAEDAE(Objective):
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
 
     def on_fit_start(self) -> None:
-        """Refuse a frozen network without weights."""
+        """Refuses a frozen network without weights."""
         self.features.check()
 
     def draw(self, count: int, stream: Stream) -> Draws:

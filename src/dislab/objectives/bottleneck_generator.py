@@ -120,7 +120,7 @@ class BottleneckGenerator(Objective):
         return Posterior(mean, self.log_var.expand_as(mean))
 
     def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
-        """Raise an error, because the method has no codes.
+        """Raises an error, because the method has no codes.
 
         Raises:
             InputError: Always.

@@ -85,7 +85,7 @@ class GroundTruthDecoder(Objective):
         return Terms(loss, {"reconstruction": loss})
 
     def codes(self, image: Float[Tensor, "batch channel height width"]) -> NoReturn:
-        """Raise an error, because the method has no codes.
+        """Raises an error, because the method has no codes.
 
         Raises:
             InputError: Always.

@@ -143,7 +143,7 @@ class InfoWGANGP(GameObjective):
         return [{"params": list(part.parameters()), **self.settings} for part in parts]
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
-        """Do not update the generator in steps of the critic alone."""
+        """Does not update the generator in steps of the critic alone."""
         if (self.trainer.global_step + 1) % self.critic_steps:
             for parameter in self.generator.parameters():
                 parameter.grad = None  # not zero, which would change Adam's moments

@@ -94,7 +94,7 @@ class Recombinator(Objective):
         return cast("SCAN", self.scan.model)
 
     def on_fit_start(self) -> None:
-        """Refuse a SCAN without weights."""
+        """Refuses a SCAN without weights."""
         self.scan.check()
 
     def draw(self, count: int, stream: Stream) -> Draws:

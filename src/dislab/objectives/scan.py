@@ -80,7 +80,7 @@ class SCAN(SymbolObjective):
         self.symbol_decoder = perceptron(self.latent_dim, hidden, symbols)
 
     def on_fit_start(self) -> None:
-        """Refuse a vision model without weights."""
+        """Refuses a vision model without weights."""
         self.vision.check()
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:

@@ -34,7 +34,7 @@ def download(
     checksum: str | None = None,
     timeout: float = 30.0,
 ) -> None:
-    """Download a file unless it exists; an interrupted transfer continues where it stopped.
+    """Downloads a file unless it exists; an interrupted transfer continues where it stopped.
 
     Args:
         url: Address of the published file: https; http is allowed for this machine only.

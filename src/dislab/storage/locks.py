@@ -18,7 +18,7 @@ _LOCKS_NOTHING: Final = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock of a file, and hold it during the block.
+    """Waits until no other process holds the lock of a file, and holds it during the block.
 
     On a file system without locks, warn on standard error and do not wait.
 

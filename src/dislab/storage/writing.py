@@ -27,7 +27,7 @@ _WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside a file, and replace the file by it at the end of the block.
+    """Yields a temporary path beside a file, and replaces the file by it at the end of the block.
 
     No reader ever sees an incomplete file: when the block raises, the temporary file is removed and
     the old file, if any, stays. The content is on the disk before the replacement, so that not even
@@ -61,7 +61,7 @@ def atomic(path: Path) -> Iterator[Path]:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file or the names in a folder are on the disk."""
+    """Waits until a file or the names in a folder are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -77,7 +77,7 @@ def _temporary(path: Path) -> Path:
 
 
 def _remove_dead(path: Path) -> None:
-    """Remove temporary files of killed processes while another process may be writing the file."""
+    """Removes temporary files of killed processes while another process may be writing the file."""
     for leftover, process in _leftovers(path):
         with suppress(OSError):  # another process may remove it meanwhile
             old = time.time() - leftover.stat().st_mtime > _ABANDONED
@@ -113,7 +113,7 @@ def _host() -> str:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove temporary files that killed processes left; the caller holds the lock of the file.
+    """Removes temporary files that killed processes left; the caller holds the lock of the file.
 
     Args:
         path: The file that these processes were writing with `atomic`.
@@ -123,7 +123,7 @@ def remove_leftovers(path: Path) -> None:
 
 
 def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
-    """Refuse an output that cannot be written or would replace an input; leave no files behind.
+    """Refuses an output that cannot be written or would replace an input; leaves no files behind.
 
     Args:
         option: Name of the option that gives the output, for messages.
@@ -152,7 +152,7 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
 
 
 def _try_to_write(path: Path) -> None:
-    """Create the folders and an empty temporary file, and remove them again."""
+    """Creates the folders and an empty temporary file, and removes them again."""
     missing = [folder for folder in path.parents if not folder.exists()]
     made: list[Path] = []
     try:

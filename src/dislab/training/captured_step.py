@@ -26,10 +26,10 @@ class Recording(Protocol):
     """Device work that is recorded once and replayed."""
 
     def warm_up(self, work: Callable[[], None]) -> None:
-        """Do the work immediately, under the conditions of a recording."""
+        """Does the work immediately, under the conditions of a recording."""
 
     def record(self, work: Callable[[], None]) -> None:
-        """Record the work without executing it; a RuntimeError names what cannot be recorded."""
+        """Records the work without executing it; a RuntimeError names what cannot be recorded."""
 
     def replay(self) -> None:
         """Replay the recorded work with the current content of its tensors."""
@@ -43,14 +43,14 @@ class CudaRecording:
         self._aside: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
 
     def warm_up(self, work: Callable[[], None]) -> None:
-        """Do the work on a side stream, as CUDA graphs require before a recording."""
+        """Does the work on a side stream, as CUDA graphs require before a recording."""
         self._aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self._aside):
             work()
         torch.cuda.current_stream().wait_stream(self._aside)
 
     def record(self, work: Callable[[], None]) -> None:
-        """Record the kernels of the work without starting them."""
+        """Records the kernels of the work without starting them."""
         stream, failed = torch.cuda.current_stream(), None
         try:
             with torch.cuda.graph(self._graph):
@@ -136,7 +136,7 @@ class CapturedStep:
         return self._arrival.moved(batch)
 
     def update(self, batch: Any, number: int) -> None:
-        """Make one optimiser step.
+        """Makes one optimiser step.
 
         Args:
             batch: A batch from `receive`.
@@ -163,7 +163,7 @@ class CapturedStep:
             self._ordinary(batch, number)
 
     def _replay(self, leaves: list[Any]) -> None:
-        """Make a step by replaying; check that the first replay of a recording had an effect."""
+        """Makes a step by replaying; checks that the first replay of a recording had an effect."""
         assert self._recorded is not None
         self._recorded.replay(leaves)
         if self._is_new and not self._recorded.works():
@@ -228,7 +228,7 @@ class _RecordedStep:
         return int(self._number) == self._next
 
     def replay(self, leaves: list[Any]) -> None:
-        """Make one step.
+        """Makes one step.
 
         Args:
             leaves: Tensors of the batch, and its other parts, which equal those of the recording.
@@ -247,7 +247,7 @@ class _RecordedStep:
         self._recording.replay()
 
     def watch(self) -> None:
-        """Pass the terms of the last replay to the objective's check for finite values."""
+        """Passes the terms of the last replay to the objective's check for finite values."""
         terms = self._terms.clone().unbind()
         self._objective.watch(dict(zip(self._names, terms, strict=True)))
 
@@ -271,7 +271,7 @@ class _RecordedStep:
 
     @contextmanager
     def _rates_on_the_device(self) -> Iterator[None]:
-        """Keep learning rates in tensors, which a replay reads; checkpoints store numbers."""
+        """Keeps learning rates in tensors, which a replay reads; checkpoints store numbers."""
         before = [dict(group) for group in self._groups]
         for group, rate in zip(self._groups, self._rates, strict=True):
             group["lr"] = rate

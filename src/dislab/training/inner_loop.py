@@ -84,7 +84,7 @@ class InnerLoop(_TrainingEpochLoop):
         self._everyone = None  # the trainer may have another objective than before
 
     def advance(self, data_fetcher: _DataFetcher) -> None:
-        """Train up to and including the next step after which something is due."""
+        """Trains up to and including the next step after which something is due."""
         if self.steps != 1 and not self.restarting:
             obstacle = self._obstacle(data_fetcher)
             if self.seat is not None:
@@ -110,7 +110,7 @@ class InnerLoop(_TrainingEpochLoop):
             self._note(self.captured.obstacle)
 
     def _look_around(self) -> None:
-        """Find the callbacks that a step needs: calling all takes longer than small networks."""
+        """Finds the callbacks that a step needs: calling all takes longer than small networks."""
         self._everyone = list(self.trainer.callbacks)
         self._of_gradients = [one for one in self._everyone if _follows_gradients(one)]
         short = is_plain(self.trainer) and not self._of_gradients
@@ -118,7 +118,7 @@ class InnerLoop(_TrainingEpochLoop):
         self._look_for_a_capture()
 
     def _look_for_a_capture(self) -> None:
-        """Keep the captured step if it still serves, or begin one if nothing prevents it."""
+        """Keeps the captured step if it still serves, or begin one if nothing prevents it."""
         if not self.graph:
             self.captured = None
             return
@@ -133,7 +133,7 @@ class InnerLoop(_TrainingEpochLoop):
             self.captured = CapturedStep(self.trainer, eager)
 
     def _note(self, obstacle: str | None) -> None:
-        """Report once why steps are not captured although requested."""
+        """Reports once why steps are not captured although requested."""
         if self.graph and obstacle is not None and obstacle not in self._noted:
             self._noted.add(obstacle)
             rank_zero_info(f"inner_steps.graph: steps are not captured: {obstacle}")
@@ -153,7 +153,7 @@ class InnerLoop(_TrainingEpochLoop):
         return obstacle_to_choosing(trainer) if self.steps is None else None
 
     def _check_pack(self, obstacle: str | None) -> None:
-        """Refuse a pack whose steps cannot be made together; checked once."""
+        """Refuses a pack whose steps cannot be made together; checked once."""
         if self._may_stack:
             return
         for callback in self.trainer.callbacks:
@@ -192,7 +192,7 @@ class InnerLoop(_TrainingEpochLoop):
             module._current_fx_name = before
 
     def make(self, data_fetcher: _DataFetcher, count: int) -> None:
-        """Make some steps, each with the necessary parts of Lightning's `advance`.
+        """Makes some steps, each with the necessary parts of Lightning's `advance`.
 
         Args:
             data_fetcher: The batches.
@@ -209,7 +209,7 @@ class InnerLoop(_TrainingEpochLoop):
             self.end()
 
     def begin(self, data_fetcher: _DataFetcher) -> Any:
-        """Return the next batch as input of the step, and count the step as begun.
+        """Returns the next batch as input of the step, and counts the step as begun.
 
         Args:
             data_fetcher: The batches.
@@ -333,5 +333,5 @@ def installed(trainer: pl.Trainer) -> InnerLoop | None:
 def install(
     trainer: pl.Trainer, steps: int | None, graph: bool = False, seat: Seat[Any] | None = None
 ) -> None:
-    """Replace the trainer's loop by one with inner steps; arguments are those of `InnerLoop`."""
+    """Replaces the trainer's loop by one with inner steps; arguments are those of `InnerLoop`."""
     trainer.fit_loop.epoch_loop = InnerLoop(trainer.fit_loop.epoch_loop, steps, graph, seat)

@@ -13,7 +13,7 @@ class OwnLogError(RuntimeError):
 
 @contextmanager
 def no_logging(objective: Objective) -> Iterator[None]:
-    """Refuse the objective's `log`: Lightning sees no single steps in a recording or a stack.
+    """Refuses the objective's `log`: Lightning sees no single steps in a recording or a stack.
 
     Args:
         objective: The method whose losses are computed in the block.

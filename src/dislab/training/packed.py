@@ -28,7 +28,7 @@ _PIECE: Final = 2
 
 
 def fit_packed(fits: Sequence[Callable[[], T]], *, measure: bool = True) -> list[T]:
-    """Train several runs of one method together, with steps of one stacked model.
+    """Trains several runs of one method together, with steps of one stacked model.
 
     Each function trains one run as it would alone: it sets the seed, builds the model, the data and
     a trainer with the callback `InnerSteps`, and calls `fit`. Each function has its own thread;
@@ -86,7 +86,7 @@ class Pack(Generic[T]):
         self._times: dict[str, list[float]] = {"stacked": [], "apart": []}
 
     def work(self) -> list[T]:
-        """Train all runs, and return the results of their functions."""
+        """Trains all runs, and returns the results of their functions."""
         previous = handle(self._receive)
         try:
             self._begin()
@@ -118,7 +118,7 @@ class Pack(Generic[T]):
         return sorted(errors, key=lambda error: isinstance(error, Exception))
 
     def _report(self, seats: Sequence[Seat[T]]) -> None:
-        """Print the errors of runs, except the one that ends the pack, which is raised."""
+        """Prints the errors of runs, except the one that ends the pack, which is raised."""
         ended = all(seat.ended for seat in self._seats)
         for number, seat in enumerate(self._seats):
             if seat not in seats or not isinstance(seat.error, Exception):
@@ -127,7 +127,7 @@ class Pack(Generic[T]):
                 rank_zero_info(f"pack: run {number} has failed: {said(seat.error)}")
 
     def _begin(self) -> None:
-        """Let every run continue to its first steps; if one fails before, end all runs."""
+        """Lets every run continue to its first steps; if one fails before, ends all runs."""
         for number, seat in enumerate(self._seats):
             seat.resume()
             if seat.error is None and not seat.is_ready:
@@ -142,7 +142,7 @@ class Pack(Generic[T]):
                 raise seat.error
 
     def _train(self, requests: Sequence[Request]) -> None:
-        """Make the steps that runs at the same place request, and store errors in the requests."""
+        """Makes the steps that runs at the same place request; stores errors in the requests."""
         if len(requests) == 1:
             with _ending(requests[0]):
                 requests[0].loop.make(requests[0].batches, requests[0].steps)
@@ -154,7 +154,7 @@ class Pack(Generic[T]):
                 one.error = one.error or error
 
     def _train_together(self, requests: Sequence[Request]) -> None:
-        """Make equally many steps of several runs, in the faster way once it is known."""
+        """Makes equally many steps of several runs, in the faster way once it is known."""
         if self._is_stacked is None:
             device = requests[0].loop.trainer.strategy.root_device
             if not self._measure or device.type != "cpu":
@@ -183,11 +183,11 @@ class Pack(Generic[T]):
         return self._stack
 
     def _make(self, way: str, requests: Sequence[Request], count: int) -> list[float]:
-        """Make some steps of all runs; return the duration of each in seconds."""
+        """Makes some steps of all runs; returns the duration of each in seconds."""
         return (self._make_stacked if way == "stacked" else _make_apart)(requests, count)
 
     def _make_stacked(self, requests: Sequence[Request], count: int) -> list[float]:
-        """Make some steps with the stacked model; a run without further batches leaves it before.
+        """Makes some steps with the stacked model; a run without further batches leaves it before.
 
         All batches are fetched before the step, so that the other runs lose none.
         """
@@ -216,7 +216,7 @@ class Pack(Generic[T]):
         return times
 
     def _choose(self, runs: int) -> None:
-        """Take the faster way once both have been timed."""
+        """Takes the faster way once both have been timed."""
         if min(map(len, self._times.values())) < _TRIALS:
             return
         stacked, apart = (min(self._times[name]) for name in ("stacked", "apart"))
@@ -246,7 +246,7 @@ class Pack(Generic[T]):
 
 
 def _make_apart(requests: Sequence[Request], count: int) -> list[float]:
-    """Make some steps of all runs, one after another; return the duration of each in seconds."""
+    """Makes some steps of all runs, one after another; returns the duration of each in seconds."""
     times = []
     for _ in range(count):
         began = time.perf_counter()
@@ -264,7 +264,7 @@ def _going(requests: Sequence[Request]) -> list[Request]:
 
 @contextmanager
 def _ending(request: Request) -> Iterator[None]:
-    """Let an error end only the run that waits for the steps."""
+    """Lets an error end only the run that waits for the steps."""
     try:
         yield
     except Exception as error:  # a run's code may raise anything; the run's thread raises it again

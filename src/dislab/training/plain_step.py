@@ -72,7 +72,7 @@ class Arrival:
         return self._transfer(self._before(batch, 0), self._device, 0)
 
     def ready(self, batch: Any) -> Any:
-        """Convert a batch on the device to the form that the objective receives."""
+        """Converts a batch on the device to the form that the objective receives."""
         return self._after(batch, 0)
 
 
@@ -94,7 +94,7 @@ class PlainStep:
         return self._arrival.ready(self._arrival.moved(batch))
 
     def update(self, batch: Any, number: int) -> None:
-        """Make one optimiser step."""
+        """Makes one optimiser step."""
         trainer, module = self._trainer, self._module
         optimizer = trainer.optimizers[0]
         trainer._logger_connector.on_batch_start(batch)  # the batch size weighs means over an epoch
@@ -125,7 +125,7 @@ def _evaluates_by_itself(optimizer: Optimizer) -> bool:
 
 
 def drop_gradients(optimizer: Optimizer) -> None:
-    """Set gradients to None without the profiling in `zero_grad`, which takes ten times as long."""
+    """Sets gradients to None without `zero_grad`'s profiling, which takes ten times as long."""
     if type(optimizer).zero_grad is not Optimizer.zero_grad:
         optimizer.zero_grad()
         return

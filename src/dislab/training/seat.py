@@ -57,7 +57,7 @@ class Seat(Generic[T]):
         threading.Thread(target=self._work, daemon=True).start()
 
     def resume(self, stopped: BaseException | None = None) -> None:
-        """Let the run continue until it waits or ends.
+        """Lets the run continue until it waits or ends.
 
         Args:
             stopped: Error that ends the run.
@@ -67,7 +67,7 @@ class Seat(Generic[T]):
         self._back.acquire()
 
     def wait(self, request: Request) -> None:
-        """Wait until the steps are made; called by the run.
+        """Waits until the steps are made; called by the run.
 
         Args:
             request: The steps.

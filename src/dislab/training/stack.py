@@ -94,7 +94,7 @@ class Stack:
         self._terms: list[tuple[int, dict[str, Tensor]]] = []
 
     def load(self) -> None:
-        """Copy parameters, buffers and optimiser states from the runs.
+        """Copies parameters, buffers and optimiser states from the runs.
 
         Raises:
             PackError: The optimisers have different settings.
@@ -116,7 +116,7 @@ class Stack:
         self._optimizer = self._stacked_optimizer()
 
     def store(self) -> None:
-        """Copy parameters, buffers and optimiser states back into the runs.
+        """Copies parameters, buffers and optimiser states back into the runs.
 
         Non-finite loss terms are recorded in the run to which they belong.
         """
@@ -135,7 +135,7 @@ class Stack:
         self._note_terms()
 
     def step(self, batches: Sequence[Any], number: int) -> None:
-        """Make one optimiser step of every run.
+        """Makes one optimiser step of every run.
 
         Args:
             batches: A batch for each run.
@@ -200,7 +200,7 @@ class Stack:
 
     @contextmanager
     def _kept_settings(self) -> Iterator[None]:
-        """Restore the settings of the first run, which `_of_one` replaces by tensors."""
+        """Restores the settings of the first run, which `_of_one` replaces by tensors."""
         before = [getattr(module, name) for module, name, _ in self._differing]
         try:
             yield
@@ -209,7 +209,7 @@ class Stack:
                 setattr(module, name, value)
 
     def _verify(self, batches: Sequence[Any], number: int, loss: Tensor) -> None:
-        """Refuse losses that differ from those of the single runs."""
+        """Refuses losses that differ from those of the single runs."""
         self._verified = True
         for run, member in enumerate(self._members):
             model, seed = member.objective, int(self._seeds[run])
@@ -225,7 +225,7 @@ class Stack:
                 )
 
     def _note_terms(self) -> None:
-        """Pass non-finite terms to the run's watch, which ends the run."""
+        """Passes non-finite terms to the run's watch, which ends the run."""
         terms, self._terms = self._terms, []
         if not terms:
             return
@@ -238,7 +238,7 @@ class Stack:
                         watch.note(step, {name: one[number] for name, one in named.items()})
 
     def _clip(self) -> None:
-        """Clip the gradients of each parameter group of each run by their own norm."""
+        """Clips the gradients of each parameter group of each run by their own norm."""
         limit = self._first.clip
         if not limit:
             return
@@ -299,7 +299,7 @@ class Stack:
         return optimizer
 
     def _follow_schedules(self) -> None:
-        """Copy settings that schedules changed from the runs' optimisers."""
+        """Copies settings that schedules changed from the runs' optimisers."""
         for group, own in zip(
             self._optimizer.param_groups, self._first.optimizer.param_groups, strict=True
         ):

@@ -24,7 +24,7 @@ _UNRELATED: Final = (
 
 
 def check_schedules(models: Sequence[Objective]) -> None:
-    """Refuse different schedules, since a stack follows that of the first run.
+    """Refuses different schedules, since a stack follows that of the first run.
 
     Args:
         models: The methods of the runs.
@@ -50,7 +50,7 @@ def _schedule(model: Objective) -> Any:
 
 
 def check_alike(found: Sequence[Mapping[str, Tensor]]) -> None:
-    """Refuse tensors with different names, shapes or dtypes.
+    """Refuses tensors with different names, shapes or dtypes.
 
     Args:
         found: The parameters, or the buffers, of each run by name.

@@ -17,7 +17,7 @@ def validation_follows(trainer: pl.Trainer) -> bool:
 
 
 def log_step(trainer: pl.Trainer) -> None:
-    """Log the values of the step that just ended, which Lightning would do after its callbacks."""
+    """Logs the values of the step that just ended, which Lightning would do after its callbacks."""
     connector: Any = trainer._logger_connector
     connector.on_batch_end()
     connector.update_train_step_metrics()
@@ -34,7 +34,7 @@ def count_last_step(trainer: pl.Trainer) -> None:
 
 
 def write_row(trainer: pl.Trainer) -> None:
-    """Write the logged values of a step into the run's table before its checkpoint is saved.
+    """Writes the logged values of a step into the run's table before its checkpoint is saved.
 
     Lightning writes them after its callbacks; if the process were killed in between, they would be
     lost. The table accepts them only once.

@@ -37,7 +37,7 @@ _EVERY: Final = 30.0
 
 
 def run(args: list[str]) -> int:
-    """Train agents on representations, and test them in other domains."""
+    """Trains agents on representations, and tests them in other domains."""
     options = _parser().parse_args(args)
     _check_libraries()
     return _fit(options) if options.verb == "fit" else _test(options)

@@ -146,7 +146,7 @@ class SeekAvoid(World):
 
     @property
     def actions(self) -> Discrete:
-        """Forward, turn left, turn right, back."""
+        """Forwards, turn left, turn right, back."""
         return Discrete(4)
 
     @property

@@ -9,7 +9,7 @@ from dislab_zoo.models import names, path
 
 
 def run(args: list[str]) -> int:
-    """List trained models, or copy one into a folder of your own."""
+    """Lists trained models, or copy one into a folder of your own."""
     parser = Parser("dislab zoo", description="List trained models, or copy one.")
     parser.add_argument("name", nargs="?", help="of a model; all names are listed unless given")
     parser.add_argument("--out", type=Path, help="folder to make; the model is copied there")

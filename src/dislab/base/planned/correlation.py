@@ -11,7 +11,7 @@ from dislab.factors import TOLERANCE, Correlation, Correlations, FactorSpace, In
 
 
 def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
-    """Refuse correlations of unknown, equal or constant factors, and repeated pairs."""
+    """Refuses correlations of unknown, equal or constant factors, and repeated pairs."""
     several = as_list(correlations)
     if not several:
         raise InputError("correlation is an empty list; give correlations, or null for none")
@@ -81,7 +81,7 @@ def pairs_of(correlation: Correlation) -> list[tuple[str, str]]:
 
 
 def _check(space: FactorSpace, correlation: Correlation) -> None:
-    """Refuse a correlation with wrong keys, factors or strength."""
+    """Refuses a correlation with wrong keys, factors or strength."""
     if set(correlation) != {"factors", "strength"}:
         raise InputError(f"a correlation has factors and a strength, not {dict(correlation)!r}")
     names, strength = correlation["factors"], correlation["strength"]

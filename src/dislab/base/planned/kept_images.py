@@ -62,7 +62,7 @@ class KeptImages:
     def _make(
         self, missing: npt.NDArray[np.int64], end: int, make: Callable[[Tensor], Tensor]
     ) -> None:
-        """Make the images at missing places, and the next ones up to `end`."""
+        """Makes the images at missing places, and the next ones up to `end`."""
         self._is_kept[missing] = True
         others = self._whole + np.flatnonzero(~self._is_kept[self._whole : end])
         self._is_kept[others] = True

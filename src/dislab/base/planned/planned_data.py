@@ -124,7 +124,7 @@ class PlannedData(DataModule):
         positions: Int[Tensor, "*roles batch factor"],
         labels: Mapping[str, Tensor],
     ) -> Any:
-        """Make a batch for the objective.
+        """Makes a batch for the objective.
 
         Args:
             images: Pixels in [0, 1], with a leading axis for the roles of the images.
@@ -167,7 +167,7 @@ class PlannedData(DataModule):
         return self._gathering.images(index)
 
     def setup(self, stage: str) -> None:
-        """Set the seed of the run, which all processes share, and the residency of the images.
+        """Sets the seed of the run, which all processes share, and the residency of the images.
 
         Raises:
             InputError: A training batch cannot be divided evenly among the processes.

@@ -36,7 +36,7 @@ class IndexPlan(Protocol):
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Draw some batches, concatenated in one array.
+        """Draws some batches, concatenated in one array.
 
         Args:
             generator: Source of every random number.

@@ -99,7 +99,7 @@ def _check(
     divided: Callable[[float, float], Parts],
     batch_size: int,
 ) -> None:
-    """Refuse empty splits and a training split smaller than a batch, in one message."""
+    """Refuses empty splits and a training split smaller than a batch, in one message."""
     faults = [
         f"the {name} split is empty ({fraction} of {count})"
         for name, fraction in fractions.items()

@@ -30,7 +30,7 @@ class _Constant(NamedTuple):
     value: float
 
     def fit(self, codes: npt.NDArray[Any], targets: npt.NDArray[Any]) -> "_Constant":
-        """Return itself; there is nothing to learn."""
+        """Returns itself; there is nothing to learn."""
         return self
 
     def predict(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -49,7 +49,7 @@ class BoostedLogits(NamedTuple):
 def boost(
     bins: CodeBins, columns: Sequence[Column], rounds: int, depth: int, rate: float
 ) -> list[BoostedLogits]:
-    """Fit trees for each column, independently of the other columns.
+    """Fits trees for each column, independently of the other columns.
 
     Columns hold at least two labels, numbered from 0 without gaps, or floats of about unit
     variance, which are fitted with squared errors. A round makes one tree per class, or a single
@@ -204,7 +204,7 @@ class HistogramBoosting(BoostedTrees):
     def fit_each(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, "image factor"]
     ) -> list["HistogramBoosting"]:
-        """Fit a classifier like this for each column of labels, together, which saves time.
+        """Fits a classifier like this for each column of labels, together, which saves time.
 
         Each column has at least two different labels.
         """
@@ -265,7 +265,7 @@ class HistogramRegression(BoostedTrees):
     def fit_each(
         self, codes: Float[Tensor, "image latent"], numbers: Float[Tensor, "image factor"]
     ) -> list["HistogramRegression"]:
-        """Fit a regression like this for each column of numbers, together, which saves time.
+        """Fits a regression like this for each column of numbers, together, which saves time.
 
         Each column has at least two different numbers.
         """

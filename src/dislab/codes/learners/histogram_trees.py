@@ -151,7 +151,7 @@ class TreeGrower:
     def grow(
         self, derivatives: Float[Tensor, "2 image kind"], logits: Float[Tensor, "image kind"]
     ) -> GrownTrees:
-        """Fit trees to the contiguous derivatives of a loss, and add their values to the logits."""
+        """Fits trees to the contiguous derivatives of a loss; adds their values to the logits."""
         self._add_up(0, derivatives)
         leaf = self._node(0, 0, derivatives)
         first, second = self._sums[self._splits :].numpy().swapaxes(0, 1)
@@ -163,7 +163,7 @@ class TreeGrower:
         return GrownTrees(latent, place, value, self._gains())
 
     def _node(self, node: int, level: int, weights: Tensor) -> npt.NDArray[np.uint8]:
-        """Split a node and all nodes below it; return the leaf of each image."""
+        """Splits a node and all nodes below it; returns the leaf of each image."""
         left, right = 2 * node + 1, 2 * node + 2
         goes_left = self._split(node, left, right)
         if level == self._depth - 1:
@@ -179,7 +179,7 @@ class TreeGrower:
         return other ^ (-goes_left.view(np.uint8) & (leaf ^ other))
 
     def _split(self, node: int, left: int, right: int) -> npt.NDArray[np.bool_]:
-        """Store the best split of each kind; return which images go left, shape (kind, image)."""
+        """Stores the best split of each kind; returns which images go left, shape (kind, image)."""
         split = self._search(self._binned[(node + 1).bit_length() - 1])
         if node == 0:
             self._sums[0] = split.left + split.right
@@ -194,12 +194,12 @@ class TreeGrower:
         return goes_left
 
     def _add_up(self, level: int, weights: Tensor) -> None:
-        """Write the sums of weights in each bin into the level's array."""
+        """Writes the sums of weights in each bin into the level's array."""
         for number, part in enumerate(weights):
             self._binned[level, :, number] = self._bins.sums(part)
 
     def _search(self, binned: Tensor) -> _Split:
-        """Find the best split of each kind from the sums in each bin."""
+        """Finds the best split of each kind from the sums in each bin."""
         below, kinds = self._cumulate(binned), self._kinds
         (first, second), whole = below.unbind(1), below[-1]
         score, right = self._work

@@ -39,7 +39,7 @@ def logits_of_answers(
     answers: Bool[Tensor, "image question"],
     tested: Float[Tensor, "other latent"],
 ) -> Float[Tensor, "other question"]:
-    """Log-odds of the answer yes to each question, by separate logistic regressions with C = 1.
+    """Logs-odds of the answer yes to each question, by separate logistic regressions with C = 1.
 
     Codes must have similar scales, and each question needs both answers among the training images.
     """

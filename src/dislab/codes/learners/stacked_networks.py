@@ -81,7 +81,7 @@ def train(
     batches: Int[Tensor, "step batch"],
     learning_rate: float,
 ) -> list[Tensor]:
-    """Train with one Adam step per batch and a learning rate that decays to 0 as a half cosine.
+    """Trains with one Adam step per batch and a learning rate that decays to 0 as a half cosine.
 
     Every network trains on the same batches. Losses are summed over networks, so that gradients and
     steps equal those of separate training. Kingma and Ba (2015), https://arxiv.org/abs/1412.6980;
