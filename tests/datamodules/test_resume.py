@@ -12,7 +12,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor, nn
 
 from dislab.base import Dataset, ImageBatch
-from dislab.base.planned.plans import Progress, TrainPlan
+from dislab.base.planned.plans import Progress, TrainBatches
 from dislab.datamodules import SingleData
 from dislab.factors import FactorSpace
 
@@ -87,8 +87,8 @@ def fit(tiny: Dataset, tmp_path: Path) -> Fit:
 
 
 def expected(tiny: Dataset, seed: int, steps: int) -> list[list[int]]:
-    plan = TrainPlan(SingleData(tiny).plan("train"), BATCH, progress=Progress(seed))
-    return [plan.draw(step).states.tolist() for step in range(steps)]
+    batches = TrainBatches(SingleData(tiny).plan("train"), BATCH, progress=Progress(seed))
+    return [batches.states_of(step).states.tolist() for step in range(steps)]
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

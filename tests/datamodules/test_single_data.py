@@ -8,7 +8,7 @@ import torch
 
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.base.planned.loaders import Numbers, Source
-from dislab.base.planned.plans import Progress, TrainPlan
+from dislab.base.planned.plans import Progress, TrainBatches
 from dislab.datamodules import SingleData
 from dislab.datamodules.single_data import SinglePlan
 from dislab.datasets import DSprites
@@ -24,8 +24,8 @@ KEPT = [181, 215, 244, 238, 183, 207, 287, 179]
 
 def draws(count: int, steps: int, seed: int = 5, rank: int = 0, world: int = 1) -> list[np.ndarray]:
     states = SinglePlan(np.arange(100, 100 + count))
-    plan = TrainPlan(states, 64, rank, world, Progress(seed))
-    return [plan.draw(step).states for step in range(steps)]
+    batches = TrainBatches(states, 64, rank, world, Progress(seed))
+    return [batches.states_of(step).states for step in range(steps)]
 
 
 def test_draws_are_those_of_the_stream() -> None:
@@ -56,18 +56,18 @@ def test_draws_depend_on_seed_and_step_alone() -> None:
 def test_steps_may_be_asked_for_in_any_order(count: int, block: int, tiny: Dataset) -> None:
     """Steps are drawn in blocks; which one is drawn first, or again, makes no difference."""
 
-    def plan() -> TrainPlan:
+    def made() -> TrainBatches:
         states = SinglePlan(np.arange(300))
-        return TrainPlan(states, count, progress=Progress(5), space=tiny.factors)
+        return TrainBatches(states, count, progress=Progress(5), space=tiny.factors)
 
     steps = [*range(3), *range(block - 1, block + 2), 4 * block]
-    whole = plan()
-    in_order = {step: whole.draw(step).states for step in sorted(steps)}
-    again = plan()
+    whole = made()
+    in_order = {step: whole.states_of(step).states for step in sorted(steps)}
+    again = made()
     for step in [*reversed(steps), *steps]:
-        drawn = again.draw(step)
+        drawn = again.states_of(step)
         assert np.array_equal(drawn.states, in_order[step])
-        assert np.array_equal(drawn.states, plan().draw(step).states)
+        assert np.array_equal(drawn.states, made().states_of(step).states)
         assert drawn.positions is not None
         assert np.array_equal(drawn.positions, tiny.factors.positions(drawn.states))
     different = {in_order[step].tobytes() for step in steps}
@@ -75,12 +75,12 @@ def test_steps_may_be_asked_for_in_any_order(count: int, block: int, tiny: Datas
 
 
 def test_a_seed_that_is_loaded_draws_anew() -> None:
-    plan = TrainPlan(SinglePlan(np.arange(300)), 64, progress=Progress(5))
-    before = plan.draw(3).states
-    plan.progress.seed = 6
-    assert not np.array_equal(plan.draw(3).states, before)
-    plan.progress.seed = 5
-    assert np.array_equal(plan.draw(3).states, before)
+    batches = TrainBatches(SinglePlan(np.arange(300)), 64, progress=Progress(5))
+    before = batches.states_of(3).states
+    batches.progress.seed = 6
+    assert not np.array_equal(batches.states_of(3).states, before)
+    batches.progress.seed = 5
+    assert np.array_equal(batches.states_of(3).states, before)
 
 
 @pytest.mark.parametrize("world", [2, 4])
@@ -108,12 +108,12 @@ def test_processes_share_the_states_of_prediction(
 
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_batches_carry_states_positions_and_images(num_workers: int, tiny: Dataset) -> None:
-    plan = TrainPlan(SinglePlan(np.arange(300)), 8)
+    batches = TrainBatches(SinglePlan(np.arange(300)), 8)
     before = torch.get_rng_state()
-    batches = list(Source(tiny, plan, True).batches(range(2, 5), num_workers))
+    loaded = list(Source(tiny, batches, True).batches(range(2, 5), num_workers))
     assert torch.equal(torch.get_rng_state(), before)
-    for step, batch in zip(range(2, 5), batches, strict=True):
-        assert np.array_equal(batch.states.numpy(), plan.draw(step).states)
+    for step, batch in zip(range(2, 5), loaded, strict=True):
+        assert np.array_equal(batch.states.numpy(), batches.states_of(step).states)
         assert np.array_equal(batch.positions.numpy(), tiny.factors.positions(batch.states.numpy()))
         assert batch.image is not None
         assert torch.equal(batch.image, tiny.images(batch.states))
@@ -175,8 +175,8 @@ def test_epochs_continue_the_draws(tiny: Dataset) -> None:
     data.setup("fit")
     loader = data.train_dataloader()
     seen = [batch.states.numpy() for _ in range(2) for batch in loader]
-    plan = TrainPlan(data.plan("train"), 8, progress=Progress(11))
-    assert np.array_equal(seen, [plan.draw(step).states for step in range(6)])
+    batches = TrainBatches(data.plan("train"), 8, progress=Progress(11))
+    assert np.array_equal(seen, [batches.states_of(step).states for step in range(6)])
     assert loader.state_dict() == data.state_dict() == {"seed": 11, "step": 6}
 
 

@@ -4,13 +4,12 @@ from typing import Literal
 
 import pytest
 
-from dislab.datasets import cars3d, mpi3d
+from dislab.datasets import Falcor3D, Isaac3D, cars3d, mpi3d
 from dislab.datasets.celeb_a import celeb_a
 from dislab.datasets.chairs import chairs3d
 from dislab.datasets.dsprites import _file as dsprites_file
 from dislab.datasets.files.published import Published, find, reading, refusal
 from dislab.datasets.mnist import _file as mnist_file
-from dislab.datasets.nvidia import falcor3d, isaac3d
 from dislab.datasets.shapes3d import _file as shapes3d_file
 from dislab.datasets.small_norb import _labels as small_norb_labels
 from dislab.errors import InputError
@@ -19,8 +18,8 @@ SOURCES = {
     "Cars3D": [cars3d.SOURCE],
     "Chairs3D": [chairs3d.SOURCE],
     "CelebA": [celeb_a.PICTURES, celeb_a.ATTRIBUTES, celeb_a.PARTITION],
-    "Falcor3D": [falcor3d.SOURCE],
-    "Isaac3D": [isaac3d.SOURCE],
+    "Falcor3D": [Falcor3D.files],
+    "Isaac3D": [Isaac3D.files],
     "MNIST": [one for part in mnist_file.SOURCES.values() for one in part],
     "MPI3D": list(mpi3d.SOURCES.values()),
     "Shapes3D": [shapes3d_file.SOURCE],

@@ -12,7 +12,6 @@ import torch
 from PIL import Image
 
 from dislab.datasets import Falcor3D, Isaac3D
-from dislab.datasets.nvidia import falcor3d, isaac3d
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.testing import check_dataset
@@ -21,8 +20,8 @@ TINY = FactorSpace((Factor("first", (0.0, 0.5, 1.0)), Factor("second", (0.0, 1.0
 PIXELS = np.random.default_rng(0).integers(256, size=(6, 128, 128, 3), dtype=np.uint8)
 LABELS = np.array([[0, 0], [0, 1], [0.5, 0], [0.5, 1], [1, 0], [1, 1]])
 ROOMS = {
-    "isaac": (Isaac3D, isaac3d, "Isaac3D_down128", "labels.npy"),
-    "falcor": (Falcor3D, falcor3d, "Falcor3D_down128", "train-rec.labels"),
+    "isaac": (Isaac3D, "Isaac3D_down128", "labels.npy"),
+    "falcor": (Falcor3D, "Falcor3D_down128", "train-rec.labels"),
 }
 IMAGE = "images/000003.png"
 
@@ -61,7 +60,7 @@ class Room:
     """One of the two sets with six states, and its files."""
 
     def __init__(self, key: str, cache: Path) -> None:
-        self.make, _, self.name, labels = ROOMS[key]
+        self.make, self.name, labels = ROOMS[key]
         self.cache = cache
         self.labels = labels
         self.files = {**FILES, labels: array(LABELS)}
@@ -74,7 +73,7 @@ class Room:
 
 @pytest.fixture(params=ROOMS)
 def room(request: pytest.FixtureRequest, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
-    monkeypatch.setattr(ROOMS[request.param][1], "FACTORS", TINY)
+    monkeypatch.setattr(ROOMS[request.param][0], "space", TINY)
     return Room(request.param, cache)
 
 

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from dislab.base.dataset import Dataset
-from dislab.base.planned.plans import FixedPlan, OrderedPlan, Progress, TrainPlan
+from dislab.base.planned.plans import FixedBatches, OrderedBatches, Progress, TrainBatches
 
 
 class Numbers(NamedTuple):
@@ -21,7 +21,7 @@ class Numbers(NamedTuple):
         positions: Their value numbers, shape (*roles, batch, factor).
         image: Their pixels 0 to 255, shape (*roles, batch, channel, height, width); None if the
             images are gathered on the device.
-        labels: Other draws of the plan, by name.
+        labels: Other draws of the index plan, by name.
         single: Whether these are single images in order, even if the data module delivers another
             batch type.
     """
@@ -51,20 +51,23 @@ class Source(TorchDataset[Numbers]):
 
     Args:
         dataset: The images.
-        plan: Draws the states of a batch by its number.
+        planned: Gives the states of a batch by its number.
         with_images: Whether images are gathered here instead of on the device.
     """
 
     def __init__(
-        self, dataset: Dataset, plan: TrainPlan | FixedPlan | OrderedPlan, with_images: bool
+        self,
+        dataset: Dataset,
+        planned: TrainBatches | FixedBatches | OrderedBatches,
+        with_images: bool,
     ) -> None:
         self.dataset = dataset
-        self.plan = plan
+        self.planned = planned
         self.with_images = with_images
 
     def __getitem__(self, number: int) -> Numbers:
         """The batch of that number."""
-        drawn = self.plan.draw(number)
+        drawn = self.planned.states_of(number)
         states = np.ascontiguousarray(drawn.states)
         index = torch.from_numpy(states)
         rows = drawn.positions
@@ -78,7 +81,7 @@ class Source(TorchDataset[Numbers]):
             image = self.dataset.images(index.flatten()).view(
                 *index.shape, *self.dataset.image_shape
             )
-        single = isinstance(self.plan, OrderedPlan)
+        single = isinstance(self.planned, OrderedBatches)
         return Numbers(index, torch.from_numpy(rows), image, labels, single)
 
     def batches(self, numbers: Sequence[int], num_workers: int) -> Iterator[Numbers]:

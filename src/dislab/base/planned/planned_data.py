@@ -18,11 +18,11 @@ from dislab.base.planned.correlation import check_correlations, likelihoods
 from dislab.base.planned.gathering import Gathering
 from dislab.base.planned.loaders import EvalLoader, Numbers, Source, TrainLoader
 from dislab.base.planned.plans import (
-    FixedPlan,
+    FixedBatches,
     IndexPlan,
-    OrderedPlan,
+    OrderedBatches,
     Progress,
-    TrainPlan,
+    TrainBatches,
     in_turn,
 )
 from dislab.base.planned.splits import split_states
@@ -129,7 +129,7 @@ class PlannedData(DataModule):
         Args:
             images: Pixels in [0, 1], with a leading axis for the roles of the images.
             positions: Value numbers of the images.
-            labels: Other draws of the plan.
+            labels: Other draws of the index plan.
         """
         return ImageBatch(images, positions)
 
@@ -191,7 +191,7 @@ class PlannedData(DataModule):
 
     def train_dataloader(self) -> TrainLoader:
         """Random batches of the training split."""
-        plan = TrainPlan(
+        batches = TrainBatches(
             self._plan_of("train"),
             self.batch_size,
             self._rank,
@@ -200,7 +200,11 @@ class PlannedData(DataModule):
             self.factors,
         )
         return TrainLoader(
-            self._source(plan), self._progress, self.epoch_steps, self.num_workers, self._unfinished
+            self._source(batches),
+            self._progress,
+            self.epoch_steps,
+            self.num_workers,
+            self._unfinished,
         )
 
     def val_dataloader(self) -> EvalLoader:
@@ -221,9 +225,9 @@ class PlannedData(DataModule):
         rank, size = world()
         if 0 < len(states) < size:
             raise InputError(f"the test split has {len(states)} states for {size} processes")
-        plan = OrderedPlan(np.array_split(states, size)[rank], self.eval_batch_size)
-        batches = range(-(-len(plan.states) // self.eval_batch_size))
-        return EvalLoader(self._source(plan), batches, self.num_workers)
+        batches = OrderedBatches(np.array_split(states, size)[rank], self.eval_batch_size)
+        numbers = range(-(-len(batches.states) // self.eval_batch_size))
+        return EvalLoader(self._source(batches), numbers, self.num_workers)
 
     def sample_loader(self, split: Split, examples: int, seed: int) -> EvalLoader:
         """Batches of random examples of a split; single images are drawn without repetition.
@@ -238,13 +242,13 @@ class PlannedData(DataModule):
         states = self.indices(split)
         count = min(examples, len(states))
         size = min(self.eval_batch_size, count) or 1
-        plan: OrderedPlan | FixedPlan
+        batches: OrderedBatches | FixedBatches
         if self.batch_type is ImageBatch:
             chosen = host_generator(seed).choice(states, size=count, replace=False)
-            plan = OrderedPlan(chosen, size)
+            batches = OrderedBatches(chosen, size)
         else:
-            plan = FixedPlan(self._plan_of(split), size, seed)
-        return EvalLoader(self._source(plan), range(-(-count // size)), self.num_workers)
+            batches = FixedBatches(self._plan_of(split), size, seed)
+        return EvalLoader(self._source(batches), range(-(-count // size)), self.num_workers)
 
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
@@ -337,17 +341,17 @@ class PlannedData(DataModule):
     def _eval_loader(self, split: Split) -> EvalLoader:
         """Every state once, in order, for single images; else as many random examples as states."""
         states = self.indices(split)
-        plan: OrderedPlan | FixedPlan
+        batches: OrderedBatches | FixedBatches
         if self.batch_type is ImageBatch or not len(states):
-            plan = OrderedPlan(states, self.eval_batch_size)
+            batches = OrderedBatches(states, self.eval_batch_size)
         else:
             examples = min(self.eval_batch_size, len(states))
-            plan = FixedPlan(self._plan_of(split), examples, self.split_seed)
+            batches = FixedBatches(self._plan_of(split), examples, self.split_seed)
         numbers = in_turn(self.eval_batches(split), *world())
-        return EvalLoader(self._source(plan), numbers, self.num_workers)
+        return EvalLoader(self._source(batches), numbers, self.num_workers)
 
-    def _source(self, plan: TrainPlan | FixedPlan | OrderedPlan) -> Source:
-        return Source(self.dataset, plan, not self._gathering.late)
+    def _source(self, batches: TrainBatches | FixedBatches | OrderedBatches) -> Source:
+        return Source(self.dataset, batches, not self._gathering.late)
 
     def _unfinished(self) -> int:
         """Number of batches returned but not trained on, as after an exception in a step."""

@@ -1,4 +1,4 @@
-"""Index plans: the states of every batch, as a function of a seed and the batch number."""
+"""Index plans, which draw state numbers, and the batches of each split that follow from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class Progress:
 
 
 @dataclass
-class TrainPlan:
+class TrainBatches:
     """The training batches of one process, as a function of seed and step.
 
     Steps are drawn in numbered blocks of some thousand examples. A block depends only on the seed
@@ -84,8 +84,8 @@ class TrainPlan:
     _key: tuple[int, int] | None = field(default=None, init=False, repr=False)
     _kept: Drawn = field(default_factory=lambda: Drawn(np.empty(0, np.int64)), init=False)
 
-    def draw(self, step: int) -> Drawn:
-        """This process's part of a batch.
+    def states_of(self, step: int) -> Drawn:
+        """This process's part of the states of a batch.
 
         Args:
             step: Number of the batch, from 0.
@@ -122,7 +122,7 @@ class TrainPlan:
 
 
 @dataclass(frozen=True)
-class FixedPlan:
+class FixedBatches:
     """Batches of evaluation that are the same in every run.
 
     Args:
@@ -135,8 +135,8 @@ class FixedPlan:
     batch_size: int
     seed: int
 
-    def draw(self, number: int) -> Drawn:
-        """A whole batch.
+    def states_of(self, number: int) -> Drawn:
+        """The states of a whole batch.
 
         Args:
             number: Number of the batch, from 0.
@@ -146,7 +146,7 @@ class FixedPlan:
 
 
 @dataclass(frozen=True)
-class OrderedPlan:
+class OrderedBatches:
     """Given states, in their order.
 
     Args:
@@ -157,8 +157,8 @@ class OrderedPlan:
     states: Indices
     batch_size: int
 
-    def draw(self, number: int) -> Drawn:
-        """A whole batch, or the shorter last one.
+    def states_of(self, number: int) -> Drawn:
+        """The states of a whole batch, or of the shorter last one.
 
         Args:
             number: Number of the batch, from 0.

@@ -1,17 +1,11 @@
 """The Falcor3D data set."""
 
-from collections.abc import Iterator
 from typing import ClassVar, Final, final
 
-from dislab.base import ImageShape
-from dislab.datasets.bank.bank import Rows
-from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.files.decode import check_side
-from dislab.datasets.files.published import Published, find
-from dislab.datasets.nvidia._file import PAGE, SIDE, even, read_rows
+from dislab.datasets.files.published import Published
+from dislab.datasets.nvidia._rooms import Rooms, even, files_of
 from dislab.factors import FactorSpace
 
-SOURCE: Final = Published(("Falcor3D_down128", "Falcor3D_down128.zip"), PAGE, kind="tree")
 FACTORS: Final = FactorSpace(
     (
         even("lighting_intensity", 5),
@@ -26,7 +20,7 @@ FACTORS: Final = FactorSpace(
 
 
 @final
-class Falcor3D(BankedDataset):
+class Falcor3D(Rooms):
     """Falcor3D: 233,280 renderings of a living room, from seven factors of light and camera.
 
     All combinations of the factors, the last one varying fastest, in the published version of
@@ -60,26 +54,6 @@ class Falcor3D(BankedDataset):
     )
     untried: ClassVar[bool] = True
     cache: ClassVar[str] = "falcor3d"
-
-    def __init__(self, side: int = 64, path: str | None = None) -> None:
-        check_side(side, SIDE)
-        self.side = side
-        self.path = path
-
-    @property
-    def factors(self) -> FactorSpace:
-        """Intensity and direction of the light, camera position; the last varies fastest."""
-        return FACTORS
-
-    @property
-    def image_shape(self) -> ImageShape:
-        """Three channels, `side` rows and columns."""
-        return (3, self.side, self.side)
-
-    def _pictures(self) -> Pictures:
-        origin = {"source": "published", "file": SOURCE.names[0], "filter": "bilinear"}
-        return Pictures(f"falcor3d/{self.side}", len(FACTORS), origin, self._rows)
-
-    def _rows(self) -> Iterator[Rows]:
-        path = find(SOURCE, self.path, fetch=False)
-        return read_rows(path, FACTORS, "train-rec.labels", self.side)
+    files: ClassVar[Published] = files_of("Falcor3D_down128")
+    labels: ClassVar[str] = "train-rec.labels"
+    space: ClassVar[FactorSpace] = FACTORS

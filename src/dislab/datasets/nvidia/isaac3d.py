@@ -1,17 +1,11 @@
 """The Isaac3D data set."""
 
-from collections.abc import Iterator
 from typing import ClassVar, Final, final
 
-from dislab.base import ImageShape
-from dislab.datasets.bank.bank import Rows
-from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.files.decode import check_side
-from dislab.datasets.files.published import Published, find
-from dislab.datasets.nvidia._file import PAGE, SIDE, even, read_rows
+from dislab.datasets.files.published import Published
+from dislab.datasets.nvidia._rooms import Rooms, even, files_of
 from dislab.factors import Factor, FactorSpace
 
-SOURCE: Final = Published(("Isaac3D_down128", "Isaac3D_down128.zip"), PAGE, kind="tree")
 FACTORS: Final = FactorSpace(
     (
         Factor("object_shape", (0.0, 1.0, 2.0), "categorical"),
@@ -28,7 +22,7 @@ FACTORS: Final = FactorSpace(
 
 
 @final
-class Isaac3D(BankedDataset):
+class Isaac3D(Rooms):
     """Isaac3D: 737,280 renderings of a robot arm with an object in a kitchen, from nine factors.
 
     All combinations of the factors, the last one varying fastest, in the published version of
@@ -65,25 +59,6 @@ class Isaac3D(BankedDataset):
     )
     untried: ClassVar[bool] = True
     cache: ClassVar[str] = "isaac3d"
-
-    def __init__(self, side: int = 64, path: str | None = None) -> None:
-        check_side(side, SIDE)
-        self.side = side
-        self.path = path
-
-    @property
-    def factors(self) -> FactorSpace:
-        """Object, robot, camera, light and wall; the last one counts fastest."""
-        return FACTORS
-
-    @property
-    def image_shape(self) -> ImageShape:
-        """Three channels, `side` rows and columns."""
-        return (3, self.side, self.side)
-
-    def _pictures(self) -> Pictures:
-        origin = {"source": "published", "file": SOURCE.names[0], "filter": "bilinear"}
-        return Pictures(f"isaac3d/{self.side}", len(FACTORS), origin, self._rows)
-
-    def _rows(self) -> Iterator[Rows]:
-        return read_rows(find(SOURCE, self.path, fetch=False), FACTORS, "labels.npy", self.side)
+    files: ClassVar[Published] = files_of("Isaac3D_down128")
+    labels: ClassVar[str] = "labels.npy"
+    space: ClassVar[FactorSpace] = FACTORS

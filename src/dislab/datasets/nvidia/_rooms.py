@@ -1,16 +1,18 @@
-"""Reader of the published Isaac3D and Falcor3D: numbered pictures and their labels."""
+"""Common base of Isaac3D and Falcor3D, and the reader of their numbered pictures and labels."""
 
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
+from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
-from dislab.datasets.files.decode import Frame, numbered_pictures
+from dislab.datasets.bank.banked import BankedDataset, Pictures
+from dislab.datasets.files.decode import Frame, check_side, numbered_pictures
 from dislab.datasets.files.npz import Refusal
-from dislab.datasets.files.published import reading, refusal
+from dislab.datasets.files.published import Published, find, reading, refusal
 from dislab.datasets.files.tree import Tree, open_tree
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
@@ -19,12 +21,53 @@ PAGE: Final = "https://github.com/NVlabs/High-res-disentanglement-datasets"
 SIDE: Final = 128
 
 
+class Rooms(BankedDataset):
+    """Renderings of a room, in every combination of the factors, in the version of 128×128 pixels.
+
+    A concrete class names the published files, their labels, and the factors.
+    """
+
+    citation: ClassVar[str]
+    cache: ClassVar[str]
+    files: ClassVar[Published]
+    labels: ClassVar[str]
+    space: ClassVar[FactorSpace]
+
+    def __init__(self, side: int = 64, path: str | None = None) -> None:
+        check_side(side, SIDE)
+        self.side = side
+        self.path = path
+
+    @property
+    def factors(self) -> FactorSpace:
+        """The factors in the order of the published labels; the last one counts fastest."""
+        return self.space
+
+    @property
+    def image_shape(self) -> ImageShape:
+        """Three channels, `side` rows and columns."""
+        return (3, self.side, self.side)
+
+    def _pictures(self) -> Pictures:
+        origin = {"source": "published", "file": self.files.names[0], "filter": "bilinear"}
+        return Pictures(f"{self.cache}/{self.side}", len(self.space), origin, self._rows)
+
+    def _rows(self) -> Iterator[Rows]:
+        path = find(self.files, self.path, fetch=False)
+        return _read_rows(path, self.space, self.labels, self.side)
+
+
+def files_of(name: str) -> Published:
+    """The published folder of a set, or its archive."""
+    return Published((name, f"{name}.zip"), PAGE, kind="tree")
+
+
 def even(name: str, count: int) -> Factor:
     """A factor with evenly spaced values from 0 to 1, as normalised by the authors."""
     return Factor(name, tuple(np.linspace(0, 1, count).tolist()))
 
 
-def read_rows(path: Path, space: FactorSpace, labels: str, side: int) -> Iterator[Rows]:
+def _read_rows(path: Path, space: FactorSpace, labels: str, side: int) -> Iterator[Rows]:
     """The pictures in the order of the states, as chunks of rows of bytes.
 
     The file `labels` next to the folder of pictures, if it exists, is compared with the states.
