@@ -19,6 +19,7 @@ from dislab.runs.folders import (
 from dislab.runs.loggers import LoggerName, check_logger, named_logger
 from dislab.runs.models import check_model_names, from_settings, load_run, rebuild, settings_of
 from dislab.runs.opened import Encoded, OpenRun, open_run
+from dislab.runs.origin import origin
 from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, versions, write_scores
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "named_logger",
     "new_run",
     "open_run",
+    "origin",
     "read_checkpoint",
     "read_scores",
     "rebuild",

@@ -156,22 +156,10 @@ def _compared(
 def record_of(
     model: Objective, data: DataModule, found: Transfer, checkpoint: str | Path | None
 ) -> runs.Record:
-    """Contents for `scores.json`: scores, data, objective, checkpoint, seed and versions."""
-    return {
-        **found.record(),
-        "data": {
-            "datamodule": type(data).__name__,
-            "dataset": type(data.dataset).__name__,
-            "provenance": data.dataset.provenance(),
-        },
-        "objective": type(model).__name__,
-        "checkpoint": {
-            "path": str(checkpoint) if checkpoint else None,
-            "steps": int(model.steps),
-        },
-        "seed": int(model.draw_seed),
-        "versions": runs.versions() | found.provenance["versions"],
-    }
+    """Contents for `scores.json`: scores, and where they come from."""
+    record = runs.origin(model, data, checkpoint)
+    versions = record["versions"] | found.provenance["versions"]
+    return {**found.record(), **record, "versions": versions}
 
 
 def draw_reconstructions(

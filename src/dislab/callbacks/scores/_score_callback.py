@@ -97,22 +97,3 @@ class ScoreCallback(pl.Callback, ABC):
             logger.save()
         if found.text:
             print(f"\n{found.text}")
-
-
-def origin(trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, Any]:
-    """Data, objective, checkpoint, seed and versions that scores come from, for `scores.json`."""
-    return {
-        "data": {
-            "datamodule": type(data).__name__,
-            "dataset": type(data.dataset).__name__,
-            "factors": list(data.factors.names),
-            "provenance": data.dataset.provenance(),
-        },
-        "objective": type(module).__name__,
-        "checkpoint": {
-            "path": str(trainer.ckpt_path) if trainer.ckpt_path else None,
-            "steps": int(module.steps),
-        },
-        "seed": int(module.draw_seed),
-        "versions": runs.versions(),
-    }

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, final
 import lightning.pytorch as pl
 from lightning.pytorch.utilities import rank_zero_info
 
-from dislab import plots
+from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.base.inference import lacks
 from dislab.base.state_draws import draw_states
@@ -15,7 +15,7 @@ from dislab.callbacks._encoding import draw_correlated, split_with_states
 from dislab.callbacks._trainer import objective_of
 from dislab.callbacks.scores._bounds import bounds, bounds_table
 from dislab.callbacks.scores._encoding_scores import inapplicable
-from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages, origin
+from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.callbacks.scores._scorer import Codes, Scorer
 from dislab.errors import InputError
 from dislab.factors import Indices
@@ -172,7 +172,7 @@ class Evaluate(ScoreCallback):
         record = {
             **found._replace(values=values).record(),
             "draw": self._drawn(data, len(states)),
-            **origin(trainer, data, module),
+            **runs.origin(module, data, trainer.ckpt_path),
             "losses": {name: float(value) for name, value in trainer.callback_metrics.items()},
             "untrained": floor,
             "baselines": others,
