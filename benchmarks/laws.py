@@ -39,7 +39,7 @@ A law *holds* where {draws} cases that [Hypothesis](https://hypothesis.readthedo
 to 5,000 images of two or three factors, gave no counterexample ({few} where a score takes long).
 *Perfect* also tries a factor of 40 values: scores that count with 20 bins cannot tell them apart.
 Otherwise the table has the size of the smallest counterexample: by how much the score moved, or
-by how much it misses the value that it should have. Breaking a law is no mistake by itself: a
+by how much it misses the value that it should have. Breaking a law is no error in itself: a
 score of compactness should fall when a latent is doubled.
 """
 
@@ -54,8 +54,8 @@ MOVES = """## How scores move
 With the number of images: codes of factors of 3, 4 and 6 values with noise of 0.3 and one idle
 latent. With correlated factors: 3,000 images of the same codes, and of perfect ones, where the
 difference of the first two factors has a deviation of 0.2 of their range. Last, 3,000 images of
-perfect codes of factors of 3 and 40 values and one idle latent. A score that takes no so few
-images has an empty cell.
+perfect codes of factors of 3 and 40 values and one idle latent. A cell is empty where a score
+needs more images.
 """
 MAKING = """## How the page is made
 

@@ -131,7 +131,9 @@ def test_the_page_of_plugins_has_the_signatures_of_every_base_class() -> None:
     block = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     assert block
     classes = [one for one in ast.parse(block[1]).body if isinstance(one, ast.ClassDef)]
-    assert {f"{one.name.lower()}s" for one in classes} == set(PARTS)
+    groups = {f"{one.name.lower()}s" for one in classes} - {"planneddatas", "indexplans"}
+    assert groups == set(PARTS)
+    assert len(classes) == len(PARTS) + 2
     for one in classes:
         cls = getattr(base, one.name)
         methods = [node for node in one.body if isinstance(node, ast.FunctionDef)]

@@ -79,7 +79,7 @@ def steps_plan(folder: Path, steps: tuple[int, ...], more: str = "") -> Plan:
             [
                 "training: 720,000 steps, 360,000 a run",
                 # 7200 s of one worker, and two workers share a card
-                "at 100 steps a second: 2.0 hours of one worker, 1.0 hours of one card; without "
+                "at 100 steps a second: 2.0 hours of one worker, 1.0 hours of one GPU; without "
                 "score",
             ],
         ),

@@ -148,7 +148,7 @@ exclude: [{strength: 4, latents: 5}]
         (BASE + "stages: {score: 3}", "stages.score is 3; it holds settings"),
         (BASE + "resources: {cpu: 2}", r"resources has no 'cpu' \(did you mean cpus\?\)"),
         (BASE + "resources: {cpus: 0}", "resources.cpus is 0"),
-        (BASE + "resources: {gpus: 1.5}", "resources.gpus is 1.5; it must be a share of one card"),
+        (BASE + "resources: {gpus: 1.5}", "resources.gpus is 1.5; it must be a share of one GPU"),
         (BASE + "resources: {gpus: -1}", "resources.gpus is -1"),
         (BASE + "failure: {retries: -1}", "failure.retries is -1"),
         (BASE + "failure: {stop_after: 0}", "failure.stop_after is 0"),

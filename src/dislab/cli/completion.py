@@ -40,7 +40,7 @@ _OPTION: Final = re.compile(r"^ +(?:-\w, )?(--[\w-]+)(?: \{([^}]*)\})?", re.MULT
 _SCRIPT: Final = Template(
     """\
 # Completes the words of dislab; written by `dislab completion $shell`. Write it again after you
-# install another version or plug-ins.
+# install another version or plugins.
 _dislab() {
     local current="$${COMP_WORDS[COMP_CWORD]}" before="$${COMP_WORDS[COMP_CWORD-1]}"
     local place="$${COMP_WORDS[1]}" words=""
@@ -103,7 +103,7 @@ def script(shell: str) -> str:
     Args:
         shell: `bash` or `zsh`.
     """
-    declared = commands()  # commands of plug-ins, whose options are not known here
+    declared = commands()  # commands of plugins, whose options are not known here
     text = _SCRIPT.substitute(
         shell=shell,
         verbs=" ".join(_VERBS),

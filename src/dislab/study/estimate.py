@@ -38,6 +38,6 @@ def estimate(plan: Plan, steps_per_second: float | None = None) -> Iterator[str]
     if steps_per_second is None:
         return
     hours = sum(known) / steps_per_second / 3600
-    cards = f", {hours * plan.resources.gpus:,.1f} hours of one card" if plan.resources.gpus else ""
+    cards = f", {hours * plan.resources.gpus:,.1f} hours of one GPU" if plan.resources.gpus else ""
     rest = f"; without {', '.join(plan.stages[1:])}" if plan.stages[1:] else ""
     yield f"at {steps_per_second:g} steps a second: {hours:,.1f} hours of one worker{cards}{rest}"

@@ -296,7 +296,7 @@ class _Reader:
             raise self._wrong("resources.cpus", cpus, "a whole number from 1 on")
         number = isinstance(gpus, int | float) and not isinstance(gpus, bool)
         if not number or not (0 <= gpus <= 1 or (1 < gpus < 2**16 and gpus == int(gpus))):
-            raise self._wrong("resources.gpus", gpus, "a share of one card, or whole cards")
+            raise self._wrong("resources.gpus", gpus, "a share of one GPU, or whole GPUs")
         return Resources(cpus, float(gpus))
 
     def failure(self, value: object) -> Failure:
