@@ -17,6 +17,8 @@ from dislab.errors import InputError
 
 DEPTH: Final = 64
 """Largest depth of nested lists and mappings."""
+_LIBRARY_DEPTH: Final = "exceeded maximum nesting depth"
+"""Error of PyYAML from 6.0.4 on for 1,000 levels, which it may find before the first event."""
 COPIES: Final = 10_000
 """Largest number of values that all aliases of a text may add."""
 
@@ -133,13 +135,18 @@ def _checked(text: str, origin: str) -> Any:
 def _check_nesting(text: str, origin: str) -> None:
     """Refuses deep nesting before PyYAML builds values with one call per level."""
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > DEPTH:
-                raise _too_deep(origin, _line(event))
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
+    try:
+        for event in yaml.parse(text, Loader=_Loader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > DEPTH:
+                    raise _too_deep(origin, _line(event))
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.MarkedYAMLError as error:
+        if error.problem_mark and _LIBRARY_DEPTH in str(error.problem):
+            raise _too_deep(origin, error.problem_mark.line + 1) from error
+        raise
 
 
 class _Extent(NamedTuple):

@@ -215,7 +215,7 @@ def test_numbers_of_images_and_steps(method: Any) -> None:
 def test_whole_numbers_and_names() -> None:
     for wrong in (torch.tensor([1.0]), torch.tensor([[1]]), torch.tensor([True])):
         with pytest.raises(
-            InputError, match=r"action is torch\.\w+ of shape .*one whole number an"
+            InputError, match=r"action is torch\.\w+ of shape .*one whole number per"
         ):
             check_numbers("action", wrong, ("a", "b"))
         with pytest.raises(InputError, match=r"factors is torch\.\w+ of shape .* each of a, b"):
