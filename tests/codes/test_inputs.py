@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from dislab.codes.inputs import check_codes, check_lesson, standard
+from dislab.codes.inputs import check_codes, check_training_data, standard
 from dislab.errors import InputError
 
 CODES = torch.zeros(2, 5, 3)
@@ -15,7 +15,7 @@ def changed(tensor: torch.Tensor, place: tuple[int, ...], value: float) -> torch
 
 
 def test_sound_ones_pass() -> None:
-    check_lesson(CODES, TARGETS, 3, (3, 0))
+    check_training_data(CODES, TARGETS, 3, (3, 0))
     check_codes(CODES, 3, 2)
     huge = torch.full((1, 4, 3), 3e38)  # their sum is infinite, they are not
     check_codes(huge, 3, 1)
@@ -39,11 +39,11 @@ def test_sound_ones_pass() -> None:
         (CODES, changed(TARGETS, (0, 0), -1), (3, 0), "factor 0 has 3 classes.*from -1 to 2"),
     ],
 )
-def test_broken_lessons_are_refused(
+def test_broken_training_data_are_refused(
     codes: torch.Tensor, targets: torch.Tensor, classes: tuple[int, ...], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        check_lesson(codes, targets, 3, classes)
+        check_training_data(codes, targets, 3, classes)
 
 
 def test_what_was_not_learnt_cannot_be_predicted() -> None:

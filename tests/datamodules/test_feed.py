@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.base.planned.transforms import fractions, transform, transformed_shape
 from dislab.datamodules import CompositionData, PairedData, SingleData, SymbolData, TransitionData
-from dislab.datamodules._runs import Lottery, Runs, groups, places
+from dislab.datamodules._state_groups import Sampler, StateGroups, groups, places
 from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
 from dislab.plugins import available, load_all
@@ -283,9 +283,9 @@ def test_groups_number_equal_rows_alike() -> None:
     assert groups(rows[:, :0]).tolist() == [0, 0, 0, 0]
 
 
-def test_runs_and_lotteries_by_hand() -> None:
+def test_runs_and_samplers_by_hand() -> None:
     rows = np.array([[0, 0], [0, 1], [1, 0], [0, 1]])
-    runs = Runs(rows, [[0], [0, 1], []], np.array([1.0, 2.0, 5.0, 0.0]))
+    runs = StateGroups(rows, [[0], [0, 1], []], np.array([1.0, 2.0, 5.0, 0.0]))
     assert sorted(runs.members(0, 3)) == [0, 1, 3]
     assert sorted(runs.members(1, 3)) == [1, 3]
     assert runs.members(2, 2).tolist() == [0, 1, 2, 3]
@@ -298,7 +298,7 @@ def test_runs_and_lotteries_by_hand() -> None:
     assert second.tolist() == [0, 1, 0, 0]
     assert third == pytest.approx([1 / 8, 2 / 8, 5 / 8, 0], abs=0.03)
     assert set(
-        Lottery(3).between(np.random.default_rng(0), np.array([1] * 50), np.array([3] * 50))
+        Sampler(3).between(np.random.default_rng(0), np.array([1] * 50), np.array([3] * 50))
     ) == {1, 2}
 
 

@@ -7,8 +7,8 @@ import torch
 
 from dislab.base import Dataset, PairBatch, Split
 from dislab.datamodules import PairedData
-from dislab.datamodules._partners import GridPartners, Partners, RunPartners
-from dislab.datamodules._runs import looks
+from dislab.datamodules._partners import GridPartners, GroupPartners, Partners
+from dislab.datamodules._state_groups import canonical_positions
 from dislab.datasets import DSprites
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
@@ -67,8 +67,8 @@ def test_pairs_differ_in_as_many_factors(
 def test_changed_factors_and_partners_are_uniform(partial_set: Dataset) -> None:
     """Exact probabilities on a set of some combinations, by counting them all."""
     states = np.arange(len(partial_set.factors))
-    look = looks(partial_set, states)
-    plan = RunPartners(look, [0, 1, 2], (1,))
+    look = canonical_positions(partial_set, states)
+    plan = GroupPartners(look, [0, 1, 2], (1,))
     pairs = np.stack(plan.attempt(np.random.default_rng(0), 200_000))
     differs = (look[:, None] != look[None]).astype(int)
     expected = np.zeros((len(states), len(states)))
@@ -92,11 +92,11 @@ def test_grid_and_runs_draw_pairs_alike(tiny: Dataset) -> None:
     space = tiny.factors
     held = space.where({"place": {"min": 10}, "angle": {"max": 1}, "shape": ["dot", "bar"]})
     states = np.setdiff1d(np.arange(len(space)), held)
-    everything = looks(tiny, np.arange(len(space)))
+    everything = canonical_positions(tiny, np.arange(len(space)))
     sizes = (1, 2)
     ways: list[Partners] = [
         GridPartners(space, states, everything, [0, 1, 2], sizes),
-        RunPartners(everything[states], [0, 1, 2], sizes),
+        GroupPartners(everything[states], [0, 1, 2], sizes),
     ]
     counts = []
     for number, way in enumerate(ways):
@@ -152,7 +152,7 @@ def test_sparse_sets_of_many_states_have_pairs(batches: Batches) -> None:
         30, size=len(table)
     )
     table = np.unique(table, axis=0)
-    partners = RunPartners(table, [0, 1, 2, 3, 4], (1, 2))
+    partners = GroupPartners(table, [0, 1, 2, 3, 4], (1, 2))
     first, second = partners.attempt(generator, 2000)
     found = second >= 0
     assert found.mean() > 0.5

@@ -12,7 +12,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor, nn
 
 from dislab.base import Dataset, ImageBatch
-from dislab.base.planned.plans import Progress, TrainBatches
+from dislab.base.planned.plans import TrainBatches, TrainingProgress
 from dislab.datamodules import SingleData
 from dislab.factors import FactorSpace
 
@@ -87,7 +87,7 @@ def fit(tiny: Dataset, tmp_path: Path) -> Fit:
 
 
 def expected(tiny: Dataset, seed: int, steps: int) -> list[list[int]]:
-    batches = TrainBatches(SingleData(tiny).plan("train"), BATCH, progress=Progress(seed))
+    batches = TrainBatches(SingleData(tiny).plan("train"), BATCH, progress=TrainingProgress(seed))
     return [batches.states_of(step).states.tolist() for step in range(steps)]
 
 

@@ -8,7 +8,7 @@ import torch
 
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.base.planned.loaders import Numbers, Source
-from dislab.base.planned.plans import Progress, TrainBatches
+from dislab.base.planned.plans import TrainBatches, TrainingProgress
 from dislab.datamodules import SingleData
 from dislab.datamodules.single_data import SinglePlan
 from dislab.datasets import DSprites
@@ -24,7 +24,7 @@ KEPT = [181, 215, 244, 238, 183, 207, 287, 179]
 
 def draws(count: int, steps: int, seed: int = 5, rank: int = 0, world: int = 1) -> list[np.ndarray]:
     states = SinglePlan(np.arange(100, 100 + count))
-    batches = TrainBatches(states, 64, rank, world, Progress(seed))
+    batches = TrainBatches(states, 64, rank, world, TrainingProgress(seed))
     return [batches.states_of(step).states for step in range(steps)]
 
 
@@ -58,7 +58,7 @@ def test_steps_may_be_asked_for_in_any_order(count: int, block: int, tiny: Datas
 
     def made() -> TrainBatches:
         states = SinglePlan(np.arange(300))
-        return TrainBatches(states, count, progress=Progress(5), space=tiny.factors)
+        return TrainBatches(states, count, progress=TrainingProgress(5), space=tiny.factors)
 
     steps = [*range(3), *range(block - 1, block + 2), 4 * block]
     whole = made()
@@ -75,7 +75,7 @@ def test_steps_may_be_asked_for_in_any_order(count: int, block: int, tiny: Datas
 
 
 def test_a_seed_that_is_loaded_draws_anew() -> None:
-    batches = TrainBatches(SinglePlan(np.arange(300)), 64, progress=Progress(5))
+    batches = TrainBatches(SinglePlan(np.arange(300)), 64, progress=TrainingProgress(5))
     before = batches.states_of(3).states
     batches.progress.seed = 6
     assert not np.array_equal(batches.states_of(3).states, before)
@@ -175,7 +175,7 @@ def test_epochs_continue_the_draws(tiny: Dataset) -> None:
     data.setup("fit")
     loader = data.train_dataloader()
     seen = [batch.states.numpy() for _ in range(2) for batch in loader]
-    batches = TrainBatches(data.plan("train"), 8, progress=Progress(11))
+    batches = TrainBatches(data.plan("train"), 8, progress=TrainingProgress(11))
     assert np.array_equal(seen, [batches.states_of(step).states for step in range(6)])
     assert loader.state_dict() == data.state_dict() == {"seed": 11, "step": 6}
 

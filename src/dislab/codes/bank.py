@@ -25,7 +25,7 @@ from dislab.codes.value_rows import ValueRows, rows_of
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, FactorSpace
 
-__all__ = ["FACTOR_BINS", "CodeBank", "ConstantFactorWarning", "Drawn", "Measured", "checked"]
+__all__ = ["FACTOR_BINS", "CodeBank", "ConstantFactorWarning", "Measured", "Resampled", "checked"]
 
 FACTOR_BINS: Final = 20
 """Number of equal-width bins of a continuous factor, for scores that compare its levels."""
@@ -44,7 +44,7 @@ class Measured(NamedTuple):
     places: Tensor
 
 
-class Drawn(NamedTuple):
+class Resampled(NamedTuple):
     """Origin of a bank whose rows were drawn from another bank.
 
     Attributes:
@@ -81,7 +81,7 @@ class CodeBank:
         codes: Float[Tensor, "image latent"],
         factors: Int[Tensor, "image factor"],
         varied: Bool[Tensor, " factor"],
-        drawn: Drawn | None = None,
+        drawn: Resampled | None = None,
         measured: Measured | None = None,
         factor_bins: int = FACTOR_BINS,
     ) -> None:
@@ -246,9 +246,9 @@ class CodeBank:
 
         Args:
             index: Rows of this bank; they may repeat.
-            information: As in `Drawn`.
+            information: As in `Resampled`.
         """
-        drawn = Drawn(self, index, information)
+        drawn = Resampled(self, index, information)
         return CodeBank(
             self.codes, self._given[1], self.varied, drawn, self._measured, self._factor_bins
         )

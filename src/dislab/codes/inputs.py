@@ -13,7 +13,9 @@ LEAST_SPREAD: Final = 1e-6
 """A latent whose standard deviation is below this share of its magnitude counts as constant."""
 
 
-def check_lesson(codes: Tensor, targets: Tensor, latents: int, classes: Sequence[int]) -> None:
+def check_training_data(
+    codes: Tensor, targets: Tensor, latents: int, classes: Sequence[int]
+) -> None:
     """Refuses codes and targets that no predictor can learn from.
 
     Args:

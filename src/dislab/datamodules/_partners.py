@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from dislab.datamodules._runs import Lottery, Runs, Weights, places
+from dislab.datamodules._state_groups import Sampler, StateGroups, Weights, places
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices
 
@@ -45,7 +45,7 @@ class GridPartners:
 
     The number of `factors` (columns) that change is one of `sizes`, all equally likely, and so are
     all new values of these factors. Proposals that are not among the states are rejected; after a
-    few rejections all candidates are searched. `looks` has one row per state of the grid, with
+    few rejections all candidates are searched. `positions` has one row per state of the grid, with
     equal rows for equal images.
     """
 
@@ -53,12 +53,12 @@ class GridPartners:
         self,
         space: FactorSpace,
         states: Indices,
-        looks: Indices,
+        positions: Indices,
         factors: list[int],
         sizes: tuple[int, ...],
     ) -> None:
-        self._looks = looks
-        self._own = looks[states]
+        self._positions = positions
+        self._own = positions[states]
         self._factors = factors
         self._changes = np.array(sizes)
         self._number = np.full(len(space), -1, dtype=np.int64)
@@ -123,21 +123,21 @@ class GridPartners:
         """Rows of the states with these factor ranks; -1 for states that are not partners."""
         # one factor at a time: several times as fast as a sum over such a short axis
         states = sum(offset.take(ranks[..., column]) for column, offset in enumerate(self._offset))
-        differs = self._looks.take(states, axis=0) != self._own.take(first, axis=0)
+        differs = self._positions.take(states, axis=0) != self._own.take(first, axis=0)
         return np.where((differs == changed).all(axis=-1), self._number.take(states), -1)
 
 
-class RunPartners:
+class GroupPartners:
     """Partners by sorting the states once for each set of factors, for any states.
 
-    `looks`, `factors` and `sizes` are as in `GridPartners`. `weights` are the weights of the states
-    in a draw, equal if None; `firsts` are the rows that may be first images, all if None. Rejects
-    too many sets of factors.
+    `positions`, `factors` and `sizes` are as in `GridPartners`. `weights` are the weights of the
+    states in a draw, equal if None; `firsts` are the rows that may be first images, all if None.
+    Rejects too many sets of factors.
     """
 
     def __init__(
         self,
-        looks: Indices,
+        positions: Indices,
         factors: list[int],
         sizes: tuple[int, ...],
         weights: Weights | None = None,
@@ -150,18 +150,18 @@ class RunPartners:
                 "sort the states for; name fewer factors, or change one at a time"
             )
         sets = [chosen for size in counts for chosen in combinations(factors, size)]
-        columns = range(looks.shape[1])
-        self._looks = looks
+        columns = range(positions.shape[1])
+        self._positions = positions
         self._weights = weights
         self._changed = np.array([[column in chosen for column in columns] for chosen in sets])
         shared = [np.flatnonzero(~changed).tolist() for changed in self._changed]
-        self._runs = Runs(looks, shared, weights)
-        varied = self._runs.varied
+        self._sharing = StateGroups(positions, shared, weights)
+        varied = self._sharing.varied
         if firsts is not None:
-            varied = varied & np.isin(np.arange(self._runs.count), firsts)
+            varied = varied & np.isin(np.arange(self._sharing.count), firsts)
         which, self._firsts = np.nonzero(varied)
         self._ends = np.append(0, np.cumsum(np.bincount(which, minlength=len(sets))))
-        self._lottery = Lottery(
+        self._sampler = Sampler(
             len(self._firsts), None if weights is None else weights[self._firsts]
         )
         # sets of each size in which some states differ
@@ -186,7 +186,7 @@ class RunPartners:
             if not len(rows):
                 break
             low, high = self._ends[which[rows]], self._ends[which[rows] + 1]
-            first[rows] = self._firsts[self._lottery.between(generator, low, high)]
+            first[rows] = self._firsts[self._sampler.between(generator, low, high)]
             second[rows] = self._seconds(generator, which[rows], first[rows])
         return Pairs(first, second)
 
@@ -196,24 +196,24 @@ class RunPartners:
             missing = np.flatnonzero(second < 0)
             if len(missing):
                 some, among = first[missing], which[missing]
-                proposed = self._runs.pick(generator, among, some, proposals)
+                proposed = self._sharing.pick(generator, among, some, proposals)
                 second[missing] = _first_fitting(self._fitting(proposed, some, among))
         for row in np.flatnonzero(second < 0):
             second[row] = self._search(generator, int(which[row]), int(first[row]))
         return second
 
     def _search(self, generator: np.random.Generator, which: int, first: int) -> int:
-        members = self._runs.members(which, first)
+        members = self._sharing.members(which, first)
         fitting = self._fitting(members, np.array(first), np.array(which))
         fitting = fitting[fitting >= 0]
         if not len(fitting):
             return -1
         weights = None if self._weights is None else self._weights[fitting]
-        return int(fitting[Lottery(len(fitting), weights).draw(generator, 1)[0]])
+        return int(fitting[Sampler(len(fitting), weights).draw(generator, 1)[0]])
 
     def _fitting(self, rows: Indices, first: Indices, which: Indices) -> Indices:
         """The given rows, with -1 in place of those that are not partners."""
-        differs = self._looks.take(rows, axis=0) != self._looks.take(first, axis=0)
+        differs = self._positions.take(rows, axis=0) != self._positions.take(first, axis=0)
         return np.where((differs == self._changed[which]).all(axis=-1), rows, -1)
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dislab.base.planned.plans import Drawn
 from dislab.datamodules._attributes import Attributes
-from dislab.datamodules._runs import Lottery, Weights, groups, places
+from dislab.datamodules._state_groups import Sampler, Weights, groups, places
 from dislab.errors import InputError
 from dislab.factors import Indices
 
@@ -36,14 +36,14 @@ class DescriptionPlan:
         self.specified = np.array(specified)
         self.held_out = held_out
         self._described = (of_state >= 0).sum(axis=1)
-        self._lottery = Lottery(len(states), weights)
+        self._sampler = Sampler(len(states), weights)
 
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
         """Draws consecutive batches."""
         examples = count * batches
-        row = self._lottery.draw(generator, examples)
+        row = self._sampler.draw(generator, examples)
         named = self.of_state.take(row, axis=0)
         wanted = self.specified[generator.integers(len(self.specified), size=examples)]
         lots = np.where(named >= 0, generator.random(named.shape), 2.0)

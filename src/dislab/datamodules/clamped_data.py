@@ -8,7 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import ClampedBatch, Dataset, Drawn, PlannedData, Split
-from dislab.datamodules._runs import Lottery, Runs, Weights, looks
+from dislab.datamodules._state_groups import (
+    Sampler,
+    StateGroups,
+    Weights,
+    canonical_positions,
+)
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_at_least, naming
@@ -84,15 +89,15 @@ class ClampedData(PlannedData):
         columns = [{self.factors.column(name) for name in names} for names in self.groups.values()]
         everything = range(len(self.factors.names))
         held = [[column for column in everything if column not in group] for group in columns]
-        runs = Runs(looks(self.dataset, states), held, weights)
-        for name, varied in zip(self.groups, runs.varied, strict=True):
+        sharing = StateGroups(canonical_positions(self.dataset, states), held, weights)
+        for name, varied in zip(self.groups, sharing.varied, strict=True):
             if not varied.any():
                 raise InputError(
                     f"among the {len(states)} states of the {split} split no two differ in group "
                     f"{name} ({', '.join(self.groups[name])}) alone; enlarge the split (0 goes "
                     "without), or choose other groups"
                 )
-        return ClampedPlan(states, runs, self._shares if split == "train" else None, weights)
+        return ClampedPlan(states, sharing, self._shares if split == "train" else None, weights)
 
     def delivered(
         self,
@@ -148,20 +153,24 @@ class ClampedPlan:
 
     Args:
         states: The states to draw from.
-        runs: For each group, the states sorted by all other factors.
+        sharing: For each group, the states sorted by all other factors.
         shares: Share of batches in which each group is active; None to alternate.
         weights: Weight of each state in a draw; None if all are equal.
     """
 
     def __init__(
-        self, states: Indices, runs: Runs, shares: np.ndarray | None, weights: Weights | None
+        self,
+        states: Indices,
+        sharing: StateGroups,
+        shares: np.ndarray | None,
+        weights: Weights | None,
     ) -> None:
         self.states = states
-        self.runs = runs
-        self._groups = None if shares is None else Lottery(len(shares), shares)
-        self._held = [np.flatnonzero(varied) for varied in runs.varied]
-        self._lotteries = [
-            Lottery(len(held), None if weights is None else weights[held]) for held in self._held
+        self.sharing = sharing
+        self._groups = None if shares is None else Sampler(len(shares), shares)
+        self._held = [np.flatnonzero(varied) for varied in sharing.varied]
+        self._samplers = [
+            Sampler(len(held), None if weights is None else weights[held]) for held in self._held
         ]
 
     def draw(
@@ -176,8 +185,8 @@ class ClampedPlan:
         else:
             active = self._groups.draw(generator, batches)
         held = np.empty(batches, dtype=np.int64)
-        for group, lottery in enumerate(self._lotteries):
+        for group, lottery in enumerate(self._samplers):
             rows = np.flatnonzero(active == group)
             held[rows] = self._held[group][lottery.draw(generator, len(rows))]
-        drawn = self.runs.pick(generator, active, held, proposals=count).T.reshape(-1)
+        drawn = self.sharing.pick(generator, active, held, proposals=count).T.reshape(-1)
         return Drawn(self.states[drawn], {"active": np.repeat(active, count)})

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import CompositionBatch, Dataset, Drawn, PlannedData, Split
-from dislab.datamodules._partners import RunPartners, present_values
-from dislab.datamodules._runs import Runs, Weights, looks
+from dislab.datamodules._partners import GroupPartners, present_values
+from dislab.datamodules._state_groups import StateGroups, Weights, canonical_positions
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_choice, naming
@@ -97,7 +97,7 @@ class CompositionData(PlannedData):
         sources = self._sources(split)
         targets = np.searchsorted(sources, self.indices(split))
         columns = [self.factors.column(name) for name in self.transfer]
-        look = looks(self.dataset, sources)
+        look = canonical_positions(self.dataset, sources)
         plan = CompositionPlan(sources, targets, look, columns, self.weights(split))
         self._check_triplets(split, plan.impossible)
         return plan
@@ -169,8 +169,8 @@ class CompositionPlan:
         self.sources = sources
         self._look = look
         self._columns = np.array(columns)
-        self._pairs = RunPartners(look, columns, (1,), weights, targets)
-        self._transforms = Runs(look, [[column] for column in columns], weights)
+        self._pairs = GroupPartners(look, columns, (1,), weights, targets)
+        self._transforms = StateGroups(look, [[column] for column in columns], weights)
         self.impossible = [column for (column,) in self._pairs.impossible]
 
     def draw(

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Dataset, Drawn, PairBatch, PlannedData, Split
-from dislab.datamodules._partners import GridPartners, Partners, RunPartners, present_values
-from dislab.datamodules._runs import looks
+from dislab.datamodules._partners import GridPartners, GroupPartners, Partners, present_values
+from dislab.datamodules._state_groups import canonical_positions
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_choice, naming
@@ -75,7 +75,7 @@ class PairedData(PlannedData):
             InputError: No two training states differ in one of the factors alone.
         """
         states, weights = self.indices(split), self.weights(split)
-        look = looks(self.dataset, states)
+        look = canonical_positions(self.dataset, states)
         values = present_values(self.factors, states)
         columns = [column for column in self._columns() if len(values[column]) > 1]
         sizes = tuple(size for size in self._sizes if size <= len(columns))
@@ -87,10 +87,10 @@ class PairedData(PlannedData):
         density = len(states) / np.prod([float(len(one)) for one in values])
         partners: Partners
         if self.factors.table is None and weights is None and density >= _DENSE:
-            everything = looks(self.dataset, np.arange(len(self.factors)))
+            everything = canonical_positions(self.dataset, np.arange(len(self.factors)))
             partners = GridPartners(self.factors, states, everything, columns, sizes)
         else:
-            partners = RunPartners(look, columns, sizes, weights)
+            partners = GroupPartners(look, columns, sizes, weights)
         if split == "train" and 1 in sizes:
             self._check_partners(look, partners, columns)
         names = ", ".join(self.factors.names[column] for column in columns)
@@ -144,7 +144,7 @@ class PairedData(PlannedData):
         if not rare:
             return
         alone = [
-            self.factors.names[chosen[0]] for chosen in RunPartners(look, rare, (1,)).impossible
+            self.factors.names[chosen[0]] for chosen in GroupPartners(look, rare, (1,)).impossible
         ]
         if alone:
             raise InputError(

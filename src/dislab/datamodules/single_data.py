@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 
 from dislab.base import Drawn, PlannedData, Split
-from dislab.datamodules._runs import Lottery, Weights
+from dislab.datamodules._state_groups import Sampler, Weights
 from dislab.factors import Indices
 
 
@@ -39,10 +39,10 @@ class SinglePlan:
 
     def __init__(self, states: Indices, weights: Weights | None = None) -> None:
         self.states = states
-        self._lottery = Lottery(len(states), weights)
+        self._sampler = Sampler(len(states), weights)
 
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
         """Draws consecutive batches of `count` images; `number` is not used."""
-        return Drawn(self.states[self._lottery.draw(generator, count * batches)])
+        return Drawn(self.states[self._sampler.draw(generator, count * batches)])

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Dataset, Drawn, PlannedData, Split, TransitionBatch
-from dislab.datamodules._runs import Lottery, Weights
+from dislab.datamodules._state_groups import Sampler, Weights
 from dislab.datamodules._steps import steps
 from dislab.errors import InputError
 from dislab.factors import Indices
@@ -127,7 +127,7 @@ class TransitionPlan:
         which, self._row = np.nonzero(after >= 0)
         self._ends = np.append(0, np.cumsum(np.bincount(which, minlength=len(after))))
         self._possible = np.unique(which)
-        self._lottery = Lottery(len(which), None if weights is None else weights[self._row])
+        self._sampler = Sampler(len(which), None if weights is None else weights[self._row])
 
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
@@ -135,6 +135,6 @@ class TransitionPlan:
         """Draws consecutive batches of `count` transitions; `number` is not used."""
         action = self._possible[generator.integers(len(self._possible), size=count * batches)]
         low, high = self._ends[action], self._ends[action + 1]
-        row = self._row[self._lottery.between(generator, low, high)]
+        row = self._row[self._sampler.between(generator, low, high)]
         states = np.stack([self.states[row], self.after[action, row]])
         return Drawn(states, {"changed": self.changed[action], "action": action})

@@ -19,7 +19,7 @@ from dislab.codes.splits import (
 )
 from dislab.factors import FactorSpace
 
-Predictor = Literal["r2", "svc"]
+SAPPredictor = Literal["r2", "svc"]
 """Predictability of a factor from a latent: squared correlation, or accuracy of a linear SVM."""
 
 
@@ -58,13 +58,13 @@ class SAP(Metric):
     def __init__(
         self,
         space: FactorSpace,
-        predictor: Predictor = "r2",
+        predictor: SAPPredictor = "r2",
         standardize: bool = False,
         test_fraction: float = TEST_FRACTION,
     ) -> None:
         super().__init__(space)
         check_fraction(test_fraction)
-        self.predictor: Predictor = predictor
+        self.predictor: SAPPredictor = predictor
         self.standardize = standardize
         self.test_fraction = test_fraction
         self.engines = ("scikit-learn",) if predictor == "svc" else self.engines

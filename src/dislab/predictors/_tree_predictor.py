@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
-from dislab.codes.inputs import check_codes, check_lesson
+from dislab.codes.inputs import check_codes, check_training_data
 from dislab.codes.learners.column_models import ColumnModel, fitted_columns, predicted_columns
 
 
@@ -33,7 +33,7 @@ class TreePredictor(Predictor):
         Raises:
             InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
-        check_lesson(codes, targets, self.latent_dim, self.classes)
+        check_training_data(codes, targets, self.latent_dim, self.classes)
         self._models = fitted_columns(codes, targets, self.classes, self._model)
 
     def predict(

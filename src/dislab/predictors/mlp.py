@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
-from dislab.codes.inputs import Standard, check_codes, check_lesson, standard
-from dislab.codes.learners.stacked_networks import Lesson, decided, first_layers, train
+from dislab.codes.inputs import Standard, check_codes, check_training_data, standard
+from dislab.codes.learners.stacked_networks import Targets, decided, first_layers, train
 from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.random import device_generator, mix
 
@@ -67,7 +67,7 @@ class MLP(Predictor):
         self.seed = seed
         self._networks: list[list[Tensor]] = []
         nothing = torch.empty(0)
-        self._lesson = Lesson(nothing, nothing, nothing, self.classes, nothing)
+        self._targets = Targets(nothing, nothing, nothing, self.classes, nothing)
         self._standard = Standard(nothing, nothing)
         self._centre = self._scale = nothing
 
@@ -85,10 +85,10 @@ class MLP(Predictor):
         Raises:
             InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
-        check_lesson(codes, targets, self.latent_dim, self.classes)
+        check_training_data(codes, targets, self.latent_dim, self.classes)
         codes, targets = codes.detach(), targets.to(codes.device)
         self._standard = standard(codes)
-        lesson = self._prepared(targets)
+        prepared = self._prepared(targets)
         batches = self._batches(len(targets)).to(codes.device)
         sizes = (self.latent_dim, *[self.width] * self.layers)
         self._networks = []
@@ -96,10 +96,10 @@ class MLP(Predictor):
         for some in torch.split(self._standard.of(codes).float(), self._runs_at_once(codes)):
             layers = first_layers(sizes, self.classes, len(some), seeds)
             layers = [layer.to(codes.device) for layer in layers]
-            self._networks.append(train(layers, some, lesson, batches, self.learning_rate))
+            self._networks.append(train(layers, some, prepared, batches, self.learning_rate))
         # the targets are no longer needed
         nothing = torch.empty(0)
-        self._lesson = lesson._replace(numbers=nothing, kinds=nothing)
+        self._targets = prepared._replace(numbers=nothing, kinds=nothing)
 
     @torch.no_grad()
     def predict(
@@ -117,12 +117,12 @@ class MLP(Predictor):
         known = self._standard.of(codes).float()
         runs = [len(layers[0]) // len(self.classes) for layers in self._networks]
         parts = [
-            decided(layers, some, self._lesson)
+            decided(layers, some, self._targets)
             for layers, some in zip(self._networks, torch.split(known, runs), strict=True)
         ]
         return (torch.cat(parts).double() * self._scale + self._centre).to(codes)
 
-    def _prepared(self, targets: Float[Tensor, "image factor"]) -> Lesson:
+    def _prepared(self, targets: Float[Tensor, "image factor"]) -> Targets:
         """Targets of the networks: standardised numbers, and unchanged class numbers."""
         number = torch.tensor([count == 0 for count in self.classes], device=targets.device)
         wide = targets.double()
@@ -138,7 +138,7 @@ class MLP(Predictor):
         )
         seen.scatter_(1, kinds.T, value=True)
         numbers = torch.where(number, standardised, 0.0)
-        return Lesson(
+        return Targets(
             number, numbers.T.float().contiguous(), kinds.T.contiguous(), self.classes, seen
         )
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
-from dislab.codes.inputs import Standard, check_codes, check_lesson, standard
+from dislab.codes.inputs import Standard, check_codes, check_training_data, standard
 from dislab.functional.checks import check_count
 
 DISTANCES_AT_ONCE: Final = 5_000_000
@@ -55,7 +55,7 @@ class NearestNeighbors(Predictor):
         Raises:
             InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
-        check_lesson(codes, targets, self.latent_dim, self.classes)
+        check_training_data(codes, targets, self.latent_dim, self.classes)
         self._standard = standard(codes.detach())
         self._codes = self._standard.of(codes.detach())
         self._targets = targets.detach().to(codes.device, torch.float64, copy=True)

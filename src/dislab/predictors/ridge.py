@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Predictor
-from dislab.codes.inputs import Standard, check_codes, check_lesson, standard
+from dislab.codes.inputs import Standard, check_codes, check_training_data, standard
 from dislab.functional.checks import check_at_least
 
 
@@ -52,7 +52,7 @@ class Ridge(Predictor):
         Raises:
             InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
-        check_lesson(codes, targets, self.latent_dim, self.classes)
+        check_training_data(codes, targets, self.latent_dim, self.classes)
         self._standard = standard(codes.detach())
         known = self._standard.of(codes.detach())
         wanted = self._columns(targets.to(codes.device))

@@ -41,7 +41,7 @@ class Table(NamedTuple):
     rows: list[Row]
 
 
-class Picture(NamedTuple):
+class PagePicture(NamedTuple):
     """An image with its caption, which is also its alternative text."""
 
     name: str
@@ -73,8 +73,8 @@ class RunRecord(NamedTuple):
     transfer: Table | None
     others: dict[str, Table]
     notes: list[str]
-    curves: list[Picture]
-    pictures: list[Picture]
+    curves: list[PagePicture]
+    pictures: list[PagePicture]
     settings: str
     versions: dict[str, str]
 
@@ -248,18 +248,18 @@ def _skipped(scored: Mapping[str, Any]) -> list[str]:
     return [f"{name} was not taken: {why}" for name, why in _mapping(scored, "skipped").items()]
 
 
-def _curves(folder: Path, scored: Mapping[str, Any]) -> Iterator[Picture]:
+def _curves(folder: Path, scored: Mapping[str, Any]) -> Iterator[PagePicture]:
     table = read_curves(folder / CURVES)
     if (figure := curves_figure(table.rows)) is not None:
         caption = "Terms of the loss over the steps of training, in the units of the method"
-        yield Picture("curves", drawing(figure), caption)
+        yield PagePicture("curves", drawing(figure), caption)
     if (figure := sheet_figure(scored)) is not None:
         caption = "Scores with chance, importances, mutual information and KL of each latent"
-        yield Picture("score sheet", drawing(figure), caption)
+        yield PagePicture("score sheet", drawing(figure), caption)
 
 
-def _pictures(folder: Path) -> Iterator[Picture]:
+def _pictures(folder: Path) -> Iterator[PagePicture]:
     for name, caption in PICTURES.items():
         path = folder / "images" / f"{name}.png"
         if path.is_file():
-            yield Picture(name, picture(path), caption)
+            yield PagePicture(name, picture(path), caption)

@@ -17,7 +17,7 @@ from dislab.report import PAGE, ReportedRun
 from dislab.report.document import EXPLORER_SCRIPTS, document
 from dislab.report.explorer import explorer_of
 from dislab.report.images import drawing
-from dislab.report.run_record import Picture, Table, without_paths
+from dislab.report.run_record import PagePicture, Table, without_paths
 from dislab.runs import CONFIG
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
@@ -70,7 +70,7 @@ class _Section(NamedTuple):
     anchor: str
     title: str
     text: str
-    pictures: list[Picture]
+    pictures: list[PagePicture]
     tables: dict[str, Table]
     folded: tuple[str, ...]
     """Captions of tables that are collapsed initially; long tables always are."""
@@ -322,11 +322,11 @@ def _study_file(study: Study) -> str:
 
 def _sections(summary: StudySummary) -> Iterator[_Section]:
     """The tables of a study with their pictures."""
-    drawn: dict[str, list[Picture]] = {}
+    drawn: dict[str, list[PagePicture]] = {}
     for one in pictures(summary, _MOST_PICTURES):
         place = "means" if one.name.startswith(_OF_MEANS) else "rank_correlations"
         caption = one.caption.removesuffix(".")
-        drawn.setdefault(place, []).append(Picture(one.name, drawing(one.figure), caption))
+        drawn.setdefault(place, []).append(PagePicture(one.name, drawing(one.figure), caption))
     for name, table in summary.tables.items():
         shown = {
             table.title if number == 0 else f"{table.title} ({number + 1})": _table(part, summary)

@@ -17,7 +17,7 @@ _TALL: Final = 40
 """Maximum number of violins in a picture; trailing axes are dropped to stay below it."""
 
 
-class Picture(NamedTuple):
+class StudyPicture(NamedTuple):
     """One picture of a study.
 
     Attributes:
@@ -31,7 +31,7 @@ class Picture(NamedTuple):
     figure: Figure
 
 
-def pictures(summary: StudySummary, most: int | None = None) -> Iterator[Picture]:
+def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPicture]:
     """Draws the pictures of a study one by one.
 
     They are violin plots of each measure by setting, the matrix of rank correlations, scatter plots
@@ -49,7 +49,7 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[Picture
     by = varying[:1]
     kinds = [str(one) for one in runs[by[0]]] if by else []
     for measure in [summary.target, *(one for one in summary.measures if one != target)][:most]:
-        yield Picture(
+        yield StudyPicture(
             f"violins_{slug(label(measure))}",
             f"{label(measure)} by setting; every point is a run.",
             _violins(runs, values[measure], varying, label(measure)),
@@ -58,7 +58,7 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[Picture
         rho = correlation_table(summary.tables["rank_correlations"].table)
         if len(rho) <= _WIDE:
             names = [label(str(one)) for one in rho.columns]
-            yield Picture(
+            yield StudyPicture(
                 "rank_correlations",
                 f"Spearman's rank correlations of the scores over {len(runs)} runs.",
                 correlation_matrix(rho.to_numpy(), [label(str(one)) for one in rho.index], names),
@@ -66,14 +66,14 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[Picture
     others = [str(one) for one in values if one != target]
     for other in [one for one in others if one == UDR or not _needs_labels(one)][:most]:
         name = label(other)
-        yield Picture(
+        yield StudyPicture(
             f"scatter_{slug(name)}",
             f"{label(target)} against {name}, with Spearman's ρ over all runs"
             f"{f' and by {by[0]}' if by else ''}.",
             scatter(values[target], values[other], (label(target), name), kinds),
         )
     if varying:
-        yield Picture(
+        yield StudyPicture(
             "settings",
             f"The settings of every run beside its {label(target)}; one line is one run.",
             parallel_settings(

@@ -23,7 +23,7 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
         build: The class, or a partial of it.
         images: Number of training images.
     """
-    codes, targets = _lesson(2 * images, device_generator(CPU, 0))
+    codes, targets = _training_data(2 * images, device_generator(CPU, 0))
     known, wanted = codes[:, :images], targets[:images]
     asked, truth = codes[:, images:], targets[images:]
     before, states = (known.clone(), wanted.clone(), asked.clone()), random_states()
@@ -47,10 +47,10 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
     few = predictor.predict(asked[:, :7])
     must(_alike(few, found[:, :7]), "a prediction depends on no other image")
     _check_independence(build, (known, wanted, asked), found)
-    _check_scarce_lessons(build, known, wanted, asked)
+    _check_scarce_data(build, known, wanted, asked)
 
 
-def _lesson(images: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _training_data(images: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Codes of two runs with a constant last latent; targets: numeric, categorical, numeric."""
     hidden = torch.rand(images, 3, generator=generator)
     kind = (3 * hidden[:, 1]).floor().clamp(max=2)
@@ -85,9 +85,9 @@ def _check_accuracy(found: Tensor, wanted: Tensor, truth: Tensor) -> None:
 
 
 def _check_independence(
-    build: PredictorBuilder, lesson: tuple[Tensor, Tensor, Tensor], found: Tensor
+    build: PredictorBuilder, data: tuple[Tensor, Tensor, Tensor], found: Tensor
 ) -> None:
-    known, wanted, asked = lesson
+    known, wanted, asked = data
     for run in range(2):
         own = slice(run, run + 1)
         alone = _learnt(build(5, (0, 3, 0)), known[own], wanted, asked[own])
@@ -98,7 +98,7 @@ def _check_independence(
         must(_alike(alone, found[..., column]), f"factor {factor} is learnt alike by itself")
 
 
-def _check_scarce_lessons(
+def _check_scarce_data(
     build: PredictorBuilder, known: Tensor, wanted: Tensor, asked: Tensor
 ) -> None:
     still = wanted.clone()

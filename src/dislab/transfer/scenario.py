@@ -12,10 +12,10 @@ from dislab.errors import InputError, suggestion
 from dislab.factors import Selection
 from dislab.yaml_files import parse_yaml, read_text
 
-Encoder = Literal["in", "out"]
+EncoderImages = Literal["in", "out"]
 """Whether test images are in or out of the encoder's training distribution."""
 
-ENCODERS: Final = get_args(Encoder)
+ENCODERS: Final = get_args(EncoderImages)
 
 KEYS: Final = (
     "about",
@@ -60,7 +60,7 @@ class Scenario:
     name: str
     train: Selection
     test: Selection
-    encoder: Encoder = "in"
+    encoder: EncoderImages = "in"
     shifted: tuple[str, ...] = ()
     also_without: tuple[str, ...] = ()
     dataset: str = ""

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from dislab.codes.learners.stacked_networks import Lesson, decided, first_layers, outputs, train
+from dislab.codes.learners.stacked_networks import Targets, decided, first_layers, outputs, train
 
 CLASSES = (0, 3, 0)
 SIZES = (4, 6, 5)
@@ -15,7 +15,7 @@ CODES = torch.randn(2, 30, 4, generator=SOURCE)
 NUMBERS = torch.randn(3, 30, generator=SOURCE) * torch.tensor([[1.0], [0.0], [1.0]])
 KINDS = torch.randint(0, 3, (3, 30), generator=SOURCE) * torch.tensor([[0], [1], [0]])
 SEEN = torch.tensor([[True, False, False], [True, True, True], [True, False, False]])
-LESSON = Lesson(torch.tensor([True, False, True]), NUMBERS, KINDS, CLASSES, SEEN)
+LESSON = Targets(torch.tensor([True, False, True]), NUMBERS, KINDS, CLASSES, SEEN)
 BATCHES = torch.stack([torch.randperm(30, generator=SOURCE)[:8] for _ in range(12)])
 
 

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from dislab.base.dataset import Dataset
-from dislab.base.planned.plans import FixedBatches, OrderedBatches, Progress, TrainBatches
+from dislab.base.planned.plans import FixedBatches, OrderedBatches, TrainBatches, TrainingProgress
 
 
 class Numbers(NamedTuple):
@@ -116,7 +116,7 @@ class TrainLoader:
     def __init__(
         self,
         source: Source,
-        progress: Progress,
+        progress: TrainingProgress,
         steps: int,
         num_workers: int,
         unfinished: Callable[[], int],

@@ -21,8 +21,8 @@ from dislab.base.planned.plans import (
     FixedBatches,
     IndexPlan,
     OrderedBatches,
-    Progress,
     TrainBatches,
+    TrainingProgress,
     in_turn,
 )
 from dislab.base.planned.splits import split_states
@@ -107,7 +107,7 @@ class PlannedData(DataModule):
         self._gathering = Gathering(dataset, residency, num_workers, resize, colour)
         self._check()
         self._rank, self._world = 0, 1
-        self._progress = Progress()
+        self._progress = TrainingProgress()
         self._plans: dict[Split, IndexPlan] = {}
 
     @abstractmethod
@@ -183,7 +183,7 @@ class PlannedData(DataModule):
             if self.trainer is not None:
                 seed = self.trainer.strategy.broadcast(seed)
             self._rank, self._world = rank, size
-            self._progress = Progress(seed & (2**63 - 1))
+            self._progress = TrainingProgress(seed & (2**63 - 1))
         if self.trainer is not None:
             self._gathering.settle(self.trainer.strategy.root_device)
             if stage == "fit" and self.trainer.strategy.root_device.type == "cpu":

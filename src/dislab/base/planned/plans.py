@@ -47,7 +47,7 @@ class IndexPlan(Protocol):
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Progress of training.
 
     Args:
@@ -79,7 +79,7 @@ class TrainBatches:
     batch_size: int
     rank: int = 0
     world: int = 1
-    progress: Progress = field(default_factory=Progress)
+    progress: TrainingProgress = field(default_factory=TrainingProgress)
     space: FactorSpace | None = None
     _key: tuple[int, int] | None = field(default=None, init=False, repr=False)
     _kept: Drawn = field(default_factory=lambda: Drawn(np.empty(0, np.int64)), init=False)

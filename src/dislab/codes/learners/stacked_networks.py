@@ -13,7 +13,7 @@ IMAGES_AT_ONCE: Final = 4096
 """Number of images predicted together; changes no result."""
 
 
-class Lesson(NamedTuple):
+class Targets(NamedTuple):
     """Targets of the networks, the same for all runs.
 
     Attributes:
@@ -77,7 +77,7 @@ def outputs(
 def train(
     layers: Sequence[Tensor],
     codes: Float[Tensor, "run image latent"],
-    lesson: Lesson,
+    targets: Targets,
     batches: Int[Tensor, "step batch"],
     learning_rate: float,
 ) -> list[Tensor]:
@@ -90,12 +90,12 @@ def train(
     # a score computed during a model's test may run in inference mode
     with torch.inference_mode(mode=False), torch.enable_grad():
         codes = codes.clone()
-        own = Lesson(
-            lesson.number.clone(),
-            lesson.numbers.clone(),
-            lesson.kinds.clone(),
-            lesson.classes,
-            lesson.seen.clone(),
+        own = Targets(
+            targets.number.clone(),
+            targets.numbers.clone(),
+            targets.kinds.clone(),
+            targets.classes,
+            targets.seen.clone(),
         )
         parameters = [layer.detach().clone().requires_grad_() for layer in layers]
         adam = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
@@ -110,14 +110,14 @@ def train(
 
 
 def decided(
-    layers: Sequence[Tensor], codes: Float[Tensor, "run image latent"], lesson: Lesson
+    layers: Sequence[Tensor], codes: Float[Tensor, "run image latent"], targets: Targets
 ) -> Float[Tensor, "run image factor"]:
     """Values and class numbers that the networks predict from standardised codes."""
     parts = []
     for some in torch.split(codes, IMAGES_AT_ONCE, dim=1):
         made = outputs(layers, some)
-        best = made.masked_fill(~lesson.seen[:, None], -torch.inf).argmax(3)
-        parts.append(torch.where(lesson.number[:, None], made[..., 0], best).mT)
+        best = made.masked_fill(~targets.seen[:, None], -torch.inf).argmax(3)
+        parts.append(torch.where(targets.number[:, None], made[..., 0], best).mT)
     return torch.cat(parts, 1)
 
 
@@ -126,17 +126,17 @@ def _uniform(rows: int, columns: int, seed: int) -> Float[Tensor, "row column"]:
 
 
 def _loss(
-    made: Float[Tensor, "run factor image output"], lesson: Lesson, rows: Int[Tensor, " image"]
+    made: Float[Tensor, "run factor image output"], targets: Targets, rows: Int[Tensor, " image"]
 ) -> Float[Tensor, ""]:
     """Sum over networks of mean squared errors (regression) or cross-entropies (classification)."""
     runs = len(made)
-    error = made[..., 0] - lesson.numbers[:, rows]
-    loss = (error.square().mean(2).sum(0) * lesson.number).sum()
-    for factor, count in enumerate(lesson.classes):
+    error = made[..., 0] - targets.numbers[:, rows]
+    loss = (error.square().mean(2).sum(0) * targets.number).sum()
+    for factor, count in enumerate(targets.classes):
         if count:
             logits = made[:, factor, :, :count].masked_fill(
-                ~lesson.seen[factor, :count], -torch.inf
+                ~targets.seen[factor, :count], -torch.inf
             )
-            wanted = lesson.kinds[factor, rows].repeat(runs)
+            wanted = targets.kinds[factor, rows].repeat(runs)
             loss = loss + runs * cross_entropy(logits.flatten(0, 1), wanted)
     return loss

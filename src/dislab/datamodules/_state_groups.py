@@ -12,7 +12,7 @@ from dislab.factors import Indices
 Weights = npt.NDArray[np.float64]
 
 
-def looks(dataset: Dataset, states: Indices) -> Indices:
+def canonical_positions(dataset: Dataset, states: Indices) -> Indices:
     """Value numbers of the first state with the same image, one row per state.
 
     Two states count as equal in a factor if these numbers agree, even if their labels differ, as
@@ -43,7 +43,7 @@ def places(lots: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
     return place.T
 
 
-class Lottery:
+class Sampler:
     """Draws positions between bounds, uniformly or in proportion to a weight per position."""
 
     def __init__(self, count: int, weights: Weights | None = None) -> None:
@@ -77,11 +77,11 @@ class Lottery:
         return np.clip(place, low, high - 1)  # rounding could leave the interval
 
 
-class Runs:
-    """States sorted once per set of columns; states that agree in these columns form a run.
+class StateGroups:
+    """States sorted once per set of columns; states that agree in these columns form a group.
 
-    The rows are the result of `looks`, one per state. States are drawn in proportion to their
-    weights, uniformly if None.
+    The rows are the result of `canonical_positions`, one per state. States are drawn in proportion
+    to their weights, uniformly if None.
     """
 
     def __init__(
@@ -105,9 +105,9 @@ class Runs:
         self._order = np.concatenate(orders)
         self._start = np.concatenate(starts)
         self._stop = np.concatenate(stops)
-        # whether the run of a state contains images other than its own
+        # whether the group of a state contains images other than its own
         self.varied = np.stack(varied)
-        self._lottery = Lottery(len(self._order), None if weights is None else weights[self._order])
+        self._sampler = Sampler(len(self._order), None if weights is None else weights[self._order])
 
     def pick(
         self, generator: np.random.Generator, which: Indices, row: Indices, proposals: int = 1
@@ -115,7 +115,7 @@ class Runs:
         """Draws rows, shape (proposals, row), that agree with `row` in the column sets `which`."""
         place = which * self.count + row
         low, high = self._start[place], self._stop[place]
-        return self._order[self._lottery.between(generator, low, high, (proposals, len(row)))]
+        return self._order[self._sampler.between(generator, low, high, (proposals, len(row)))]
 
     def members(self, which: int, row: int) -> Indices:
         """All rows that agree with `row` in the column set `which`."""
