@@ -32,7 +32,7 @@ from dislab.datasets import (
     RobotFingerPseudoReal,
     Shapes3D,
 )
-from dislab.datasets.chairs.parametric_chairs import draw
+from dislab.datasets.chairs.parametric_chairs import render
 from dislab.datasets.dsprites import _render as dsprites
 from dislab.datasets.robot_finger import _render as finger
 from dislab.datasets.robot_finger import _sensor as sensor
@@ -62,7 +62,7 @@ def renderers(device: torch.device) -> dict[str, Draw]:
         return 10
 
     def chairs() -> int:
-        return len(draw(generator.integers(len(ParametricChairs().factors), size=124)))
+        return len(render(generator.integers(len(ParametricChairs().factors), size=124)))
 
     def heads() -> int:
         one = ParametricHeads(

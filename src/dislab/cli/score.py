@@ -58,7 +58,7 @@ def run(args: list[str]) -> int:
     if options.json:
         _write(Path(options.json), path, found)
     if options.sheet:
-        _draw(Path(options.sheet), path, found)
+        _plot(Path(options.sheet), path, found)
     return 0
 
 
@@ -195,7 +195,7 @@ def _write(out: Path, source: Path, found: "Evaluation") -> None:
     print(out)
 
 
-def _draw(out: Path, source: Path, found: "Evaluation") -> None:
+def _plot(out: Path, source: Path, found: "Evaluation") -> None:
     from dislab.metrics.sheet import sheet
     from dislab.plots import save
 

@@ -30,11 +30,11 @@ def heat_map(
     """
     check_matrix(matrix, names)
     figure, axes = blank(len(matrix), len(names), names)
-    draw_heat_map(axes, matrix, names, unit, title)
+    plot_heat_map(axes, matrix, names, unit, title)
     return figure
 
 
-def draw_heat_map(
+def plot_heat_map(
     axes: Axes,
     matrix: Float[np.ndarray, "latent factor"],
     names: Sequence[str],

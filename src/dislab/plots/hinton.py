@@ -27,11 +27,11 @@ def hinton(
     """
     check_matrix(importance, names)
     figure, axes = blank(len(importance), len(names), names)
-    draw_hinton(axes, importance, names, title)
+    plot_hinton(axes, importance, names, title)
     return figure
 
 
-def draw_hinton(
+def plot_hinton(
     axes: Axes,
     importance: Float[np.ndarray, "latent factor"],
     names: Sequence[str],

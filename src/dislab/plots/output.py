@@ -69,10 +69,12 @@ def save(figure: Figure, path: Path) -> None:
     """
     check_picture("the picture", path)
     with atomic(path) as temporary:
-        draw(figure, temporary, path.suffix[1:].lower())
+        write_figure(figure, temporary, path.suffix[1:].lower())
 
 
-def draw(figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool = False) -> None:
+def write_figure(
+    figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool = False
+) -> None:
     """Draws a figure at its own resolution, as `png`, `pdf` or `svg`.
 
     Equal figures give equal bytes.

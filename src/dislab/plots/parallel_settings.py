@@ -62,7 +62,7 @@ def parallel_settings(
     lines = _lines(ends.T[known], array=scores[known], cmap="viridis", clim=(low, high))
     axes.add_collection(lines)
     for number, (names, _) in enumerate(levels.values()):
-        _draw_axis(axes, number, names)
+        _plot_axis(axes, number, names)
     axes.set(xlim=(-0.45, len(levels)), ylim=(0, 1))
     axes.set_xticks(range(len(levels)), list(levels), parse_math=False)
     axes.tick_params(length=0, labelsize=LABEL_SIZE)
@@ -122,7 +122,7 @@ def _lines(ends: Float[np.ndarray, "run axis"], **style: Any) -> LineCollection:
     )
 
 
-def _draw_axis(axes: Axes, number: int, names: Sequence[str]) -> None:
+def _plot_axis(axes: Axes, number: int, names: Sequence[str]) -> None:
     axes.axvline(number, color="black", linewidth=0.8)
     for place, name in enumerate(names):
         axes.text(

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure, SubFigure
 
 from dislab.errors import InputError
 from dislab.plots._panels import DPI, FAINT, INK, LABEL_SIZE, TITLE_SIZE, number_latents, panel_size
-from dislab.plots.heat_map import draw_heat_map
-from dislab.plots.hinton import draw_hinton
+from dislab.plots.heat_map import plot_heat_map
+from dislab.plots.hinton import plot_hinton
 
 LEFT: Final = 6.4
 """Width of the list of scores in inches."""
@@ -68,14 +68,14 @@ def score_sheet(
     pages = figure.subfigures(
         1, 2 if heights else 1, width_ratios=_ratios(LEFT, width), squeeze=False
     )
-    draw_scores(_stacked(pages[0, 0], [listed], height)[0], values, intervals, chance)
+    plot_scores(_stacked(pages[0, 0], [listed], height)[0], values, intervals, chance)
     panels = _stacked(pages[0, -1], heights, height) if heights else []
     if importance is not None:
-        draw_hinton(panels.pop(0), importance, names, "importance for predicting a factor")
+        plot_hinton(panels.pop(0), importance, names, "importance for predicting a factor")
     if information is not None:
-        draw_heat_map(panels.pop(0), information, names, "nats", about)
+        plot_heat_map(panels.pop(0), information, names, "nats", about)
     if kl is not None:
-        _draw_kl(panels.pop(0), kl)
+        _plot_kl(panels.pop(0), kl)
     return figure
 
 
@@ -93,7 +93,7 @@ def _stacked(page: SubFigure, heights: Sequence[float], height: float) -> list[A
     return axes[: len(heights)]
 
 
-def draw_scores(
+def plot_scores(
     axes: Axes,
     values: Mapping[str, float],
     intervals: Mapping[str, tuple[float, float]],
@@ -131,7 +131,7 @@ def _text(value: float, ends: tuple[float, float] | None) -> str:
     return f"{value:.3f}" + ("" if ends is None else f"  [{ends[0]:.3f}, {ends[1]:.3f}]")
 
 
-def _draw_kl(axes: Axes, kl: Float[np.ndarray, " latent"]) -> None:
+def _plot_kl(axes: Axes, kl: Float[np.ndarray, " latent"]) -> None:
     colours = [INK if one > ACTIVE else FAINT for one in kl]
     axes.bar(range(len(kl)), np.maximum(kl, 0), color=colours, width=0.8)
     number_latents(axes, len(kl))

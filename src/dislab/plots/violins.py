@@ -55,7 +55,7 @@ def violins(
     figure, axes = panel(width, ROW * len(values) + 0.9)
     for row, scores in enumerate(values.values()):
         colour = chosen[kinds[row] if kinds else "all"][0]
-        _draw(axes, row, scores[np.isfinite(scores)], colour)
+        _plot(axes, row, scores[np.isfinite(scores)], colour)
     labels = [_label(group, scores) for group, scores in values.items()]
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.set_yticks(range(len(values)), labels, parse_math=False)
@@ -68,7 +68,7 @@ def violins(
     return figure
 
 
-def _draw(axes: Axes, row: int, scores: Float[np.ndarray, " run"], colour: str) -> None:
+def _plot(axes: Axes, row: int, scores: Float[np.ndarray, " run"], colour: str) -> None:
     if len(scores) >= LEAST and scores.min() < scores.max():
         bodies: Any = axes.violinplot(
             [scores], [row], orientation="horizontal", widths=0.8, showextrema=False

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from torch import Tensor
 
-from dislab.plots.output import draw
+from dislab.plots.output import write_figure
 
 QUALITY: Final = 85
 """JPEG quality of precomputed images and of large pictures."""
@@ -76,7 +76,7 @@ def drawing(figure: Figure) -> str:
         figure: The figure.
     """
     buffer = BytesIO()
-    draw(figure, buffer, "svg", is_transparent=True)
+    write_figure(figure, buffer, "svg", is_transparent=True)
     return data_address("image/svg+xml", buffer.getvalue())
 
 

@@ -122,7 +122,7 @@ def score_run(
     )
     path = runs.write_scores(folder, stage, record_of(model, data, found, checkpoint))
     shifts = shifts_of(data, scenarios, sizes)
-    draw_reconstructions(folder, model, shifts, reconstructions, precision)
+    plot_reconstructions(folder, model, shifts, reconstructions, precision)
     return found, path
 
 
@@ -162,7 +162,7 @@ def record_of(
     return {**found.record(), **record, "versions": versions}
 
 
-def draw_reconstructions(
+def plot_reconstructions(
     folder: Path, model: Objective, shifts: Shifts, count: int, precision: Precision
 ) -> None:
     """Draws images of both distributions of each scenario above their reconstructions.
@@ -177,8 +177,8 @@ def draw_reconstructions(
     for one in shifts.drawn:
         shown = min(count, len(one.held), len(one.test))
         rows = [
-            *_drawn(shifts.data, model, one.held[:shown], precision),
-            *_drawn(shifts.tested(one), model, one.test[:shown], precision),
+            *_reconstructed(shifts.data, model, one.held[:shown], precision),
+            *_reconstructed(shifts.tested(one), model, one.test[:shown], precision),
         ]
         labels = ("as in training", "reconstruction", "shifted", "reconstruction")
         title = f"{one.scenario.name} after {int(model.steps):,} steps"
@@ -237,7 +237,7 @@ def _encoded(
     return Domain(codes.to(model.device), positions, data.factors, values).checked()
 
 
-def _drawn(
+def _reconstructed(
     data: DataModule, model: Objective, states: Indices, precision: Precision
 ) -> tuple[Tensor, Tensor]:
     with evaluating(model, precision):

@@ -91,15 +91,15 @@ def test_weights_are_drawn_once_until_they_change(
 ) -> None:
     """At the last validation, the end of training and in the test that follows them."""
     drawn: list[int] = []
-    draw = Reconstructions.draw
+    figure = Reconstructions.figure
 
     def counted(
         self: Reconstructions, trainer: pl.Trainer, data: DataModule, module: Objective
     ) -> Figure:
         drawn.append(int(module.steps))
-        return draw(self, trainer, data, module)
+        return figure(self, trainer, data, module)
 
-    monkeypatch.setattr(Reconstructions, "draw", counted)
+    monkeypatch.setattr(Reconstructions, "figure", counted)
     runner = trainer(callbacks=[Reconstructions(count=2)], max_steps=4, val_check_interval=2)
     runner.fit(objective, datamodule=data)
     path = tmp_path / "run" / "images" / "reconstructions.png"

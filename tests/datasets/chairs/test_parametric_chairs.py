@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dislab.datasets import ParametricChairs
-from dislab.datasets.chairs.parametric_chairs import FACTORS, draw
+from dislab.datasets.chairs.parametric_chairs import FACTORS, render
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 
@@ -16,7 +16,7 @@ def image(**chosen: int) -> torch.Tensor:
     """The image of a state; factors that are not named have their first value."""
     position = [chosen.get(name, 0) for name in FACTORS.names]
     index = int(FACTORS.index([position])[0])
-    return torch.from_numpy(draw(np.array([index]))).view(3, 64, 64).int()
+    return torch.from_numpy(render(np.array([index]))).view(3, 64, 64).int()
 
 
 def painted(shown: torch.Tensor) -> torch.Tensor:
@@ -32,7 +32,7 @@ def test_factors() -> None:
 
 def test_every_chair_lies_within_its_image() -> None:
     grid = itertools.product((0, 2), (0, 2), (0, 2), (0,), (1,), (0,), range(0, 31, 2), range(2))
-    shown = (torch.from_numpy(draw(FACTORS.index(list(grid)))) < 255).view(-1, 3, 64, 64).any(1)
+    shown = (torch.from_numpy(render(FACTORS.index(list(grid)))) < 255).view(-1, 3, 64, 64).any(1)
     assert not shown[:, [0, -1]].any()
     assert not shown[:, :, [0, -1]].any()
     covered = shown.sum((1, 2))
@@ -74,8 +74,8 @@ def test_elevation_is_an_angle_of_view() -> None:
 
 
 def test_an_image_does_not_depend_on_those_drawn_with_it() -> None:
-    block = draw(np.arange(620, 682))
-    assert np.array_equal(block[17:19], draw(np.array([637, 638])))
+    block = render(np.arange(620, 682))
+    assert np.array_equal(block[17:19], render(np.array([637, 638])))
 
 
 def test_settings_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_the_whole_set() -> None:
     dataset = ParametricChairs()
     check_dataset(dataset)
     index = torch.tensor([0, 13_000, 26_783])
-    expected = draw(index.numpy())
+    expected = render(index.numpy())
     assert np.array_equal(dataset.images(index).flatten(1).numpy(), expected)
     assert len(pickle.dumps(dataset)) < 1000
     rows = dataset.tables()["pixels"].numpy()

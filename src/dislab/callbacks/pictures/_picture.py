@@ -42,7 +42,7 @@ class Picture(pl.Callback, ABC):
         """The required part that the method lacks; None if it has all."""
 
     @abstractmethod
-    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """Draws the objective in its current state."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
@@ -92,7 +92,7 @@ class Picture(pl.Callback, ABC):
             with atomic(path) as temporary:
                 shutil.copyfile(before, temporary)
         else:
-            plots.save(self.draw(trainer, data, module), path)
+            plots.save(self.figure(trainer, data, module), path)
         self._last = path, state
         self._send(trainer, path, steps, files_alone=is_known)
 

@@ -56,7 +56,7 @@ class Interpolations(Picture):
             return "codes"
         return "decoder" if lacks(module, "decode") else None
 
-    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """One row per pair: the first image, the decoded codes, the second image."""
         states = draw_states(data, self.split, 2 * self.pairs, self.seed)
         half = (len(states) + 1) // 2

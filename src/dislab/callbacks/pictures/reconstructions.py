@@ -52,7 +52,7 @@ class Reconstructions(Picture):
             return "posterior"
         return "decoder" if lacks(module, "decode") else None
 
-    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """Images in the first row, reconstructions in the second."""
         states = draw_states(data, self.split, self.count, self.seed)
         with evaluating(module, trainer.precision_plugin):

@@ -53,7 +53,7 @@ class Samples(Picture):
             return "decoder"
         return "prior" if lacks(module, "encode") else None
 
-    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """Rows and columns of images."""
         count = self.rows * self.columns
         stream = Stream(self.seed, device=module.device).of("samples")

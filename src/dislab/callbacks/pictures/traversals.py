@@ -103,10 +103,10 @@ class Traversals(Picture):
             return "decoder"
         return None if module.has_codes or not lacks(module, "encode") else "posterior"
 
-    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         """One row per latent or factor, one block of columns per image."""
         if not lacks(module, "render"):
-            return self._draw_factors(trainer, data, module)
+            return self._factor_figure(trainer, data, module)
         states = draw_states(data, self.split, max(self.points, self.images), self.seed)
         known, chosen = states[: self.points], states[: self.images]
 
@@ -131,7 +131,7 @@ class Traversals(Picture):
             faded=order.dead[: self.latents],
         )
 
-    def _draw_factors(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def _factor_figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
         states = draw_states(data, self.split, self.images, self.seed)
         positions, steps = data.factors.positions(states), len(self.places)
         fractions = np.linspace(0.0, 1.0, steps)

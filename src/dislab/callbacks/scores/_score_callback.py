@@ -49,7 +49,7 @@ class ScoreCallback(pl.Callback, ABC):
     ) -> Scored | None:
         """Results, or None if the data module is unsuitable; `folder` is the run folder."""
 
-    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
+    def plot(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
         """Draws the recorded results into the run folder; draws nothing by default."""
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -80,7 +80,7 @@ class ScoreCallback(pl.Callback, ABC):
                 found = self.score(trainer, data, module, folder)
             if found is not None:
                 self._publish(trainer, module, folder, stage, found)
-                self.draw(trainer, data, module, folder)
+                self.plot(trainer, data, module, folder)
         trainer.strategy.barrier(name)
 
     def _publish(

@@ -191,7 +191,7 @@ class Evaluate(ScoreCallback):
         logged = {f"scores/{name}": value for name, value in values.items()}
         return Scored(record, logged, "\n\n".join(parts))
 
-    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
+    def plot(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
         """The page of scores."""
         if not self.sheet or self._found is None or not self._found.values:
             return

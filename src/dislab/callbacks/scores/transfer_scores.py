@@ -16,7 +16,7 @@ from dislab.transfer.images import Sizes, check_sizes
 from dislab.transfer.run import (
     TransferBaseline,
     check_predictors,
-    draw_reconstructions,
+    plot_reconstructions,
     record_of,
     transfer_of,
 )
@@ -131,8 +131,8 @@ class TransferScores(ScoreCallback):
         logged = {f"transfer/{name}": value for name, value in self.found.values.items()}
         return Scored(record, logged, transfer_table({str(folder): self.found}))
 
-    def draw(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
+    def plot(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
         """Images of both distributions above their reconstructions."""
         shifts = shifts_of(data, self.scenarios, self.sizes)
         precision = trainer.precision_plugin
-        draw_reconstructions(folder, module, shifts, self.reconstructions, precision)
+        plot_reconstructions(folder, module, shifts, self.reconstructions, precision)

@@ -62,10 +62,10 @@ class ParametricChairs(BankedDataset):
     def _pictures(self) -> Pictures:
         origin = {"source": "rendered", "renderer": str(renderer.VERSION)}
         name = f"parametric_chairs/rendered-{renderer.VERSION}"
-        return Pictures(name, len(FACTORS), origin, Blocks(_VIEWS, _drawn))
+        return Pictures(name, len(FACTORS), origin, Blocks(_VIEWS, _rendered))
 
 
-def draw(index: Indices) -> Rows:
+def render(index: Indices) -> Rows:
     """Images by number, one per row."""
     positions = FACTORS.positions(index)
     values = torch.from_numpy(FACTORS.values(positions)).float()
@@ -78,5 +78,5 @@ def draw(index: Indices) -> Rows:
     return images.flatten(1).numpy()
 
 
-def _drawn(start: int, stop: int) -> Rows:
-    return draw(np.arange(start, stop))
+def _rendered(start: int, stop: int) -> Rows:
+    return render(np.arange(start, stop))

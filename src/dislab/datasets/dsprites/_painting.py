@@ -27,7 +27,7 @@ def painting(path: str | None, least: int) -> UInt8[Tensor, "3 height width"]:
     Rejects a file that is no image, or has width or height below `least` pixels.
     """
     if path is None:
-        return _drawn()
+        return _rendered()
     given = Path(path).expanduser()
     try:
         with Image.open(given) as image:
@@ -48,7 +48,7 @@ def fingerprint(picture: UInt8[Tensor, "3 height width"]) -> str:
     return hashlib.sha256(picture.numpy().tobytes()).hexdigest()
 
 
-def _drawn() -> UInt8[Tensor, "3 height width"]:
+def _rendered() -> UInt8[Tensor, "3 height width"]:
     """Bands of orange above bands of blue, warped by smooth noise."""
     width, height = LARGEST
     first, second, grain = host_generator(1).normal(size=(3, height, width))

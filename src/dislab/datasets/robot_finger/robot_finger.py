@@ -93,9 +93,9 @@ class RobotFinger(BankedDataset):
             "seed": str(self.seed),
             **({"partners": str(self.partners)} if self.partners else {}),
         }
-        return Pictures(name, self.states, origin, Blocks(_BLOCK, partial(_drawn, self)))
+        return Pictures(name, self.states, origin, Blocks(_BLOCK, partial(_rendered, self)))
 
 
-def _drawn(dataset: RobotFinger, start: int, stop: int) -> Rows:
+def _rendered(dataset: RobotFinger, start: int, stop: int) -> Rows:
     states = values(dataset.factors.positions(np.arange(start, stop)))
     return FingerScene(dataset.side).draw(states).reshape(stop - start, -1)

@@ -91,9 +91,9 @@ class RobotFingerPseudoReal(BankedDataset):
         version = f"{renderer.VERSION}.{sensor.VERSION}"
         name = f"robot_finger/pseudo-real-{version}-{self.side}"
         origin = {"source": "pseudo-real", "renderer": version}
-        blocks = Blocks(sensor.SESSION, partial(_drawn, self))
+        blocks = Blocks(sensor.SESSION, partial(_rendered, self))
         return Pictures(name, STATES, origin, blocks)
 
 
-def _drawn(dataset: RobotFingerPseudoReal, start: int, stop: int) -> Rows:
+def _rendered(dataset: RobotFingerPseudoReal, start: int, stop: int) -> Rows:
     return sensor.photographs(dataset.side, dataset._exact, start, stop)
