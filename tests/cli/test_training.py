@@ -360,7 +360,7 @@ def test_a_file_of_changes_alone_asks_for_the_file_that_it_changes(
     ("config", "message"),
     [
         ("dcign_heads", "DCIGN needs group_names from the data, which SingleData does not offer"),
-        ("composition", "SingleData does not offer; choose CompositionData or TransitionData"),
+        ("composition", "which SingleData does not offer; choose CompositionData\n"),
         ("jmvae", "JMVAE needs symbol_names from the data, which SingleData does not offer"),
     ],
 )

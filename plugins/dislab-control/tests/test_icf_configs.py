@@ -28,8 +28,8 @@ def test_data_without_actions_are_one_line_on_the_terminal(tmp_path: Path) -> No
     (tmp_path / "single.yaml").write_text(yaml.safe_dump(config))
     done = dislab("fit", "--config=single.yaml", folder=tmp_path)
     assert done.returncode == 2
-    assert "the data have no actions" in done.stderr
-    assert "take ActionData or TransitionData" in " ".join(done.stderr.split())
+    assert "needs action_names from the data, which SingleData does not offer" in done.stderr
+    assert "choose ActionData or TransitionData" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 3
     assert not list(tmp_path.glob("runs/*/*"))

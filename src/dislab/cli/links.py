@@ -35,7 +35,7 @@ def check_offers(config: Any) -> None:
         InputError: The model needs a property that the data module lacks; the message names data
             modules that have it.
     """
-    model = find_class(config["model"]["class_path"], (Objective,), "model")
+    model: Any = find_class(config["model"]["class_path"], (Objective,), "model")
     data: Any = find_class(config["data"]["class_path"], (DataModule,), "data")
     needed = {
         name
@@ -43,10 +43,17 @@ def check_offers(config: Any) -> None:
         if one.default is one.empty and name in offered()
     }
     if missing := sorted(needed - {*data.offers}):
-        others = [one.__name__ for one in _below(DataModule) if needed <= {*one.offers}]
+        others = [
+            one.__name__
+            for one in _below(DataModule)
+            if needed <= {*one.offers} and issubclass(one.batch_type, model.batch_types)
+        ]
+        remedy = (
+            f"choose {' or '.join(sorted(others))}" if others else "no data module that fits does"
+        )
         raise InputError(
             f"{model.__name__} needs {', '.join(missing)} from the data, which {data.__name__} "
-            f"does not offer; choose {' or '.join(sorted(others))}"
+            f"does not offer; {remedy}"
         )
 
 
