@@ -128,7 +128,7 @@ def test_wrong_tests_are_refused(tmp_path: Path, runs: Any) -> None:
     with pytest.raises(InputError, match=r"agent\.zip is damaged"):
         returns.agent_returns(folder, episodes=2)
     (folder / "agent.zip").unlink()
-    with pytest.raises(InputError, match="is not trained to its end; go on: dislab act fit --res"):
+    with pytest.raises(InputError, match="is not fully trained; resume it: dislab act fit --res"):
         returns.agent_returns(folder)
     with pytest.raises(InputError, match="cannot be read; write it: dislab act test"):
         returns.read_returns(folder)

@@ -1,4 +1,4 @@
-"""Worlds for agents, drawn from exact factors; importing it registers them in gymnasium."""
+"""Worlds for agents, rendered from exact factors; registered in gymnasium at import."""
 
 try:
     import gymnasium  # noqa: F401

@@ -1,4 +1,4 @@
-"""`dislab act`: agents that learn on representations, and their returns in every domain."""
+"""`dislab act`: trains agents on representations, and measures their returns in every domain."""
 
 import argparse
 import itertools
@@ -14,26 +14,26 @@ from tqdm import tqdm
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
 
-_DESCRIPTION: Final = "Let agents learn on the codes of a model, and test them in others."
+_DESCRIPTION: Final = "Train agents on the codes of a model, and test them in other domains."
 
 _FIT: Final = """\
-Train agents in a world: on the codes of a run's frozen model, on pixels, or on true factors.
+Train agents in a world: on codes of a run's frozen model, on pixels, or on true factors.
 
-Each agent has a folder OUT/<agent>-<observations>-<seed>. Several values of --agent,
---observations and --seed train all their combinations, one after another. Ctrl-C ends the training
-with the state in the folder; the same command goes on, and leaves finished agents as they are."""
+Each agent has a folder OUT/<agent>-<observations>-<seed>. With several values of --agent,
+--observations or --seed, all combinations are trained, one after another. Ctrl-C stops the training
+and saves its state in the folder; the same command resumes it, and skips finished agents."""
 
 _TEST: Final = """\
 Test agents in the domains of their world, without learning.
 
-FOLDER is that of an agent, or one with several of them. The table goes to the terminal, everything
-else into returns.json and episodes.csv of each agent. A ratio is the mean return in a domain over
-that in the domain of training, with its 95 % bootstrap interval. Agents that differ in the seed
-alone are also shown together, with the standard error over agents in place of that over
-episodes."""
+FOLDER is the folder of an agent, or a folder that contains several of them. A table is printed;
+all results are written to returns.json and episodes.csv of each agent. A ratio is the mean return
+in a domain divided by the mean return in the training domain, with its 95 % bootstrap interval.
+Agents that differ only in the seed are also summarised together, with the standard error over
+agents instead of over episodes."""
 
 _EVERY: Final = 30.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress if there is no terminal."""
 
 
 def run(args: list[str]) -> int:
@@ -58,14 +58,14 @@ def _parser() -> Parser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="fit|test")
     raw = argparse.RawDescriptionHelpFormatter
     fit = verbs.add_parser("fit", help="train agents", description=_FIT, formatter_class=raw)
-    fit.add_argument("--encoder", metavar="RUN", help="run folder of the model for codes")
+    fit.add_argument("--encoder", metavar="RUN", help="run folder of the model that encodes")
     fit.add_argument("--env", default="dislab/SeekAvoid-v0", help="the environment (%(default)s)")
     fit.add_argument(
         "--env_settings",
         nargs="+",
         default=[],
         metavar="NAME=VALUE",
-        help="settings of the world, such as objects=2",
+        help="settings of the environment, such as objects=2",
     )
     fit.add_argument(
         "--agent", nargs="+", default=["PPO"], metavar="NAME", help="PPO, A2C or DQN (PPO)"
@@ -75,14 +75,14 @@ def _parser() -> Parser:
         nargs="+",
         default=["codes"],
         metavar="NAME",
-        help="codes of the encoder, untrained for one with fresh weights, pixels, or true factors "
-        "of what is in view (codes)",
+        help="codes of the encoder, untrained for codes of an encoder with initial weights, "
+        "pixels, or factors for the true factors of visible objects (codes)",
     )
     fit.add_argument(
-        "--steps", type=int, default=80_000, metavar="N", help="steps to learn from (%(default)s)"
+        "--steps", type=int, default=80_000, metavar="N", help="training steps (%(default)s)"
     )
     fit.add_argument("--seed", nargs="+", type=int, default=[0], metavar="N", help="seeds (0)")
-    fit.add_argument("--copies", type=int, metavar="N", help="worlds that it acts in at once")
+    fit.add_argument("--copies", type=int, metavar="N", help="environments to act in at once")
     fit.add_argument(
         "--settings",
         nargs="+",
@@ -94,18 +94,18 @@ def _parser() -> Parser:
     fit.add_argument(
         "--resume",
         metavar="FOLDER",
-        help="go on with this agent, whose folder has all settings; no other option is needed",
+        help="resume this agent; its folder has all settings, so no other option is needed",
     )
     _add_device(fit)
     test = verbs.add_parser("test", help="test agents", description=_TEST, formatter_class=raw)
     test.add_argument("folders", nargs="+", metavar="FOLDER", help="agents, or folders of agents")
     test.add_argument(
-        "--domains", nargs="+", metavar="NAME", help="domains of the world; all unless given"
+        "--domains", nargs="+", metavar="NAME", help="domains of the environment; all unless given"
     )
     test.add_argument(
-        "--episodes", type=int, default=200, metavar="N", help="in each domain (%(default)s)"
+        "--episodes", type=int, default=200, metavar="N", help="episodes per domain (%(default)s)"
     )
-    test.add_argument("--seed", type=int, default=1_000_000, help="decides all that is drawn")
+    test.add_argument("--seed", type=int, default=1_000_000, help="seed of episodes and actions")
     test.add_argument(
         "--greedy", action="store_true", help="take the most likely action instead of drawing one"
     )
@@ -115,7 +115,7 @@ def _parser() -> Parser:
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--device", default="cpu", help="where networks compute, such as cuda (%(default)s)"
+        "--device", default="cpu", help="device of the networks, such as cuda (%(default)s)"
     )
 
 
@@ -171,13 +171,13 @@ def _test(options: argparse.Namespace) -> int:
 
 
 def agent_folders(given: Sequence[str | Path]) -> list[Path]:
-    """The folders of agents, and those inside of folders that hold several.
+    """Folders of agents: the given ones, or their subfolders.
 
     Args:
-        given: Folders.
+        given: Folders of agents, or folders that contain them.
 
     Raises:
-        InputError: A folder holds no agent.
+        InputError: A folder contains no agent.
     """
     found = []
     for one in map(Path, given):
@@ -203,7 +203,7 @@ def _check_device(name: str) -> None:
 
 
 def _settings(option: str, words: Sequence[str]) -> dict[str, Any]:
-    """Values by name, each as YAML reads it."""
+    """Settings by name, with values parsed as YAML."""
     found: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -217,7 +217,7 @@ def _settings(option: str, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """A number such as 1e-3, which YAML 1.1 takes for a text."""
+    """Converts numbers such as 1e-3, which YAML 1.1 reads as text."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -225,7 +225,7 @@ def _number(value: Any) -> Any:
 
 
 class _Shown:
-    """A bar on a terminal, else a line every half a minute."""
+    """Shows progress: a bar on a terminal, otherwise a line every half minute."""
 
     def __init__(self, name: str, steps: int | None) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""States, and what every action makes of them."""
+"""Data module of states with their successors under every action."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, final
@@ -14,14 +14,14 @@ from dislab.factors import Indices
 
 
 class ActionBatch(NamedTuple):
-    """Images, and the images after every action.
+    """Images, and the images after each action.
 
     Attributes:
-        image: Images before, pixels in [0, 1], shape (batch, channel, height, width).
-        after: Images after each action, likewise, shape (batch, action, channel, height, width);
-            the same image where the action is blocked.
-        factors: Positions before, shape (batch, factor).
-        after_factors: Positions after each action, shape (batch, action, factor).
+        image: Images before the action, pixels in [0, 1], shape (batch, channel, height, width).
+        after: Images after each action, pixels in [0, 1], shape (batch, action, channel, height,
+            width); the same image if the action is blocked.
+        factors: Value numbers before the action, shape (batch, factor).
+        after_factors: Value numbers after each action, shape (batch, action, factor).
     """
 
     image: Tensor
@@ -31,27 +31,26 @@ class ActionBatch(NamedTuple):
 
     @property
     def changed(self) -> Bool[Tensor, "batch action factor"]:
-        """Which factor each action changed; none where it was blocked."""
+        """Which factor each action changed; none if it was blocked."""
         return self.after_factors != self.factors[:, None]
 
 
 @final
 class ActionData(PlannedData):
-    """Images and, for each of them, the image after every action.
+    """Images, each with the images after every action.
 
-    An action moves one factor to its next or its previous value, as in `TransitionData`; where that
-    is impossible the action is blocked and leaves the state as it is. On `WorldStates` these are
-    the moves of the squares, walls included. So an objective can take exact expectations over
-    actions, and needs no draws of them.
+    An action moves one factor to its next or its previous value, as in `TransitionData`; if that is
+    impossible, the action is blocked and leaves the state unchanged. On `WorldStates` these are the
+    moves of the squares, blocked by walls too. An objective can therefore compute exact
+    expectations over actions, and need not draw them.
 
-    Training never shows an image of another split: a move to such a state counts as blocked. With
-    the default splits that concerns 6 % of the moves. Validation and test start from states of
-    their split, and move to any state. They draw as many examples as they have states, the same
-    every time.
+    Training never shows an image of another split: moves to such states count as blocked. With the
+    default splits these are 6 % of the moves. Validation and test start from states of their split
+    and move to any state. They draw as many examples as the split has states, the same every time.
 
     Args:
         dataset: The images and their factors.
-        move: Names of the factors that move; all but categorical ones unless given.
+        move: Names of the factors that move; all except categorical ones unless given.
         **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:
@@ -71,7 +70,7 @@ class ActionData(PlannedData):
         return self._transitions.action_names
 
     def following(self, states: Indices) -> npt.NDArray[np.int64]:
-        """The state after each action, shape (action, state); the state itself where it is blocked.
+        """State after each action, shape (action, state); the same state if it is blocked.
 
         Args:
             states: State numbers, of any split.
@@ -90,7 +89,7 @@ class ActionData(PlannedData):
             split: Which part of the selected states.
 
         Raises:
-            InputError: No state can move, or in training an action is never possible.
+            InputError: No state can move, or an action is never possible in training.
         """
         states = self.indices(split)
         if split == "train":
@@ -109,9 +108,9 @@ class ActionData(PlannedData):
         """A batch as the objective receives it.
 
         Args:
-            images: Images before, and after each action.
+            images: Images before the action, and after each action.
             positions: Value numbers behind the images.
-            labels: None.
+            labels: Empty.
         """
         return ActionBatch(
             images[0], images[1:].transpose(0, 1), positions[0], positions[1:].transpose(0, 1)
@@ -119,12 +118,12 @@ class ActionData(PlannedData):
 
 
 class ActionPlan:
-    """Draws of states, each with the state after every action.
+    """Draws states, each with its successor under every action.
 
     Args:
         states: The states to draw from.
-        after: For each action, the state after it of each state.
-        weights: Weight of each state in a draw; None where all are equal.
+        after: Successor of each state, for each action.
+        weights: Sampling weight of each state; None if all are equal.
     """
 
     def __init__(
@@ -136,7 +135,7 @@ class ActionPlan:
     def draw(
         self, generator: np.random.Generator, count: int, number: int, batches: int = 1
     ) -> Drawn:
-        """Some batches of `count` states in a row; `number` makes no difference."""
+        """Draws consecutive batches of `count` states; `number` is not used."""
         size, states = count * batches, self._roles.shape[1]
         if self._heights is None:
             return Drawn(self._roles[:, generator.integers(states, size=size)])

@@ -1,4 +1,4 @@
-"""Everything that decides an agent, and the file that keeps it."""
+"""Configuration of an agent, and its file."""
 
 import dataclasses
 import inspect
@@ -23,10 +23,10 @@ Agent = Literal["PPO", "A2C", "DQN"]
 AGENTS: Final[tuple[str, ...]] = get_args(Agent)
 
 CONFIG: Final = "agent.json"
-"""Name of the file in the folder of an agent."""
+"""Name of the configuration file in the folder of an agent."""
 
 COPIES: Final[dict[str, int]] = {"PPO": 16, "A2C": 16, "DQN": 4}
-"""Copies of the world that each agent acts in, unless asked otherwise."""
+"""Default number of copies of the world that each agent acts in."""
 
 SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "PPO": {"n_steps": 128, "batch_size": 256, "n_epochs": 6, "learning_rate": 1e-3},
@@ -38,8 +38,8 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
         "train_freq": 1,
     },
 }
-"""Settings of each agent where they differ from those of stable-baselines3; the discount is 0.95 in
-all of them, and PPO and A2C have a bonus of 0.01 on the entropy."""
+"""Settings of each agent that differ from the defaults of stable-baselines3; in addition, all of
+them have a discount of 0.95, and PPO and A2C an entropy bonus of 0.01."""
 
 _OWN: Final = ("self", "policy", "env", "seed", "device", "verbose", "tensorboard_log")
 """Arguments of an algorithm that are not settings."""
@@ -47,18 +47,18 @@ _OWN: Final = ("self", "policy", "env", "seed", "device", "verbose", "tensorboar
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """Everything that decides an agent.
+    """Complete configuration of an agent.
 
     Args:
         env: The environment, such as `dislab/SeekAvoid-v0`.
         agent: PPO, A2C or DQN.
         observations: pixels, codes, factors or untrained.
-        steps: Steps of all copies together that it learns from, at least.
-        seed: Decides weights, episodes and actions.
-        encoder: The run whose model makes the codes.
-        checkpoint: SHA-256 of that model's checkpoint.
+        steps: Minimum number of training steps, over all copies together.
+        seed: Seed of weights, episodes and actions.
+        encoder: Run folder of the model that encodes.
+        checkpoint: SHA-256 of this model's checkpoint.
         env_settings: Settings of the world.
-        copies: Copies of the world that it acts in.
+        copies: Number of copies of the world to act in.
         settings: Arguments of the algorithm.
 
     Raises:
@@ -91,10 +91,10 @@ class AgentConfig:
         return f"{self.agent}-{self.observations}-{self.seed}"
 
     def world(self, domain: str | None = None) -> World:
-        """The world that the agent learns in, or another domain of it.
+        """World that the agent is trained in, or the same world in another domain.
 
         Args:
-            domain: Name of the domain.
+            domain: Name of the domain; the training domain unless given.
 
         Raises:
             InputError: There is no such world, setting or domain, or the world has no task.
@@ -114,7 +114,7 @@ class AgentConfig:
 
     @property
     def domain(self) -> str:
-        """The domain that the agent learns in."""
+        """The domain that the agent is trained in."""
         return str(self.env_settings.get("domain", self.domains[0]))
 
     @property
@@ -136,13 +136,13 @@ class AgentConfig:
 
 
 def read_config(folder: Path) -> AgentConfig:
-    """The configuration of an agent.
+    """Reads the configuration of an agent.
 
     Args:
         folder: The folder of the agent.
 
     Raises:
-        InputError: It is no such folder, or the file is damaged.
+        InputError: The folder contains no agent, or the file is damaged.
     """
     path = folder / CONFIG
     if not path.is_file():
@@ -169,21 +169,21 @@ def agent_config(
     copies: int | None,
     settings: Mapping[str, Any],
 ) -> AgentConfig:
-    """A complete configuration.
+    """Completes a configuration with default values.
 
     Args:
         env: The environment.
         agent: PPO, A2C or DQN.
         observations: pixels, codes, factors or untrained.
-        steps: Steps that it learns from.
-        seed: Decides everything that is drawn.
-        encoder: The run whose model makes the codes; left out where none is needed.
+        steps: Number of training steps.
+        seed: Seed of weights, episodes and actions.
+        encoder: Run folder of the model that encodes; ignored if the observations need none.
         env_settings: Settings of the world.
-        copies: Copies of the world; a number for each agent unless given.
-        settings: Arguments of the algorithm in place of the usual ones.
+        copies: Number of copies of the world; the default of the agent unless given.
+        settings: Arguments of the algorithm that replace the default ones.
 
     Raises:
-        InputError: A name does not exist, or the encoder is no run.
+        InputError: A name does not exist, or the encoder is no run folder.
     """
     check_choice("agent", agent, AGENTS)
     check_choice("observations", observations, OBSERVATIONS)
@@ -209,11 +209,11 @@ def check_settings(algorithm: Any, settings: Mapping[str, Any]) -> None:
     """Refuses settings that an algorithm does not have.
 
     Args:
-        algorithm: Its class.
+        algorithm: Class of the algorithm.
         settings: Values by name.
 
     Raises:
-        InputError: It has no such setting.
+        InputError: The algorithm has no such setting.
     """
     known = [
         name
@@ -232,7 +232,7 @@ def environment_world(env: str) -> str:
     """Name of the world of an environment.
 
     Args:
-        env: Such as `dislab/SeekAvoid-v0`.
+        env: Name of the environment, such as `dislab/SeekAvoid-v0`.
 
     Raises:
         InputError: There is no such environment.
@@ -243,9 +243,9 @@ def environment_world(env: str) -> str:
 
 
 def domains_of(world: str) -> tuple[str, ...]:
-    """The domains of a world; none for one without a task.
+    """Domains of a world; empty for a world without a task.
 
     Args:
-        world: Its name.
+        world: Name of the world.
     """
     return world_of(world, {}).domains

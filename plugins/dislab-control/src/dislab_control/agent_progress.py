@@ -1,4 +1,4 @@
-"""Returns and losses of a training: a table, and curves of TensorBoard."""
+"""Returns and losses during training, as a table and as TensorBoard curves."""
 
 import csv
 import io
@@ -15,17 +15,17 @@ PROGRESS: Final = "progress.csv"
 """Name of the table in the folder of an agent."""
 
 EVERY: Final = 1000
-"""Steps between two rows, at least."""
+"""Minimum number of steps between two rows."""
 
 
 @final
 class Progress:
-    """Rows of `progress.csv`, and the same numbers in event files.
+    """Writes `progress.csv`, and the same numbers to event files.
 
-    Columns: `steps`; `return`, the mean of the last 100 episodes; then those of the algorithm.
+    Columns: `steps`; `return`, the mean over the last 100 episodes; then those of the algorithm.
 
     Args:
-        folder: The folder of the agent; rows that it has are kept.
+        folder: The folder of the agent; existing rows are kept.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -37,20 +37,20 @@ class Progress:
             self._rows = [dict(row) for row in csv.DictReader(io.StringIO(text))]
 
     def forget_after(self, steps: int) -> None:
-        """Leaves out rows of steps that are done again.
+        """Removes rows of steps that will be repeated.
 
         Args:
-            steps: Steps of the state from which training goes on.
+            steps: Number of steps of the state from which training resumes.
         """
         self._rows = [row for row in self._rows if float(row["steps"]) <= steps]
 
     def note(self, steps: int, mean: float | None, logged: Mapping[str, float]) -> None:
-        """Keeps a row, unless the last one is of nearly as many steps.
+        """Adds a row, unless the last one is less than `EVERY` steps old.
 
         Args:
-            steps: Steps so far.
-            mean: Mean return of the last episodes, if any has ended.
-            logged: Numbers of the algorithm by name.
+            steps: Number of steps so far.
+            mean: Mean return of the last episodes; None before the first one has ended.
+            logged: Values that the algorithm logged, by name.
         """
         last = float(self._rows[-1]["steps"]) if self._rows else 0.0
         if mean is None or steps < last + EVERY:
@@ -75,19 +75,19 @@ class Progress:
         self._events.flush()
 
     def close(self) -> None:
-        """Writes the table and ends the event file."""
+        """Writes the table and closes the event file."""
         self.write()
         self._events.close()
 
 
 def last_return(folder: Path) -> float | None:
-    """Mean return of the last 100 episodes of a training; None before the first one has ended.
+    """Mean return of the last 100 training episodes; None before the first one has ended.
 
     Args:
         folder: The folder of an agent.
 
     Raises:
-        InputError: It has no table, or a damaged one.
+        InputError: The table is missing or damaged.
     """
     path = folder / PROGRESS
     try:

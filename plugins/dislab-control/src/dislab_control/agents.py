@@ -1,4 +1,4 @@
-"""Training of agents, resumable to the bit on a CPU."""
+"""Trains agents; on a CPU, a resumed training gives bit-identical results."""
 
 import pickle
 import random
@@ -35,16 +35,16 @@ from dislab_control.batch_env import BatchEnv
 from dislab_control.observations import observer
 
 Report = Callable[[int, float | None], None]
-"""Takes the steps so far and the mean return of the last 100 episodes."""
+"""Receives the number of steps so far and the mean return of the last 100 episodes."""
 
 AGENT: Final = "agent.zip"
 """The finished agent, as stable-baselines3 saves it."""
 
 STATE: Final = "state.pt"
-"""Everything from which an unfinished training goes on."""
+"""Complete state from which an unfinished training resumes."""
 
 SAVE_EVERY: Final = 60.0
-"""Seconds between two writes of the state, at least."""
+"""Minimum number of seconds between two writes of the state."""
 
 _ALGORITHMS: Final[dict[str, type[BaseAlgorithm]]] = {"PPO": PPO, "A2C": A2C, "DQN": DQN}
 _COUNTERS: Final = (
@@ -55,7 +55,7 @@ _COUNTERS: Final = (
     "_current_progress_remaining",
     "exploration_rate",
 )
-"""Numbers of an algorithm that its files leave out."""
+"""Attributes of an algorithm that its own files omit."""
 _BUFFER: Final = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
@@ -73,33 +73,33 @@ def fit_agent(
     device: str = "cpu",
     report: Report | None = None,
 ) -> Path:
-    """Trains an agent in a folder of its own; an unfinished one with equal settings goes on.
+    """Trains an agent in its own folder; resumes an unfinished one with equal settings.
 
-    An encoder stays as it is: agents learn on its codes. Ctrl-C ends the training at the next
-    pause between two collections of steps, and the state is then in the folder.
+    The encoder is frozen: agents learn on its codes. Ctrl-C stops the training before the next
+    rollout, and the state is saved in the folder.
 
     Args:
-        out: Folder of all agents; this one goes into `<agent>-<observations>-<seed>`.
+        out: Folder of all agents; this agent's folder is `<agent>-<observations>-<seed>`.
         env: The environment.
         agent: PPO, A2C or DQN, of stable-baselines3.
-        observations: `codes` of the encoder, `untrained` for those of the encoder with fresh
-            weights, `pixels`, or true `factors` of what is in view.
-        steps: Steps of all copies together that it learns from; a whole number of collections.
-        seed: Decides weights, episodes and actions.
-        encoder: The run whose model makes the codes.
+        observations: `codes` of the encoder, `untrained` for codes of the encoder with initial
+            weights, `pixels`, or true `factors` of visible objects.
+        steps: Number of training steps, over all copies together; rounded up to whole rollouts.
+        seed: Seed of weights, episodes and actions.
+        encoder: Run folder of the model that encodes.
         env_settings: Settings of the world.
-        copies: Copies of the world that it acts in; 16 for PPO and A2C and 4 for DQN unless given.
-        settings: Arguments of the algorithm in place of those of `agent_config.SETTINGS`.
-        device: Where encoder and agent compute.
-        report: Is called after every collection of steps.
+        copies: Number of copies of the world; 16 for PPO and A2C and 4 for DQN unless given.
+        settings: Arguments of the algorithm that replace those of `agent_config.SETTINGS`.
+        device: Device of encoder and agent.
+        report: Called after every rollout.
 
     Returns:
         The folder of the agent.
 
     Raises:
         InputError: A name or a setting does not exist, a number is out of range, the encoder does
-            not fit the world or the agent its actions, or the folder holds another agent.
-        KeyboardInterrupt: The training was interrupted; the state is written.
+            not fit the world or the agent its actions, or the folder contains another agent.
+        KeyboardInterrupt: The training was interrupted; its state has been saved.
     """
     config = agent_config(
         env, agent, observations, steps, seed, encoder, env_settings or {}, copies, settings or {}
@@ -115,16 +115,16 @@ def fit_agent(
 
 
 def resume_agent(folder: str | Path, device: str = "cpu", report: Report | None = None) -> Path:
-    """Goes on with the training of an agent; a finished one is left as it is.
+    """Resumes the training of an agent; a finished agent is unchanged.
 
-    On a CPU the agent is the same, bit for bit, as without the interruption: the state has weights,
-    optimiser, buffers, worlds, counters and random numbers. The event files of TensorBoard go on in
-    a new one.
+    On a CPU the agent is bit-identical to one trained without the interruption: the state includes
+    weights, optimiser, buffers, worlds, counters and random numbers. TensorBoard events continue in
+    a new file.
 
     Args:
         folder: The folder of the agent.
-        device: Where encoder and agent compute.
-        report: Is called after every collection of steps.
+        device: Device of encoder and agent.
+        report: Called after every rollout.
 
     Returns:
         The folder.
@@ -141,23 +141,23 @@ def resume_agent(folder: str | Path, device: str = "cpu", report: Report | None 
 
 
 def load_agent(folder: Path, config: AgentConfig, env: BatchEnv, device: str = "cpu") -> Any:
-    """The finished agent of a folder, as an algorithm of stable-baselines3.
+    """Loads the finished agent of a folder, as an algorithm of stable-baselines3.
 
     Only tensors are read from its file.
 
     Args:
         folder: The folder of the agent.
         config: Its configuration.
-        env: A batch of worlds with its observations.
-        device: Where it computes.
+        env: A batch of worlds with the agent's observations.
+        device: Device of the agent.
 
     Raises:
-        InputError: It is not finished, or the file is damaged.
+        InputError: The agent is not finished, or its file is damaged.
     """
     path = folder / AGENT
     if not path.is_file():
         raise InputError(
-            f"{folder} is not trained to its end; go on: dislab act fit --resume {folder}"
+            f"{folder} is not fully trained; resume it: dislab act fit --resume {folder}"
         )
     model = _algorithm(config, env, device)
     try:
@@ -165,22 +165,22 @@ def load_agent(folder: Path, config: AgentConfig, env: BatchEnv, device: str = "
     except (OSError, ValueError, KeyError, RuntimeError, pickle.UnpicklingError) as error:
         raise InputError(
             f"{path} is damaged or of another agent ({one_line(error)[:200]}); remove it, and "
-            f"train again: dislab act fit --resume {folder}"
+            f"train the agent again: dislab act fit --resume {folder}"
         ) from error
     return model
 
 
 def batch(config: AgentConfig, domain: str | None, copies: int, device: str) -> BatchEnv:
-    """Copies of an agent's world with its observations.
+    """Creates copies of an agent's world with the agent's observations.
 
     Args:
         config: Configuration of the agent.
-        domain: Another domain than that of its training.
+        domain: Domain of the world; the training domain if None.
         copies: Number of copies.
-        device: Where the encoder computes.
+        device: Device of the encoder.
 
     Raises:
-        InputError: The encoder does not fit the world, or has changed since the training.
+        InputError: The encoder does not fit the world, or has changed since the agent's training.
     """
     world = config.world(domain)
     if config.encoder is not None and sha256(checkpoint_of(config.encoder)) != config.checkpoint:
@@ -193,7 +193,7 @@ def batch(config: AgentConfig, domain: str | None, copies: int, device: str) -> 
 
 
 def _made(config: AgentConfig, device: str) -> BaseAlgorithm:
-    """A new agent in its world."""
+    """Creates a new agent in its world."""
     check_settings(_ALGORITHMS[config.agent], config.settings)
     actions = config.world().actions
     if config.agent == "DQN" and not isinstance(actions, Discrete):
@@ -216,7 +216,7 @@ def _algorithm(config: AgentConfig, env: BatchEnv, device: str) -> BaseAlgorithm
 
 
 def _check_same(folder: Path, config: AgentConfig) -> None:
-    """Refuses to go on in a folder whose agent has other settings."""
+    """Refuses a folder whose agent has other settings."""
     there = read_config(folder)
     for name, value in vars(config).items():
         if (other := vars(there)[name]) != value:
@@ -250,14 +250,14 @@ def _train(folder: Path, config: AgentConfig, model: BaseAlgorithm, report: Repo
 
 @contextmanager
 def _asked_to_stop() -> Iterator[list[int]]:
-    """A list that gets the number of the first signal to end; the second one ends at once."""
+    """Yields a list that receives the first stop signal; a second signal stops at once."""
     asked: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
         if asked:
             interrupt(number, frame)
         asked.append(number)
-        print("dislab: finishing the current steps; again to end at once", file=sys.stderr)
+        print("dislab: finishing the current steps; interrupt again to stop now", file=sys.stderr)
 
     previous = handle(note)
     try:
@@ -268,7 +268,7 @@ def _asked_to_stop() -> Iterator[list[int]]:
 
 @final
 class _Watch(BaseCallback):
-    """Notes progress and writes the state between two collections of steps."""
+    """Records progress, and saves the state, between rollouts."""
 
     def __init__(
         self, folder: Path, progress: Progress, asked: list[int], report: Report | None
@@ -293,7 +293,7 @@ class _Watch(BaseCallback):
             raise KeyboardInterrupt(f"after {self.model.num_timesteps} steps")
 
     def note(self) -> None:
-        """Notes returns and losses."""
+        """Records returns and losses."""
         model = self.model
         episodes = model.ep_info_buffer or ()
         mean = float(np.mean([one["r"] for one in episodes])) if episodes else None
@@ -303,7 +303,7 @@ class _Watch(BaseCallback):
 
 
 def _save(model: BaseAlgorithm, path: Path) -> None:
-    """Writes everything that the next steps depend on, as plain data and tensors."""
+    """Saves everything that the next steps depend on, as plain data and tensors."""
     state: dict[str, Any] = {
         "parameters": model.get_parameters(),
         "counters": {name: getattr(model, name) for name in _COUNTERS if hasattr(model, name)},
@@ -322,7 +322,7 @@ def _save(model: BaseAlgorithm, path: Path) -> None:
 
 
 def _restore(model: Any, path: Path) -> int:
-    """Brings a new agent to a written state, and returns the steps that it has done."""
+    """Restores a saved state into a new agent, and returns its number of steps."""
     try:
         state = torch.load(path, weights_only=True, map_location="cpu")
         model.set_parameters(state["parameters"])
@@ -343,8 +343,8 @@ def _restore(model: Any, path: Path) -> int:
         _set_random_states(model, state["random"])
     except (OSError, EOFError, KeyError, ValueError, RuntimeError, pickle.UnpicklingError) as error:
         raise InputError(
-            f"{path} is damaged ({one_line(error)[:200]}); remove it, and the agent is trained "
-            f"from the beginning: dislab act fit --resume {path.parent}"
+            f"{path} is damaged ({one_line(error)[:200]}); remove it, and restart the training: "
+            f"dislab act fit --resume {path.parent}"
         ) from error
     return int(model.num_timesteps)
 

@@ -1,4 +1,4 @@
-"""A batch of worlds in the form that stable-baselines3 trains on."""
+"""A batch of worlds as a vectorised environment of stable-baselines3."""
 
 from collections.abc import Mapping
 from typing import Any, final
@@ -15,16 +15,16 @@ from dislab_control.world import World
 
 @final
 class BatchEnv(VecEnv):
-    """Copies of a world that are stepped, drawn and encoded at once.
+    """Copies of a world that are stepped, rendered and encoded together.
 
-    An episode that ends is followed by the next one within the step. The information of its copy
-    then has the last observation as `terminal_observation`, whether time was up as
-    `TimeLimit.truncated`, and return and length as `episode`. Nothing is drawn for observations
-    that need no images.
+    When an episode ends, the next one starts within the same step. The information of its copy then
+    contains the last observation as `terminal_observation`, whether the time limit was reached as
+    `TimeLimit.truncated`, and return and length as `episode`. Images are rendered only for
+    observations that need them.
 
     Args:
         world: The world.
-        observer: Makes the observations.
+        observer: Computes the observations.
         copies: Number of copies.
     """
 
@@ -39,28 +39,28 @@ class BatchEnv(VecEnv):
         super().__init__(copies, observer.space, world.actions)
 
     def reset(self) -> npt.NDArray[Any]:
-        """Starts an episode of every copy, with the seeds of the last call of `seed`."""
+        """Starts an episode in every copy, with the seeds of the last call of `seed`."""
         self._copies.start(self._seeds)
         self._reset_seeds()
         self._returns[:], self._lengths[:] = 0, 0
         return self.observe()
 
     def observe(self) -> npt.NDArray[Any]:
-        """The observations of all copies as they are now."""
+        """Current observations of all copies."""
         return self._observer.observe(self._copies.states)
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Keeps the actions for `step_wait`.
+        """Stores the actions for `step_wait`.
 
         Args:
-            actions: One a copy.
+            actions: One action per copy.
         """
         self._actions = actions
 
     def step_wait(
         self,
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Any]]:
-        """Observations, rewards, which episodes ended, and the information of each copy."""
+        """Returns observations, rewards, whether episodes ended, and information of each copy."""
         moved = self._copies.step(self._actions)
         self._returns += moved.rewards
         self._lengths += 1
@@ -78,34 +78,34 @@ class BatchEnv(VecEnv):
         return self.observe(), moved.rewards.astype(np.float32), done, information
 
     def record(self) -> dict[str, Any]:
-        """Everything that decides the next steps, as lists and numbers, for `restore`."""
+        """State that the next steps depend on, as lists and numbers, for `restore`."""
         returns, lengths = self._returns.tolist(), self._lengths.tolist()
         return {"copies": self._copies.record(), "returns": returns, "lengths": lengths}
 
     def restore(self, record: Mapping[str, Any]) -> None:
-        """Goes on where another batch of as many copies was.
+        """Restores the state of a batch with the same number of copies.
 
         Args:
-            record: Result of its `record`.
+            record: Result of that batch's `record`.
         """
         self._copies.restore(record["copies"])
         self._returns = np.array(record["returns"], np.float64)
         self._lengths = np.array(record["lengths"], np.int64)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, as there are no resources to release."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the batch, once for each copy.
+        """Value of an attribute of the batch, repeated for each copy.
 
         Args:
-            attr_name: Its name.
+            attr_name: Name of the attribute.
             indices: Numbers of copies; all unless given.
         """
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refused: the copies share their settings.
+        """Refuses any change, as the copies share their settings.
 
         Args:
             attr_name: Name of an attribute.
@@ -120,7 +120,7 @@ class BatchEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Refused: the copies have no methods of their own.
+        """Refuses any call, as the copies have no methods of their own.
 
         Args:
             method_name: Name of a method.
@@ -136,7 +136,7 @@ class BatchEnv(VecEnv):
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: Any = None
     ) -> list[bool]:
-        """No copy is wrapped.
+        """Returns False for every copy, as no copy is wrapped.
 
         Args:
             wrapper_class: A wrapper.

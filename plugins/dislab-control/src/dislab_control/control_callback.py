@@ -1,4 +1,4 @@
-"""Scores and pictures of policies after training, `validate` and `test`."""
+"""Scores and pictures of policies, after training, `validate` and `test`."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ from dislab_control.control_scores import ControlTable, control_scores, control_
 from dislab_control.independently_controllable_factors import IndependentlyControllableFactors
 
 FILE: Final = "control.json"
-"""Name of the file with the scores in the folder of a run."""
+"""Name of the file of scores in a run folder."""
 
 
 class Control(NamedTuple):
@@ -30,9 +30,9 @@ class Control(NamedTuple):
 
     Attributes:
         table: Means over states; the columns are the factors that actions move.
-        names: Names of these factors.
+        names: Names of the factors that actions move.
         scores: Result of `control_scores`.
-        chance: The same scores where every state has its moves in another order.
+        chance: The same scores at chance level: with the moves of every state shuffled.
     """
 
     table: ControlTable
@@ -48,17 +48,17 @@ def measured_control(
     states: int = 2_000,
     seed: int = 0,
 ) -> Control:
-    """Selectivities of a model's policies and latents, on moves that are not blocked.
+    """Measures selectivities of a model's policies and latents, on moves that are not blocked.
 
-    Directions that are generated are made of the same noise at all states, so that a policy is the
-    same one everywhere.
+    Generated directions use the same noise in all states, so that a policy is the same in every
+    state.
 
     Args:
         model: The model.
-        data: The states and their actions, prepared.
+        data: The prepared data module of states and actions.
         split: Part of the states to start from.
-        states: How many states; fewer if the split has fewer.
-        seed: Decides the states and the noise.
+        states: Number of states; fewer if the split has fewer.
+        seed: Seed of the states and the noise.
 
     Raises:
         InputError: A number is out of range.
@@ -87,15 +87,15 @@ def measured_control(
 def mean_steps(
     model: IndependentlyControllableFactors, data: ActionData, seed: int = 0
 ) -> npt.NDArray[np.float64] | None:
-    """Mean move of each square under each policy, with the other squares in the middle.
+    """Mean move of each square under each policy, with the other squares at the centre.
 
-    The shape is (policy, square, row, column, 2), the changes of x and of y in cells; NaN where the
-    square cannot be. None unless the factors are the places of squares.
+    The shape is (policy, square, row, column, 2), with the changes of x and y in cells; NaN at
+    positions that the square cannot take. None unless the factors are positions of squares.
 
     Args:
         model: The model.
-        data: The states and their actions, prepared.
-        seed: Decides the noise of generated directions.
+        data: The prepared data module of states and actions.
+        seed: Seed of the noise of generated directions.
     """
     space = data.factors
     squares = len(space.names) // 2
@@ -125,19 +125,19 @@ def mean_steps(
 @checks_settings
 @final
 class ControlScores(pl.Callback):
-    """Scores how selectively each policy moves one factor, and draws policies.
+    """Scores how selectively each policy moves one factor, and plots policies.
 
     At the end of training, `validate` and `test` it writes `control.json` (matched selectivity of
-    policies and latents, share of the policies that move a single factor, the same at chance, and
+    policies and latents, share of policies that move a single factor, chance levels of these, and
     the matrices), `images/control.png` with the matrices and, for squares on a grid,
     `images/policies.png` with their moves as arrows. Every validation during training logs the
-    scores. All of them are on moves that are not blocked. Data other than `ActionData`, and methods
-    without policies, are left alone, with one line in the log.
+    scores. Blocked moves are not scored. For data other than `ActionData`, and for methods without
+    policies, it only prints one line.
 
     Args:
         split: Part of the states to start from: train, validation, test, or all.
-        states: How many states; fewer if the split has fewer.
-        seed: Decides the states, the same throughout a run.
+        states: Number of states; fewer if the split has fewer.
+        seed: Seed of the states, which are the same throughout a run.
 
     Raises:
         InputError: The number of states is below 1.
@@ -228,6 +228,6 @@ class ControlScores(pl.Callback):
 
 
 def _same_draws(model: IndependentlyControllableFactors, count: int, seed: int) -> Draws:
-    """One row of draws for all images, so that a policy is the same at all of them."""
+    """Draws shared by all images, so that a policy is the same for all of them."""
     draws = model.draw(1, Stream(seed, 0, model.device))
     return {name: rows.expand(count, *rows.shape[1:]) for name, rows in draws.items()}

@@ -1,4 +1,4 @@
-"""Pictures of policies: their factors, and their moves as arrows on the grid."""
+"""Figures of policies: selectivity by factor, and moves as arrows on the grid."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from dislab_control.control_scores import ControlTable, matched
 
 _CELL: Final = 0.55
-"""Inches along a cell of a matrix."""
+"""Width of a matrix cell in inches."""
 
 
 def control_figure(table: ControlTable, names: Sequence[str], title: str = "") -> Figure:
-    """Three matrices: moves and selectivity of policies, selectivity of latents, each by factor.
+    """Plots three matrices by factor: moves and selectivity of policies, selectivity of latents.
 
     Frames mark the rows that are matched to the factors.
 
@@ -50,7 +50,7 @@ def _matrix(
     row: str,
     own: list[int],
 ) -> None:
-    """Cells from white for 0 to blue for 1, with their numbers."""
+    """Plots cells from white for 0 to blue for 1, labelled with their values."""
     axes.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="equal")
     for (line, factor), value in np.ndenumerate(values):
         colour = "white" if value > 0.6 else "black"
@@ -67,10 +67,10 @@ def _matrix(
 
 
 def arrow_figure(steps: Float[np.ndarray, "policy square row column 2"], title: str = "") -> Figure:
-    """Mean move of each square under each policy, at each of its places, as arrows.
+    """Plots the mean move of each square under each policy, at every position, as arrows.
 
     Args:
-        steps: Mean change of x and y in cells; NaN where the square cannot be.
+        steps: Mean change of x and y in cells; NaN at positions that the square cannot take.
         title: Title above the figure; empty for none.
     """
     policies, squares, rows, columns, _ = steps.shape

@@ -1,4 +1,4 @@
-"""How well policies and features match the factors that actions move."""
+"""Scores of the match between policies, or latents, and the factors that actions move."""
 
 from typing import NamedTuple
 
@@ -11,14 +11,14 @@ from dislab_control.selectivity import selectivity_of
 
 
 class ControlTable(NamedTuple):
-    """Selectivities by factor, means over states; moves that are blocked do not count.
+    """Selectivities by factor, averaged over states; blocked moves are excluded.
 
     Attributes:
         features: Mean selectivity of each latent over the moves of each factor, shape (latent,
             factor).
-        policies: Share of each policy's moves of each factor, times the selectivity of its own
-            direction there, shape (policy, factor).
-        moves: Share of each policy's moves of each factor, shape (policy, factor).
+        policies: Share of each policy's moves that change each factor, times the selectivity of the
+            policy's direction in these moves, shape (policy, factor).
+        moves: Share of each policy's moves that change each factor, shape (policy, factor).
     """
 
     features: Tensor
@@ -32,17 +32,17 @@ def control_table(
     direction: Float[Tensor, "state policy latent"],
     changed: Bool[Tensor, "state action factor"],
 ) -> ControlTable:
-    """Selectivity of latents and policies for each factor.
+    """Computes the selectivity of latents and policies for each factor.
 
-    The selectivity is `absolute`, |Δ·φ| / (‖Δ‖₁ max |φ|), whichever the model was trained with, so
-    that models can be compared. A policy's probabilities are divided by their sum over the moves
+    The selectivity is always `absolute`, |Δ·φ| / (‖Δ‖₁ max |φ|), whichever the model was trained
+    with, so that models can be compared. A policy's probabilities are normalised over the moves
     that are not blocked.
 
     Args:
         change: Change of the codes by each action.
         probability: Probability of each action under each policy.
         direction: Direction of each policy in the codes.
-        changed: Which factor each action changes; none where it is blocked.
+        changed: Which factor each action changes; none if it is blocked.
     """
     change, probability = change.double(), probability.double()
     effect = changed.double()
@@ -65,9 +65,8 @@ class Matched(NamedTuple):
     """Rows of a table matched to its columns.
 
     Attributes:
-        score: Mean over all factors of the entry of the factor's own row; a factor without a row
-            counts 0.
-        row: Row of each factor, −1 for none, shape (factor,).
+        score: Mean over factors of the entry in the matched row; 0 for a factor without a row.
+        row: Row matched to each factor, −1 for none, shape (factor,).
     """
 
     score: float
@@ -75,7 +74,7 @@ class Matched(NamedTuple):
 
 
 def matched(table: Float[Tensor, "row factor"]) -> Matched:
-    """The assignment of rows to factors, at most one each, with the largest sum.
+    """Assigns rows to factors, at most one each, so that the sum of entries is largest.
 
     Kuhn (1955), https://doi.org/10.1002/nav.3800020109.
 
@@ -94,15 +93,15 @@ def matched(table: Float[Tensor, "row factor"]) -> Matched:
 def control_scores(
     table: ControlTable, single: float = 0.8, factors: list[int] | None = None
 ) -> dict[str, float]:
-    """The scores of a table, each in [0, 1], larger is better.
+    """Scores of a table, each in [0, 1]; larger is better.
 
     `policy_selectivity` and `feature_selectivity` are the matched means; `single_factor` is the
-    share of the policies of whose moves at least the share `single` are of one factor;
-    `controlled_factors` is the share of the factors that such a policy moves.
+    share of policies that move mainly one factor, in at least the share `single` of their moves;
+    `controlled_factors` is the share of factors that such a policy moves.
 
     Args:
         table: Result of `control_table`.
-        single: Share of the moves from which on a policy counts as one of a single factor.
+        single: Minimum share of moves of one factor for a policy to count as moving a single one.
         factors: Columns of the factors that actions move; all unless given.
     """
     columns = list(range(table.moves.shape[1])) if factors is None else factors
@@ -120,14 +119,14 @@ def control_scores(
 def shuffled(
     changed: Bool[Tensor, "state action factor"], seed: int
 ) -> Bool[Tensor, "state action factor"]:
-    """The effects of the moves that are not blocked, in an order drawn anew for each state.
+    """Effects of the moves that are not blocked, shuffled independently for each state.
 
-    Scores of these are the level of chance: those of codes and policies that know nothing of the
+    Their scores are the chance level: the scores of codes and policies that are unrelated to the
     factors.
 
     Args:
         changed: Which factor each action changes.
-        seed: Decides the orders.
+        seed: Seed of the shuffling.
     """
     generator = torch.Generator().manual_seed(seed)
     blocked = ~changed.any(2)

@@ -1,4 +1,4 @@
-"""Copies of a world that are stepped together, without pictures."""
+"""Copies of a world that are stepped together, without rendering."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, final
@@ -17,11 +17,11 @@ class Moved(NamedTuple):
     """Outcome of one step of all copies.
 
     Attributes:
-        rewards: The reward of each copy.
-        ended: Whether its task is done.
-        over: Whether its time is up.
-        last: Numbers of the copies whose episode ended, which have begun the next one.
-        final: The last states of those, in the same order.
+        rewards: Reward of each copy.
+        ended: Whether the task of each copy is done.
+        over: Whether each copy reached the time limit.
+        last: Numbers of the copies whose episode ended and that have started the next one.
+        final: Last states of these copies' episodes, in the same order.
     """
 
     rewards: npt.NDArray[np.float64]
@@ -33,9 +33,9 @@ class Moved(NamedTuple):
 
 @final
 class Copies:
-    """Copies of a world, each with random numbers of its own.
+    """Copies of a world, each with its own random numbers.
 
-    An episode that ends is followed by the next one within the same step.
+    When an episode ends, the next one starts within the same step.
 
     Args:
         world: The world.
@@ -55,7 +55,7 @@ class Copies:
 
     @property
     def states(self) -> States:
-        """Values of the factors, one row a copy.
+        """Values of the factors, one row per copy.
 
         Raises:
             gymnasium.error.ResetNeeded: No episode has been started.
@@ -65,10 +65,10 @@ class Copies:
         return self._states
 
     def start(self, seeds: Sequence[int | None] | None = None) -> None:
-        """Starts an episode of every copy.
+        """Starts an episode in every copy.
 
         Args:
-            seeds: One for each copy; old random numbers go on where none is given.
+            seeds: One seed per copy; None continues the copy's random numbers.
 
         Raises:
             InputError: The number of seeds is not the number of copies.
@@ -85,10 +85,10 @@ class Copies:
         self._steps = np.zeros(self.count, np.int64)
 
     def step(self, actions: npt.NDArray[Any]) -> Moved:
-        """Steps every copy, and starts the next episode of those that ended.
+        """Steps every copy, and starts the next episode in copies whose episode ended.
 
         Args:
-            actions: One action a copy.
+            actions: One action per copy.
 
         Raises:
             gymnasium.error.ResetNeeded: No episode has been started.
@@ -115,10 +115,10 @@ class Copies:
         }
 
     def restore(self, record: Mapping[str, Any]) -> None:
-        """Goes on where another object with as many copies was.
+        """Restores the state of an object with the same number of copies.
 
         Args:
-            record: Result of its `record`.
+            record: Result of that object's `record`.
         """
         self._states = np.array(record["states"], np.float64)
         self._steps = np.array(record["steps"], np.int64)

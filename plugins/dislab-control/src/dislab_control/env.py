@@ -1,4 +1,4 @@
-"""A world as an environment of gymnasium."""
+"""A world as a gymnasium environment."""
 
 from typing import Any, Final, final
 
@@ -16,7 +16,7 @@ RENDER_MODES: Final = ("rgb_array",)
 class WorldEnv(gym.Env[Frames, Any]):
     """One copy of a world, with its image as the observation.
 
-    Every `info` has `factors`, the values of the factors as float64, in the order of
+    Every `info` contains `factors`, the values of the factors as float64, in the order of
     `factor_names`. An episode is truncated after the world's `length` steps.
 
     Args:
@@ -50,10 +50,10 @@ class WorldEnv(gym.Env[Frames, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Frames, dict[str, Any]]:
-        """Starts an episode; the image and the information.
+        """Starts an episode; returns the image and the information.
 
         Args:
-            seed: Decides all random numbers from here on; the old ones go on unless given.
+            seed: Seed of all following random numbers; None continues the current ones.
             options: Not used.
         """
         super().reset(seed=seed)
@@ -61,10 +61,10 @@ class WorldEnv(gym.Env[Frames, Any]):
         return self._frame(), self._info()
 
     def step(self, action: Any) -> tuple[Frames, float, bool, bool, dict[str, Any]]:
-        """The image, the reward, whether the task is done, whether time is up, the information.
+        """Returns image, reward, whether the task is done, whether time is up, and information.
 
         Args:
-            action: One of the action space.
+            action: An element of the action space.
 
         Raises:
             gymnasium.error.ResetNeeded: No episode has been started.
@@ -78,7 +78,7 @@ class WorldEnv(gym.Env[Frames, Any]):
         return self._frame(), float(rewards[0]), bool(ended[0]), over, self._info()
 
     def render(self) -> Any:
-        """The image, where the render mode is `rgb_array`.
+        """Returns the image if the render mode is `rgb_array`, else None.
 
         Raises:
             gymnasium.error.ResetNeeded: No episode has been started.
@@ -99,7 +99,7 @@ class WorldEnv(gym.Env[Frames, Any]):
 
 
 def frame_space(world: World) -> gym.Space[Any]:
-    """The images of a world.
+    """Observation space of a world's images.
 
     Args:
         world: The world.

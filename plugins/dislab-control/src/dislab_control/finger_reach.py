@@ -1,4 +1,4 @@
-"""A robot finger that is to touch a cube."""
+"""A robot finger with the task of touching a cube."""
 
 import math
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ from dislab.functional.checks import check_choice, check_count
 from dislab_control.world import Frames, Seen, States, Step, Trait, World
 
 Domain = Literal["source", "new-cube-hue", "new-cube-place"]
-"""Hues and places of the cube."""
+"""Domains by hue and position of the cube."""
 
 VERSION: Final = 1
-"""Version of the pictures; frames that were drawn by another one are not used."""
+"""Version of the renderer; stored images of another version are not used."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
@@ -26,41 +26,40 @@ SIDE: Final = 64
 _HUES: Final = tuple(30.0 * number for number in range(12))
 _HELD_OUT: Final = (30.0, 60.0, 90.0, 240.0)
 _REACH: Final = np.array([0.65, 0.5, 0.8])
-"""Largest angle of each joint in radians, to both sides."""
+"""Largest absolute angle of each joint, in radians."""
 _PLACES: Final = 0.11
-"""Largest x and y of the cube in metres, to both sides."""
+"""Largest absolute x and y of the cube, in metres."""
 _ANGLES: Final = math.pi / 2
 _TURN: Final = 0.1
-"""Radians that an action of 1 turns a joint."""
+"""Rotation of a joint by an action of 1, in radians."""
 _TOUCH: Final = 0.005
-"""Metres between tip and cube up to which it counts as touched."""
+"""Largest gap between tip and cube that counts as a touch, in metres."""
 _AWAY: Final = 0.03
-"""Metres between tip and cube when the cube appears, at least."""
+"""Smallest gap between tip and a cube that appears, in metres."""
 _PROPOSED: Final = 32
 
 
 @final
 class FingerReach(World):
-    """A robot finger on a round stage whose tip is to touch a cube.
+    """A robot finger on a round stage, with the task of touching a cube with its tip.
 
-    An action turns each of the three joints by up to 0.1 rad. The finger moves without forces: a
-    turn that would bring it into the cube or the floor, or a joint past its end, leaves the joints
-    as they are, or at the end. A step earns the metres by which the tip came nearer to the cube,
-    times ten, and a touch, which is a gap of 5 mm at most, earns 1 more; the cube then appears
-    elsewhere. The domains:
+    An action turns each of the three joints by up to 0.1 rad. There are no forces: a joint stops at
+    its limit, and a move that would bring the finger into the cube or the floor has no effect. The
+    reward of a step is ten times the decrease of the distance between tip and cube in metres, plus
+    1 for a touch, which is a gap of at most 5 mm; the cube then appears elsewhere. The domains:
 
     * `source`: eight hues of the cube, in three quarters of the stage,
-    * `new-cube-hue`: the other four hues,
-    * `new-cube-place`: the quarter where x and y are positive.
+    * `new-cube-hue`: the other four hues, in the same three quarters,
+    * `new-cube-place`: the eight hues, in the quarter where x and y are positive.
 
     The finger and the four held-out hues are those of Dittadi et al. (2021),
-    https://arxiv.org/abs/2010.14407, section 4; an agent that reaches in this scene is that of
-    Träuble et al. (2022), https://arxiv.org/abs/2107.05686. Departures: the papers' finger has
-    torques and a physics engine, and pushes the cube in a second task.
+    https://arxiv.org/abs/2010.14407, section 4; the reaching task in this scene is that of Träuble
+    et al. (2022), https://arxiv.org/abs/2107.05686. Departures: the papers simulate torques with a
+    physics engine, and have a second task, pushing the cube.
 
     Args:
-        domain: Hues and places of the cube.
-        length: Steps of an episode.
+        domain: Domain by hue and position of the cube.
+        length: Number of steps per episode.
 
     Raises:
         InputError: There is no such domain, or a number is out of range.
@@ -91,7 +90,7 @@ class FingerReach(World):
 
     @property
     def actions(self) -> Box:
-        """A turn of each joint, from -1 to 1."""
+        """Rotation of each joint, from -1 to 1."""
         return Box(-1.0, 1.0, (3,), np.float32)
 
     @property
@@ -101,7 +100,7 @@ class FingerReach(World):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Everything that decides an image or a step."""
+        """Everything that images and steps depend on."""
         return {
             "world": "FingerReach",
             "pictures": str(VERSION),
@@ -110,7 +109,7 @@ class FingerReach(World):
         }
 
     def start(self, draws: np.random.Generator) -> States:
-        """A hue of the domain, any joints, and the cube away from the finger.
+        """Draws a hue of the domain, angles of the joints, and a cube away from the finger.
 
         Args:
             draws: Random numbers of the copy.
@@ -123,12 +122,12 @@ class FingerReach(World):
     def step(
         self, states: States, actions: npt.NDArray[Any], draws: Sequence[np.random.Generator]
     ) -> Step:
-        """Turns the joints of every finger; a cube that is touched appears elsewhere.
+        """Turns the joints of every finger; a touched cube appears elsewhere.
 
         Args:
             states: Values of the factors.
-            actions: Turns of the joints; beyond -1 and 1 they are cut off.
-            draws: Random numbers for the places of cubes.
+            actions: Rotations of the joints; clipped to [-1, 1].
+            draws: Random numbers for the positions of cubes.
         """
         after = states.copy()
         turned = states[:, 1:4] + _TURN * np.clip(actions, -1, 1)
@@ -143,7 +142,7 @@ class FingerReach(World):
         return Step(after, rewards, np.zeros(len(after), np.bool_))
 
     def draw(self, states: States) -> Frames:
-        """Images of states.
+        """Renders images of states.
 
         Args:
             states: Values of the factors.
@@ -151,10 +150,10 @@ class FingerReach(World):
         return np.ascontiguousarray(self._scene.draw(states).transpose(0, 2, 3, 1))
 
     def seen(self, states: States) -> Seen:
-        """Joints, tip, the cube's place, angle and hue, and the way from the tip to the cube.
+        """Joints, tip, position, angle and hue of the cube, and the vector from tip to cube.
 
-        Joints over their largest angles; lengths in tenths of a metre; cosine and sine of the
-        cube's angle, of which a quarter of a turn is the whole, and of the hue.
+        Joint angles are divided by their largest values; lengths are in tenths of a metre; the
+        cube's angle, with a period of a quarter turn, and its hue are given by cosine and sine.
 
         Args:
             states: Values of the factors.
@@ -167,10 +166,10 @@ class FingerReach(World):
     def _placed(
         self, state: npt.NDArray[np.float64], draws: np.random.Generator, joints: bool
     ) -> npt.NDArray[np.float64]:
-        """The state with another place of the cube, and with other joints if these are asked for.
+        """The state with a new position of the cube and, on request, new angles of the joints.
 
         Raises:
-            InputError: No such place was found.
+            InputError: No possible position was found.
         """
         for _ in range(1000):
             found = np.tile(state, (_PROPOSED, 1))

@@ -1,4 +1,4 @@
-"""Squares on a grid that move one by one."""
+"""Squares on a grid, of which each action moves one."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal, final
@@ -12,10 +12,10 @@ from dislab.functional.checks import check_count
 from dislab_control.world import Frames, States, Step, Trait, World
 
 Colours = Literal["channels", "grey"]
-"""Whether each square has a channel of its own, or all of them share one."""
+"""Whether each square has its own channel, or all share one."""
 
 VERSION: Final = 1
-"""Version of the pictures; frames that were drawn by another one are not used."""
+"""Version of the renderer; stored images of another version are not used."""
 
 _MOVES: Final = np.array([(0, -1), (0, 1), (-1, 0), (1, 0)])
 """Up, down, left and right as changes of x and y."""
@@ -24,25 +24,26 @@ _WALL: Final = 96
 
 @final
 class GridObjects(World):
-    """Squares on a grid, each of which four actions move: up, down, left and right by one cell.
+    """Squares on a grid; each is moved by four actions: up, down, left and right by one cell.
 
-    Action 4 k + m moves square k. A move against the border, or against a wall of the maze, leaves
-    the square where it is. Squares pass through each other. The world has no task: every reward is
-    0. The maze has four rooms, whose walls are one cell thick, with a door in each.
+    Action 4 k + m moves square k in direction m. A move against the border, or against a wall of
+    the maze, has no effect. Squares pass through each other. The world has no task: every reward is
+    0. The maze has four rooms, separated by walls that are one cell thick and have doors.
 
     The worlds of Thomas et al. (2017), https://arxiv.org/abs/1708.01289, section 4, and Thomas et
     al. (2018), https://arxiv.org/abs/1802.09484. The papers do not publish the layout of their
-    mazes; this one is a choice of this plugin, and so is the absence of collisions.
+    mazes; the layout here, and the absence of collisions, are choices of this plugin.
 
     Args:
-        cells: Cells along each side of the grid.
+        cells: Number of cells along each side of the grid.
         objects: Number of squares, from 1 to 3.
-        size: Cells along each side of a square.
-        scale: Pixels along each side of a cell: 16 cells of 4 pixels make images of 64×64.
-        colours: `channels` draws three channels, each square in one of its own, `grey` a single
-            channel.
+        size: Number of cells along each side of a square.
+        scale: Number of pixels along each side of a cell: 16 cells of 4 pixels give images of
+            64×64.
+        colours: `channels` renders each square in its own one of three channels, `grey` all squares
+            in a single channel.
         maze: Whether there are walls.
-        length: Steps of an episode.
+        length: Number of steps per episode.
 
     Raises:
         InputError: A setting is out of range, or the squares do not fit into the grid or through
@@ -91,7 +92,7 @@ class GridObjects(World):
 
     @property
     def actions(self) -> Discrete:
-        """Four moves a square."""
+        """Four moves per square."""
         return Discrete(4 * self.objects)
 
     @property
@@ -102,7 +103,7 @@ class GridObjects(World):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Everything that decides an image or a move."""
+        """Everything that images and moves depend on."""
         return {
             "world": "GridMaze" if self.maze else "GridObjects",
             "pictures": str(VERSION),
@@ -121,13 +122,13 @@ class GridObjects(World):
 
     def states(self) -> States:
         """All states in ascending order, the last factor fastest, shape (count, factor)."""
-        # free places by column, then by row, as the factors are ordered
+        # free positions by column, then by row, in the order of the factors
         places = np.argwhere(self._free.T)
         numbers = np.indices((len(places),) * self.objects).reshape(self.objects, -1)
         return np.concatenate([places[one] for one in numbers], axis=1).astype(np.float64)
 
     def start(self, draws: np.random.Generator) -> States:
-        """Each square at a free place, evenly drawn.
+        """Draws a free position for each square uniformly.
 
         Args:
             draws: Random numbers of the copy.
@@ -142,8 +143,8 @@ class GridObjects(World):
         """Moves one square of each copy, if nothing blocks it.
 
         Args:
-            states: Places of the squares.
-            actions: Numbers of actions.
+            states: Positions of the squares.
+            actions: Numbers of the actions.
             draws: Not used.
         """
         rows, square = np.arange(len(states)), actions // 4
@@ -157,10 +158,10 @@ class GridObjects(World):
         return Step(after, np.zeros(len(states)), np.zeros(len(states), np.bool_))
 
     def draw(self, states: States) -> Frames:
-        """White squares, or one red, one green and one blue, on black; walls are dark grey.
+        """Renders white, or red, green and blue, squares on black; walls are dark grey.
 
         Args:
-            states: Places of the squares.
+            states: Positions of the squares.
         """
         channels = self.image_shape[2]
         grid = np.zeros((len(states), self.cells, self.cells, channels), np.uint8)
@@ -175,7 +176,7 @@ class GridObjects(World):
 
 
 def _four_rooms(cells: int, door: int) -> npt.NDArray[np.bool_]:
-    """Walls that halve the grid both ways, each half of a wall with a door in its middle."""
+    """Walls that divide the grid into four rooms, with a door at the centre of each half wall."""
     walls, middle = np.zeros((cells, cells), np.bool_), cells // 2
     walls[middle], walls[:, middle] = True, True
     for start, stop in ((0, middle), (middle + 1, cells)):
@@ -186,6 +187,6 @@ def _four_rooms(cells: int, door: int) -> npt.NDArray[np.bool_]:
 
 
 def _free(walls: npt.NDArray[np.bool_], size: int) -> npt.NDArray[np.bool_]:
-    """Where the upper left cell of a square can be, by row and column."""
+    """Possible positions of the upper left cell of a square, by row and column."""
     windows = np.lib.stride_tricks.sliding_window_view(walls, (size, size))
     return np.asarray(~windows.any(axis=(2, 3)))

@@ -34,19 +34,19 @@ from dislab_control.action_data import ActionBatch
 from dislab_control.selectivity import UNBOUNDED, Form, Selectivity, reward_of, selectivity_of
 
 Directions = Literal["latents", "both_ways", "generated"]
-"""Policy k changes latent k in either direction; or n policies raise and n lower a latent each; or
-policies have random directions, which a network makes."""
+"""Policy k changes latent k in either direction; or n policies raise and n policies lower one
+latent each; or a network generates random directions of the policies."""
 
 Expectation = Literal["exact", "reinforce"]
-"""Expectations over actions: their sum over all actions, or one action drawn from each policy."""
+"""Expectations over actions: the exact sum over all, or an estimate by one drawn per policy."""
 
 _NOISE: Final = 3
-"""Noise variables behind a generated direction, as in the authors' code."""
+"""Number of noise variables of a generated direction, as in the authors' code."""
 _HIDDEN: Final = 64
 
 
 class Behaviour(NamedTuple):
-    """Policies at some images.
+    """Policies evaluated at images.
 
     Attributes:
         probability: π_k(a | s), shape (batch, policy, action).
@@ -59,12 +59,12 @@ class Behaviour(NamedTuple):
 
 @final
 class IndependentlyControllableFactors(Objective):
-    """Autoencoder with policies that each change one feature and leave the others as they are.
+    """Autoencoder with policies that each change one feature and leave the others unchanged.
 
-    Minimises −log p(x|h) − λ·E_s,k E_a∼π_k[A] − entropy·E_s,k H(π_k): codes h = f(s), a decoder g,
-    K policies π_k(a|s) that share the encoder with f, and the selectivity A of the change of the
-    codes, which `dislab_control.selectivity` lists by name. The mean over policies makes λ
-    independent of their number; the papers sum over them.
+    Minimises −log p(x|h) − λ·E_s,k E_a∼π_k[A] − entropy·E_s,k H(π_k), with codes h = f(s), a
+    decoder g, K policies π_k(a|s) that share the encoder with f, and the selectivity A of the
+    change of the codes; `dislab_control.selectivity` defines the selectivities by name. The mean
+    over policies makes λ independent of their number; the papers sum over policies.
 
     Bengio et al. (2017), https://arxiv.org/abs/1703.07718, equations 1 and 2: `directions:
     latents`, `selectivity: absolute`, `form: log` (or `plain`). Thomas et al. (2017),
@@ -72,15 +72,16 @@ class IndependentlyControllableFactors(Objective):
     `directions: generated`, `selectivity: gaussian`, `form: ratio`.
 
     With batches of `ActionData` the expectation over actions is exact, or `reinforce` draws one
-    action from each policy: its gradient is that of the selectivity by the codes, plus the score
-    function times the selectivity less the mean of the other images. With batches of
-    `TransitionData`, whose actions are drawn evenly, the one action weighs π_k(a) times the number
-    of actions, as in the authors' code; there, no blocked move is ever seen.
+    action from each policy: its gradient is the gradient of the selectivity through the codes, plus
+    the score function times the selectivity, with the mean over the other images as baseline. With
+    batches of `TransitionData`, whose actions are drawn uniformly, the single action is weighted by
+    π_k(a) times the number of actions, as in the authors' code; these batches contain no blocked
+    moves.
 
-    Departures from the papers: any encoder and decoder; the likelihood of pixels in nats per image
-    in place of half the squared error; the entropy bonus; codes are not bounded by tanh unless
-    `bounded` is set; generated directions lie in the cube (−1, 1)ⁿ; no prediction of the next
-    codes.
+    Departures from the papers: any encoder and decoder; the negative log-likelihood of pixels in
+    nats per image instead of half the squared error; the entropy bonus; codes are not bounded by
+    tanh unless `bounded` is set; generated directions lie in the cube (−1, 1)ⁿ; no prediction of
+    the next codes.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
@@ -88,8 +89,8 @@ class IndependentlyControllableFactors(Objective):
         latent_dim: Number n of latents.
         encoder: Makes the encoder, with `features` outputs.
         decoder: Makes the decoder.
-        features: Outputs of the encoder, from which codes and policies are computed.
-        policies: Number K of policies; as many as latents unless given, twice as many with
+        features: Number of outputs of the encoder, from which codes and policies are computed.
+        policies: Number K of policies; the number of latents unless given, twice that with
             `both_ways`.
         directions: `latents`, `both_ways` or `generated`.
         selectivity: Name of the selectivity.
@@ -101,7 +102,7 @@ class IndependentlyControllableFactors(Objective):
         bounded: Whether tanh bounds the codes.
         likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
         InputError: The data have no actions, there are more policies than directions, a weight is
@@ -161,7 +162,7 @@ class IndependentlyControllableFactors(Objective):
         self._add_policies(features)
 
     def _add_policies(self, features: int) -> None:
-        """The networks of policies, directions and attributes, as far as the settings need them."""
+        """Creates the networks of policies, directions and attributes that the settings need."""
         if self.directions == "generated":
             self.generator = _network(features + _NOISE, self.latent_dim)
             self.policy: nn.Module = _network(features + self.latent_dim, self.actions)
@@ -175,7 +176,7 @@ class IndependentlyControllableFactors(Objective):
             self.attribute = _network(2 * self.latent_dim, 1)
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """The noise behind generated directions, and the numbers that choose drawn actions."""
+        """Draws the noise of generated directions, and the numbers that select actions."""
         draws = {}
         if self.directions == "generated":
             draws["directions"] = stream.normal("directions", count, self.policies, _NOISE)
@@ -186,10 +187,10 @@ class IndependentlyControllableFactors(Objective):
     def losses(
         self, batch: ActionBatch | TransitionBatch, draws: Draws, step: Int[Tensor, ""]
     ) -> Terms:
-        """Negative log-likelihood less the weighted reward and entropy of the policies.
+        """Negative log-likelihood minus the weighted reward and entropy of the policies.
 
-        The log holds `reconstruction` and `entropy` in nats, `reward`, the expectation that is
-        maximised, and `selectivity`, that of the selectivity itself.
+        Logs `reconstruction` and `entropy` in nats, `reward`, the expectation that is maximised,
+        and `selectivity`, the expectation of the selectivity itself.
         """
         hidden = self._hidden(batch.image)
         z = self._codes(hidden)
@@ -207,7 +208,7 @@ class IndependentlyControllableFactors(Objective):
             action = _drawn_actions(policy, draws["actions"])
             seen = torch.take_along_dim(batch.after, action[:, :, None, None, None], dim=1)
             selectivity = self._selectivity(z, self._next(z, batch.image, seen), direction)
-            # action k was drawn by policy k, and counts for it alone
+            # action k was drawn from policy k, and counts only for it
             weights = torch.eye(self.policies, dtype=z.dtype, device=z.device).expand_as(
                 selectivity
             )
@@ -221,7 +222,7 @@ class IndependentlyControllableFactors(Objective):
         score = (surrogate * advantage).sum(2).mean()
         reward = (weights * rewards).sum(2).mean()
         entropy = -(policy * log_policy).sum(2).mean()
-        # the score function has a gradient, and no part in the value
+        # the score function contributes to the gradient, not to the value
         maximised = reward + score - score.detach()
         loss = reconstruction - self.weight * maximised - self.entropy * entropy
         log = {
@@ -239,7 +240,7 @@ class IndependentlyControllableFactors(Objective):
 
         Args:
             image: Pixels in [0, 1].
-            draws: Result of `draw`, one row an image; generated directions are made of it.
+            draws: Result of `draw`, one row per image; source of generated directions.
         """
         hidden = self._hidden(image)
         direction = self._direction(hidden, draws)
@@ -254,13 +255,13 @@ class IndependentlyControllableFactors(Objective):
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of codes, pixels in [0, 1]."""
+        """Decodes codes to mean images, pixels in [0, 1]."""
         return mean_image(self.decoder(z), self.likelihood)
 
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """The decoded codes of images."""
+        """Reconstructs images from their codes."""
         return self.decode(self.codes(image))
 
     def _hidden(self, image: Tensor) -> Tensor:
@@ -276,9 +277,9 @@ class IndependentlyControllableFactors(Objective):
         image: Float[Tensor, "batch channel height width"],
         after: Float[Tensor, "batch seen channel height width"],
     ) -> Float[Tensor, "batch seen latent"]:
-        """Codes of the images after actions; those of the image itself where nothing changed."""
+        """Codes of the images after actions; exactly those of the image if nothing changed."""
         codes = self._codes(self._hidden(after.flatten(0, 1))).reshape(*after.shape[:2], -1)
-        # exactly, because logarithms of ratios would enlarge the rounding of equal codes
+        # copied, because logarithms of ratios would amplify rounding differences of equal codes
         moved = (after != image[:, None]).flatten(2).any(2, keepdim=True)
         return torch.where(moved, codes, z[:, None])
 
@@ -311,7 +312,7 @@ class IndependentlyControllableFactors(Objective):
         return (self._attribute(following, direction) - before).square()
 
     def _attribute(self, z: Tensor, direction: Tensor) -> Float[Tensor, "batch policy seen"]:
-        """Attributes of codes, shape (batch, seen, latent), by each direction."""
+        """Attributes of codes of shape (batch, seen, latent) for each direction."""
         shape = (len(z), self.policies, z.shape[1], self.latent_dim)
         pairs = torch.cat([z[:, None].expand(shape), direction[:, :, None].expand(shape)], dim=3)
         made: Tensor = self.attribute(pairs)
@@ -325,13 +326,13 @@ def _network(inputs: int, outputs: int) -> nn.Sequential:
 def _drawn_actions(
     policy: Float[Tensor, "batch policy action"], uniform: Float[Tensor, "batch policy"]
 ) -> Int[Tensor, "batch policy"]:
-    """The action of each policy whose share of [0, 1) a uniform number meets."""
+    """Action of each policy, selected by a uniform number and the cumulative probabilities."""
     below = policy.detach().cumsum(2) <= uniform[:, :, None]
     return below.sum(2).clamp(max=policy.shape[2] - 1)
 
 
 def _mean_of_others(rewards: Float[Tensor, "batch *rest"]) -> Float[Tensor, "batch *rest"]:
-    """For each image the mean over all others of the step, so that its action has no part in it."""
+    """Mean over all other images of the step, a baseline independent of the image's action."""
     every = gather_rows(rewards)
     return (every.sum(0) - rewards) / max(len(every) - 1, 1)
 

@@ -1,4 +1,4 @@
-"""What an agent sees of a world: images, codes of a trained model, or true factors."""
+"""Observations of a world: images, codes of a trained model, or true factors."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -16,21 +16,21 @@ from dislab.runs import load_run, rebuild
 from dislab_control.world import States, World
 
 Observation = Literal["pixels", "codes", "factors", "untrained"]
-"""Images; codes of a run's model; true factors of what is in view; codes of the run's model with
-fresh weights."""
+"""Images; codes of a run's model; true factors of visible objects; codes of the run's model with
+initial weights."""
 
 OBSERVATIONS: tuple[str, ...] = get_args(Observation)
 
 
 class Observer(ABC):
-    """Makes the observations of states."""
+    """Computes observations of states."""
 
     space: Box
-    """The space of one observation."""
+    """Space of one observation."""
 
     @abstractmethod
     def observe(self, states: States) -> npt.NDArray[Any]:
-        """Observations, one row a state.
+        """Computes observations, one row per state.
 
         Args:
             states: Values of the factors.
@@ -39,7 +39,7 @@ class Observer(ABC):
 
 @final
 class Pixels(Observer):
-    """Images, channels first, bytes.
+    """Observes images as bytes, channels first.
 
     Args:
         world: The world.
@@ -51,13 +51,13 @@ class Pixels(Observer):
         self.space = Box(0, 255, (channels, height, width), np.uint8)
 
     def observe(self, states: States) -> npt.NDArray[Any]:
-        """Images of states."""
+        """Renders images of states."""
         return np.ascontiguousarray(self._world.draw(states).transpose(0, 3, 1, 2))
 
 
 @final
 class Factors(Observer):
-    """True factors of what is in view.
+    """Observes true factors of visible objects.
 
     Args:
         world: The world.
@@ -69,21 +69,21 @@ class Factors(Observer):
         self.space = Box(-np.inf, np.inf, example.shape[1:], np.float32)
 
     def observe(self, states: States) -> npt.NDArray[Any]:
-        """Numbers of states."""
+        """True factors of visible objects in states."""
         return self._world.seen(states)
 
 
 @final
 class Codes(Observer):
-    """Codes of a frozen model, all states of a step at once.
+    """Observes codes of a frozen model, computed for all states of a step at once.
 
     Args:
         world: The world.
-        model: The model, which is put into evaluation mode.
-        device: Where it encodes.
+        model: The model; set to evaluation mode.
+        device: Device of the model.
 
     Raises:
-        InputError: The model has no codes, or is made for images of another shape.
+        InputError: The model has no codes, or takes images of another shape.
     """
 
     def __init__(self, world: World, model: Objective, device: str) -> None:
@@ -99,13 +99,13 @@ class Codes(Observer):
             )
         self._world, self._device = world, device
         self._model = model.to(device).eval().requires_grad_(False)
-        with torch.random.fork_rng(devices=[]):  # a first batch makes lazy parts of a model
+        with torch.random.fork_rng(devices=[]):  # the first batch initialises lazy modules
             example = self.observe(world.start(np.random.default_rng(0)))
         self.space = Box(-np.inf, np.inf, example.shape[1:], np.float32)
 
     @torch.no_grad()
     def observe(self, states: States) -> npt.NDArray[Any]:
-        """Codes of states, float32."""
+        """Encodes states to codes in float32."""
         images = torch.from_numpy(self._world.draw(states)).to(self._device)
         pixels = images.permute(0, 3, 1, 2).contiguous().float() / 255
         return self._model.codes(pixels).float().cpu().numpy()
@@ -118,18 +118,18 @@ def observer(
     seed: int = 0,
     device: str = "cpu",
 ) -> Observer:
-    """What makes the observations of a world.
+    """Creates the observer of a world.
 
     Args:
         world: The world.
         observations: One of `OBSERVATIONS`.
-        encoder: The run folder of the model; `codes` and `untrained` need it, the others leave it.
-        seed: Decides the fresh weights of `untrained`.
-        device: Where the model encodes.
+        encoder: Run folder of the model; required for `codes` and `untrained`, otherwise ignored.
+        seed: Seed of the initial weights for `untrained`.
+        device: Device of the model.
 
     Raises:
-        InputError: There are no such observations, there is no encoder for them, it is no run, has
-            no codes, or is made for images of another shape.
+        InputError: There are no such observations, the encoder is missing, is no run folder, has no
+            codes, or takes images of another shape.
     """
     check_choice("observations", observations, OBSERVATIONS)
     if observations == "pixels":
@@ -146,11 +146,11 @@ def observer(
 
 
 def fresh(model: Objective, seed: int) -> Objective:
-    """A copy of a model with weights drawn anew.
+    """Copies a model with newly initialised weights.
 
     Args:
         model: The model, on the CPU.
-        seed: Decides the weights.
+        seed: Seed of the weights.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)

@@ -1,4 +1,4 @@
-"""The environments of this plugin in gymnasium's registry."""
+"""Registers the environments of this plugin in gymnasium."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from dislab_control.worlds import WORLDS, world_of
 
 
 def make(world: str, render_mode: str | None = None, **settings: Any) -> WorldEnv:
-    """An environment, as `gymnasium.make` asks for it.
+    """Creates an environment; entry point of `gymnasium.make`.
 
     Args:
         world: Name of the world.
@@ -26,7 +26,7 @@ def make(world: str, render_mode: str | None = None, **settings: Any) -> WorldEn
 def make_vec(
     world: str, num_envs: int = 1, render_mode: str | None = None, **settings: Any
 ) -> WorldVectorEnv:
-    """A batch of environments, as `gymnasium.make_vec` asks for it.
+    """Creates a batch of environments; entry point of `gymnasium.make_vec`.
 
     Args:
         world: Name of the world.
@@ -41,7 +41,7 @@ def make_vec(
 
 
 def register() -> None:
-    """Registers every environment once; importing the package does it."""
+    """Registers every environment once; called when the package is imported."""
     for world in WORLDS:
         if environment(world) not in gym.registry:
             gym.register(

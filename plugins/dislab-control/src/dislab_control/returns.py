@@ -24,26 +24,26 @@ RETURNS: Final = "returns.json"
 EPISODES: Final = "episodes.csv"
 
 _TOGETHER: Final = 64
-"""Episodes that run at the same time, at most."""
+"""Maximum number of episodes that run at the same time."""
 _RESAMPLES: Final = 2_000
 
 Returns = npt.NDArray[np.float64]
-"""Sums of the rewards of episodes, not discounted."""
+"""Undiscounted sums of the rewards of episodes."""
 
 Policy = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""Actions for observations, one row a copy."""
+"""Actions for observations, one row per copy."""
 
 
 class DomainReturns(NamedTuple):
     """Returns of one agent in one domain.
 
     Attributes:
-        returns: One number an episode.
-        mean: Their mean.
+        returns: Return of each episode.
+        mean: Mean return.
         error: Standard error of the mean over episodes.
         random: Mean return of random actions in the same domain.
-        ratio: The mean over that of the domain of training; None where the latter is not above 0
-            with its whole interval, and for the domain of training itself.
+        ratio: Mean return divided by the mean return in the training domain; None for the training
+            domain itself, or if the interval of its mean is not entirely above 0.
         interval: 95 % interval of the ratio by bootstrap over episodes.
     """
 
@@ -63,24 +63,24 @@ def agent_returns(
     greedy: bool = False,
     device: str = "cpu",
 ) -> dict[str, DomainReturns]:
-    """Returns of a trained agent by domain, without learning; written into its folder.
+    """Measures returns of a trained agent by domain, without learning; writes them to its folder.
 
-    The files are `returns.json` and `episodes.csv`, with one row an episode. Episode k has the
+    The files are `returns.json`, and `episodes.csv` with one row per episode. Episode k has the
     same seed for every agent and in every domain.
 
     Args:
         folder: The folder of the agent.
-        domains: Names of domains; all of the world unless given. That of the training is always
-            among them.
-        episodes: Episodes in each domain.
-        seed: Decides episodes, actions and resampling.
-        greedy: Take the most likely action, where PPO and A2C otherwise draw one; DQN always takes
-            the best.
-        device: Where encoder and agent compute.
+        domains: Names of domains; all domains of the world unless given. The training domain is
+            always included.
+        episodes: Number of episodes per domain.
+        seed: Seed of episodes, actions and resampling.
+        greedy: Whether PPO and A2C take the most likely action instead of drawing one; DQN always
+            takes the best one.
+        device: Device of encoder and agent.
 
     Raises:
-        InputError: The folder holds no finished agent, a domain does not exist, a number is out of
-            range, or the encoder has changed since the training.
+        InputError: The folder contains no finished agent, a domain does not exist, a number is out
+            of range, or the encoder has changed since the agent's training.
     """
     folder = Path(folder)
     config = read_config(folder)
@@ -91,7 +91,7 @@ def agent_returns(
     chosen = dict.fromkeys((config.domain, *(domains or config.domains)))
     if not (folder / AGENT).is_file():
         raise InputError(
-            f"{folder} is not trained to its end; go on: dislab act fit --resume {folder}"
+            f"{folder} is not fully trained; resume it: dislab act fit --resume {folder}"
         )
     found: dict[str, Returns] = {}
     chance: dict[str, Returns] = {}
@@ -116,13 +116,13 @@ def agent_returns(
 
 
 def episode_returns(env: BatchEnv, policy: Policy, episodes: int, seed: int) -> Returns:
-    """Returns of whole episodes; every copy does as many, so short ones are not preferred.
+    """Returns of whole episodes, equally many per copy, so that short ones are not favoured.
 
     Args:
         env: Copies of a world.
-        policy: Chooses the actions.
-        episodes: How many episodes.
-        seed: Decides the episodes.
+        policy: Policy that chooses the actions.
+        episodes: Number of episodes.
+        seed: Seed of the episodes.
     """
     env.seed(seed)
     seen: Any = env.reset()
@@ -136,13 +136,13 @@ def episode_returns(env: BatchEnv, policy: Policy, episodes: int, seed: int) -> 
 
 
 def random_returns(config: AgentConfig, domain: str, episodes: int, seed: int) -> Returns:
-    """Returns of random actions; nothing is drawn for them.
+    """Returns of random actions; no images are rendered.
 
     Args:
-        config: Configuration of an agent, whose world it is.
+        config: Configuration of an agent, for its world.
         domain: Name of the domain.
-        episodes: How many episodes.
-        seed: Decides episodes and actions.
+        episodes: Number of episodes.
+        seed: Seed of episodes and actions.
     """
     blind = dataclasses.replace(config, observations="factors", encoder=None, checkpoint=None)
     env = batch(blind, domain, min(episodes, _TOGETHER), "cpu")
@@ -157,16 +157,16 @@ def random_returns(config: AgentConfig, domain: str, episodes: int, seed: int) -
 def ratio_interval(
     target: Sequence[Returns], source: Sequence[Returns], seed: int = 0
 ) -> tuple[float, tuple[float, float]]:
-    """Ratio of the mean returns of the same agents in two domains, and its 95 % interval.
+    """Ratio of the mean returns of agents in two domains, and its 95 % interval.
 
-    Percentile bootstrap of the episodes of each agent in each domain, of Efron & Tibshirani (1993),
-    An Introduction to the Bootstrap, chapter 13, by `scipy.stats.bootstrap`. The agents are not
-    resampled: the interval is that of these agents.
+    The interval is a percentile bootstrap over the episodes of each agent in each domain, Efron &
+    Tibshirani (1993), An Introduction to the Bootstrap, chapter 13, by `scipy.stats.bootstrap`.
+    Agents are not resampled: the interval holds for these agents only.
 
     Args:
-        target: Returns in the new domain, one array an agent.
-        source: Returns in the domain of training, likewise.
-        seed: Decides the resampling.
+        target: Returns in the new domain, one array per agent.
+        source: Returns in the training domain, one array per agent.
+        seed: Seed of the resampling.
     """
 
     def ratio(*returns: Returns, axis: int = -1) -> Any:
@@ -190,10 +190,10 @@ def _summary(returns: Returns, source: Returns, chance: Returns, own: bool) -> D
 
 
 def pooled_returns(folders: Sequence[Path]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Returns of tested agents that differ in the seed alone, by kind and domain.
+    """Returns of tested agents that differ only in the seed, by kind of agent and domain.
 
-    Each has the numbers of `returns.json`, with the standard error over agents in place of that
-    over episodes, and `agents`, their number. A kind needs two agents.
+    Entries have the fields of `returns.json`, with the standard error over agents instead of over
+    episodes, and the number of `agents`. A kind with a single agent is omitted.
 
     Args:
         folders: Folders of agents, tested with `agent_returns`.
@@ -243,7 +243,7 @@ def _pooled(
 
 
 def _is_above_zero(returns: Returns) -> bool:
-    """Whether a mean is above 0 with its whole interval."""
+    """Whether the 95 % interval of a mean is entirely above 0."""
     error = returns.std(ddof=1) / len(returns) ** 0.5
     return bool(returns.mean() > 1.96 * error)
 
@@ -290,7 +290,7 @@ def _write(
 
 
 def read_returns(folder: Path) -> dict[str, dict[str, Any]]:
-    """The numbers of `returns.json` by domain.
+    """Reads `returns.json`: values by domain.
 
     Args:
         folder: The folder of an agent.
@@ -307,10 +307,10 @@ def read_returns(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def returns_table(found: dict[str, dict[str, Any]]) -> str:
-    """Returns as text.
+    """Formats returns as a text table.
 
     Args:
-        found: As `read_returns` gives them.
+        found: Result of `read_returns`, or values of `pooled_returns`.
     """
     lines = [f"{'domain':<20} {'return':>14} {'random':>8} {'ratio to source':>24}"]
     for domain, one in found.items():

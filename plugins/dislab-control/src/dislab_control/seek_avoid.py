@@ -1,4 +1,4 @@
-"""A room seen in the first person, with things to touch and things to avoid."""
+"""A room in first-person view, with objects to touch and objects to avoid."""
 
 import math
 from collections.abc import Sequence
@@ -27,16 +27,16 @@ from dislab.functional.checks import check_count
 from dislab_control.world import Frames, Seen, States, Step, Trait, World
 
 Domain = Literal["source", "target", "new-wall-hue", "new-object-hue", "wall-equals-object"]
-"""Which pairs of a hue of the walls and a hue of the objects occur."""
+"""Domains by pairs of a wall hue and an object hue."""
 
 VERSION: Final = 1
-"""Version of the pictures; frames that were drawn by another one are not used."""
+"""Version of the renderer; stored images of another version are not used."""
 
 SIDE: Final = 64
 """Height and width of an image in pixels."""
 
 HUES: Final = ("red", "green", "yellow", "blue", "purple", "cyan")
-"""Hues of walls and objects; the last two occur in no room of the source."""
+"""Hues of walls and objects; the last two do not occur in the source domain."""
 
 PAIRS: Final[dict[str, tuple[tuple[int, int], ...]]] = {
     "source": ((0, 1), (1, 2), (2, 3), (3, 0)),
@@ -45,7 +45,7 @@ PAIRS: Final[dict[str, tuple[tuple[int, int], ...]]] = {
     "new-object-hue": ((0, 4), (1, 4), (2, 5), (3, 5)),
     "wall-equals-object": ((0, 0), (1, 1), (2, 2), (3, 3)),
 }
-"""Numbers of the hues of wall and objects in each domain."""
+"""Pairs of hue numbers of walls and objects in each domain."""
 
 _COLOURS: Final = (
     (225, 50, 45),
@@ -67,9 +67,9 @@ _STRIDE: Final = 0.5
 _TURN: Final = math.radians(30)
 _TOUCH: Final = 0.6
 _CLEAR: Final = 1.2
-"""Least distance of an object that appears from the agent."""
+"""Minimum distance from the agent of an object that appears."""
 _APART: Final = 0.75
-"""Least distance of an object that appears from the other objects."""
+"""Minimum distance from the other objects of an object that appears."""
 _TRIES: Final = 1000
 _FULL: Final = 2 * math.pi
 _CHUNK: Final = 32
@@ -78,31 +78,30 @@ _FORWARD, _LEFT, _RIGHT, _BACK = range(4)
 
 @final
 class SeekAvoid(World):
-    """A square room seen by the agent, with balls that give +1 and cubes that give -1.
+    """A square room in the agent's view, with balls that give +1 and cubes that give -1.
 
     The actions are a step of 0.5 forward, turns by 30° to the left and to the right, and a step
-    back, in a room of 6 × 6. An object within 0.6 of the agent counts as touched and appears again
-    elsewhere. The first half of the objects are balls, the rest cubes; all of a room have one hue,
-    and the walls another. Value depends on the shape alone, and the hues of walls and objects come
-    from one palette, so that an agent that takes the hue for the value, or the wall for the object,
-    fails in another domain:
+    back, in a room of 6 × 6. An object within 0.6 of the agent counts as touched and reappears
+    elsewhere. The first half of the objects are balls, the rest cubes; in each episode all objects
+    have one hue, and the walls have one. The reward depends only on the shape, and walls and
+    objects share one palette, so that an agent fails in other domains if it infers rewards from
+    hues, or confuses walls and objects:
 
     * `source`: four pairs of four hues,
-    * `target`: the other eight pairs of different ones among the same four hues,
-    * `new-wall-hue`, `new-object-hue`: a hue that the source does not have, on the walls or on the
-      objects,
-    * `wall-equals-object`: walls and objects of one of the four hues.
+    * `target`: the other eight pairs of different hues out of the same four,
+    * `new-wall-hue`, `new-object-hue`: walls, or objects, of a hue that is not in the source,
+    * `wall-equals-object`: walls and objects of the same hue, out of the four.
 
     The seek-avoid task of Higgins et al. (2017), DARLA, https://arxiv.org/abs/1707.08475, section
-    4.2, drawn by dislab's ray-caster. Departures: the paper's arena is of DeepMind Lab, its objects
-    differ in shape and hue, and its actions have eight directions.
+    4.2, rendered by dislab's ray caster. Departures: the paper's arena is from DeepMind Lab, its
+    objects differ in shape and hue, and its actions have eight directions.
 
     Args:
-        domain: Which pairs of hues occur.
-        objects: Number of objects, an even one up to 6.
-        length: Steps of an episode.
-        samples: Rays for a pixel in each of the two directions: 2 draws smooth edges and takes
-            several times as long.
+        domain: Domain, which decides the pairs of hues.
+        objects: Number of objects; even, up to 6.
+        length: Number of steps per episode.
+        samples: Rays per pixel in each direction; 2 gives smooth edges and takes several times as
+            long.
 
     Raises:
         InputError: There is no such domain, or a number is out of range.
@@ -128,7 +127,7 @@ class SeekAvoid(World):
 
     @property
     def traits(self) -> tuple[Trait, ...]:
-        """`x`, `y` and `heading` of the agent, hues of `wall` and `object`, places of objects."""
+        """`x`, `y` and `heading` of the agent, hues of `wall` and `object`, object positions."""
         names = ["ball" if value > 0 else "cube" for value in self._value]
         numbers = [number % (self.objects // 2) for number in range(self.objects)]
         return (
@@ -146,7 +145,7 @@ class SeekAvoid(World):
 
     @property
     def actions(self) -> Discrete:
-        """Forwards, turn left, turn right, back."""
+        """Step forward, turn left, turn right, step back."""
         return Discrete(4)
 
     @property
@@ -156,7 +155,7 @@ class SeekAvoid(World):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Everything that decides an image or a step."""
+        """Everything that images and steps depend on."""
         return {
             "world": "SeekAvoid",
             "pictures": str(VERSION),
@@ -167,7 +166,7 @@ class SeekAvoid(World):
         }
 
     def start(self, draws: np.random.Generator) -> States:
-        """The agent near the middle with any heading, a pair of hues, and objects away from it.
+        """Draws an agent near the centre, its heading, a pair of hues, and objects away from it.
 
         Args:
             draws: Random numbers of the copy.
@@ -183,12 +182,12 @@ class SeekAvoid(World):
     def step(
         self, states: States, actions: npt.NDArray[Any], draws: Sequence[np.random.Generator]
     ) -> Step:
-        """Moves every agent; objects that it touches give their value and appear elsewhere.
+        """Moves every agent; touched objects give their reward and reappear elsewhere.
 
         Args:
             states: Values of the factors.
-            actions: Numbers of actions.
-            draws: Random numbers for the places of objects.
+            actions: Numbers of the actions.
+            draws: Random numbers for the positions of objects.
         """
         after = states.copy()
         turn = (actions == _LEFT).astype(float) - (actions == _RIGHT)
@@ -207,7 +206,7 @@ class SeekAvoid(World):
 
     @torch.no_grad()
     def draw(self, states: States) -> Frames:
-        """Images of states.
+        """Renders images of states.
 
         Args:
             states: Values of the factors.
@@ -218,10 +217,10 @@ class SeekAvoid(World):
     def seen(self, states: States) -> Seen:
         """The nearest ball and the nearest cube in the field of view, the agent, and the hues.
 
-        Of each of the two objects: 1 if one is in view, cosine and sine of its bearing, and its
-        distance over half the room's side, or four zeros. Then x and y of the agent over half the
-        room's side, cosine and sine of its heading, and the hues of walls and objects, one number a
-        hue. An object counts as in view also behind another one.
+        For each of the two objects: 1, cosine and sine of its bearing, and its distance divided by
+        half the room's side; four zeros if none is in view. Then x and y of the agent divided by
+        half the room's side, cosine and sine of its heading, and the hues of walls and objects as
+        one-hot vectors. An object in the field of view counts even if another one occludes it.
 
         Args:
             states: Values of the factors.
@@ -249,7 +248,7 @@ class SeekAvoid(World):
     def _place(
         self, state: npt.NDArray[np.float64], number: int, draws: np.random.Generator
     ) -> None:
-        """Moves an object to a place away from the agent and from the other objects."""
+        """Moves an object to a random position away from the agent and the other objects."""
         others = np.delete(state[5:].reshape(-1, 2), number, axis=0)
         for _ in range(_TRIES):
             place = draws.uniform(-0.85 * _HALF, 0.85 * _HALF, 2)
@@ -267,7 +266,7 @@ class SeekAvoid(World):
         palette = torch.tensor(_COLOURS, dtype=torch.float32) / 255
         wall, thing = (palette[state[:, column].long()][seen.state] for column in (3, 4))
         facing = (-normal.dot(direction)).clamp_min(0)
-        # walls along one axis are darker than those along the other, which shows the corners
+        # walls along one axis are darker than those along the other, so that corners are visible
         along = take(parts[0], seen.state).frame.x.dot(normal).abs()
         dim = (1.15 - 0.06 * seen.distance).clamp(0.5, 1)
         inside, flat = seen.part == 0, normal.z.abs() > 0.5
@@ -283,7 +282,7 @@ class SeekAvoid(World):
         return self._camera.picture(tiles).transpose(0, 1)
 
     def _parts(self, state: Float[Tensor, "copy factor"]) -> list[Part]:
-        """The room and the objects in coordinates of the agent, who looks along the first axis."""
+        """Room and objects in coordinates of the agent, which looks along the first axis."""
         heading = state[:, 2, None]
         cosine, sine = heading.cos(), heading.sin()
 
@@ -304,5 +303,5 @@ class SeekAvoid(World):
 
 
 def _chunks(states: States) -> list[States]:
-    """So few states at a time that their rays stay in the processor's cache."""
+    """Splits states into chunks whose rays fit into the processor's cache."""
     return np.array_split(states, max(1, math.ceil(len(states) / _CHUNK)))

@@ -1,4 +1,4 @@
-"""Selectivities: how far an action changes one direction of the codes and nothing else."""
+"""Selectivities: whether an action changes the codes along one direction only."""
 
 from typing import Final, Literal, assert_never
 
@@ -11,17 +11,16 @@ from dislab.functional.precision import full_precision
 Selectivity = Literal[
     "absolute", "signed", "cosine", "dot_prod", "relu_dot_prod", "gaussian", "attribute"
 ]
-"""The selectivities by name; `selectivity_of` has their formulas."""
+"""Names of the selectivities; their formulas are in `selectivity_of`."""
 
 Form = Literal["plain", "log", "ratio"]
-"""The selectivity itself, its logarithm, or the logarithm of its ratio to the mean over all
-policies."""
+"""The selectivity, its logarithm, or the logarithm of its ratio to the mean over policies."""
 
 UNBOUNDED: Final = ("cosine", "dot_prod", "relu_dot_prod", "attribute")
-"""Selectivities that grow with the codes, so that only their ratio can be maximised."""
+"""Selectivities that grow with the scale of the codes, so that only the form `ratio` is bounded."""
 
 EPSILON: Final = 1e-3
-"""Added to the total change, so that a move without effect has a selectivity of 0."""
+"""Constant added to the total change, so that a move without effect has a selectivity of 0."""
 
 _LOG_FLOOR: Final = 1e-2
 _RATIO_FLOOR: Final = 1e-3
@@ -36,7 +35,7 @@ def selectivity_of(
     width: float = 1.0,
     epsilon: float = EPSILON,
 ) -> Float[Tensor, "batch policy action"]:
-    """Selectivity A(Δ, φ) of each action for each policy, without units.
+    """Selectivity A(Δ, φ) of each action for each policy, dimensionless.
 
     With the change Δ = h′ − h of the codes, and the direction φ of a policy:
 
@@ -50,8 +49,8 @@ def selectivity_of(
     `absolute` with unit vectors φ is sel(s, a, k) of Bengio et al. (2017),
     https://arxiv.org/abs/1703.07718; `gaussian` is A of Thomas et al. (2018),
     https://arxiv.org/abs/1802.09484. The names from `cosine` on are those of the authors' code,
-    where `attribute`, which has a network of its own and is not computed here, is `attrsel`. Its
-    `signed` divides by the sum of max(Δ, 0).
+    except `attribute`, which is `attrsel` there; it needs a network and is not computed here.
+    `signed` of the authors' code divides by the sum of max(Δ, 0) instead.
 
     Args:
         change: Change of the codes by each action.
@@ -84,7 +83,7 @@ def selectivity_of(
 def reward_of(
     selectivity: Float[Tensor, "batch policy action"], form: Form
 ) -> Float[Tensor, "batch policy action"]:
-    """The quantity whose expectation is maximised.
+    """Reward, whose expectation is maximised.
 
     `log` is log(max(A, 0) + 0.01), equation 2 of Bengio et al. (2017) with a floor; `ratio` is
     log(0.001 + A / E_φ′[A]), Thomas et al. (2017), https://arxiv.org/abs/1708.01289, with the
@@ -106,5 +105,5 @@ def reward_of(
 
 
 def _length(vectors: Float[Tensor, "batch row latent"]) -> Float[Tensor, "batch row"]:
-    """Euclidean length, with a gradient of 0 at 0."""
+    """Euclidean norm, with a gradient of 0 at 0."""
     return (vectors.square().sum(2) + 1e-12).sqrt()

@@ -1,4 +1,4 @@
-"""Stages of a study: agents that learn on the codes of a run, and their returns."""
+"""Stages of a study that train agents on the codes of a run, and test them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from dislab.functional.checks import check_choice, check_count
 from dislab.study.stages import Stage
 
 FOLDER: Final = "act"
-"""Folder of the agents of a run."""
+"""Name of the folder of agents in a run folder."""
 
 _FIT: Final = (
     "env",
@@ -37,7 +37,7 @@ class ActStage(Stage):
     """
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings, with names that exist."""
+        """Returns the settings; refuses unknown names and values."""
         from dislab_control.agent_config import AGENTS, environment_world
         from dislab_control.observations import OBSERVATIONS
 
@@ -60,11 +60,11 @@ class ActStage(Stage):
     def arguments(
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
-        """`dislab act fit`."""
+        """Arguments of `dislab act fit`."""
         return ["act", "fit", f"--encoder={run}", f"--out={run / FOLDER}", *_options(settings)]
 
     def scores(self, run: Path) -> dict[str, float | None]:
-        """Mean return of the last 100 episodes of the training, over seeds, by agent."""
+        """Mean return of the last 100 training episodes, averaged over seeds, by agent."""
         from dislab_control.agent_progress import last_return
 
         return _means(run, lambda folder: {"return": last_return(folder)})
@@ -78,7 +78,7 @@ class ActTransferStage(Stage):
     """
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings, with names that exist."""
+        """Returns the settings; refuses unknown names and values."""
         found = _known("act-transfer", settings, _TEST)
         if "episodes" in found:
             check_count("act-transfer.episodes", found["episodes"], 2)
@@ -89,11 +89,11 @@ class ActTransferStage(Stage):
     def arguments(
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
-        """`dislab act test`."""
+        """Arguments of `dislab act test`."""
         return ["act", "test", str(run / FOLDER), *_options(settings)]
 
     def scores(self, run: Path) -> dict[str, float | None]:
-        """Mean return and ratio in each domain, over seeds, by agent."""
+        """Mean return and ratio in each domain, averaged over seeds, by agent."""
         from dislab_control.returns import read_returns
 
         def of(folder: Path) -> dict[str, float | None]:
@@ -119,7 +119,7 @@ def _known(word: str, settings: Mapping[str, Any], known: tuple[str, ...]) -> di
 
 
 def _options(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as the command line takes them."""
+    """Settings as command-line arguments."""
     found: list[str] = []
     for name, value in settings.items():
         if isinstance(value, Mapping):
@@ -134,7 +134,7 @@ def _options(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _means(run: Path, of: Any) -> dict[str, float | None]:
-    """Means over seeds of the numbers of each kind of agent; None where one agent lacks it."""
+    """Means over seeds of the scores of each kind of agent; None if one agent lacks the score."""
     found: dict[str, list[float | None]] = {}
     for config in sorted((run / FOLDER).glob("*/agent.json")):
         kind = config.parent.name.rpartition("-")[0].replace("-", "/")

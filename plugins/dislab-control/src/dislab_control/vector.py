@@ -1,4 +1,4 @@
-"""Many copies of a world that are stepped and drawn at once."""
+"""A batch of copies of a world as a vectorised gymnasium environment."""
 
 from collections.abc import Sequence
 from typing import Any, final
@@ -16,12 +16,12 @@ from dislab_control.world import Frames, States, World
 
 @final
 class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
-    """Copies of a world, each with random numbers of its own.
+    """Copies of a world that are stepped and rendered together, each with its own random numbers.
 
-    Copy k of a batch with seed s does the same as a single `WorldEnv` with seed s + k. An episode
-    that ends is followed by the next one within the same step: the image is then the first one of
-    the new episode, and `info` has the last image as `final_obs` and the last factors in
-    `final_info`, as with `gymnasium.vector.AutoresetMode.SAME_STEP`.
+    Copy k of a batch with seed s behaves like a single `WorldEnv` with seed s + k. When an episode
+    ends, the next one starts within the same step: the returned image is the first one of the new
+    episode, and `info` has the last image as `final_obs` and the last factors in `final_info`, as
+    with `gymnasium.vector.AutoresetMode.SAME_STEP`.
 
     Args:
         world: The world.
@@ -61,11 +61,11 @@ class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Frames, dict[str, Any]]:
-        """Starts an episode of every copy; the images and the information.
+        """Starts an episode in every copy; returns the images and the information.
 
         Args:
-            seed: Of the first copy, the others count up from it, or one for each copy; the old
-                random numbers go on unless given.
+            seed: Seed of the first copy, from which the others count up, or one seed per copy; None
+                continues the current random numbers.
             options: Not used.
 
         Raises:
@@ -81,10 +81,10 @@ class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
     ) -> tuple[
         Frames, npt.NDArray[Any], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
     ]:
-        """Images, rewards, which tasks are done, which copies ran out of time, the information.
+        """Returns images, rewards, whether tasks are done, whether time is up, and information.
 
         Args:
-            actions: One action a copy.
+            actions: One action per copy.
 
         Raises:
             gymnasium.error.ResetNeeded: No episode has been started.
@@ -95,7 +95,7 @@ class WorldVectorEnv(VectorEnv[Frames, npt.NDArray[Any], npt.NDArray[Any]]):
         return images, moved.rewards, moved.ended, moved.over, {**self._info(), **info}
 
     def render(self) -> Any:
-        """The images, one a copy, where the render mode is `rgb_array`.
+        """Returns one image per copy if the render mode is `rgb_array`, else None.
 
         Raises:
             gymnasium.error.ResetNeeded: No episode has been started.

@@ -1,4 +1,4 @@
-"""Contract of the worlds: start, step and draw, each a function of the values of the factors."""
+"""Base class of the worlds: start, step and render as functions of factor values."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,25 +12,25 @@ from dislab.factors.factor import Factor, Kind
 from dislab.functional.settings import checks_settings
 
 States = npt.NDArray[np.float64]
-"""Values of the factors, one row a copy of the world, one column a factor."""
+"""Values of the factors, one row per copy of the world, one column per factor."""
 
 Frames = npt.NDArray[np.uint8]
 """Images, shape (copies, height, width, channels)."""
 
 Seen = npt.NDArray[np.float32]
-"""True factors of what is in the image, shape (copies, numbers)."""
+"""True factors of visible objects, shape (copies, numbers)."""
 
 
 class Trait(NamedTuple):
     """One factor of a world.
 
     Attributes:
-        name: Its name.
-        kind: How its values relate.
-        unit: Unit of its values; empty for plain numbers.
-        values: The values that it can take, if they are few; a categorical factor has names, and
-            its state is the number of the name.
-        period: After how much a factor returns to itself, in its unit.
+        name: Name of the factor.
+        kind: Kind of the factor, which defines how its values relate.
+        unit: Unit of the values; empty for dimensionless ones.
+        values: Possible values of a discrete factor; a categorical factor has names as values, and
+            the number of the name in a state.
+        period: Period of a circular factor, in its unit.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Trait(NamedTuple):
     period: float | None = None
 
     def factor(self, seen: npt.NDArray[np.float64]) -> tuple[Factor, npt.NDArray[np.int64]]:
-        """The factor of a data set, and the value number of each of its images.
+        """Converts the trait to a factor of a data set, and the value number of each image.
 
         Args:
-            seen: Values of the factor, one an image.
+            seen: Values of the factor, one per image.
         """
         if self.values:
             factor = Factor(self.name, self.values, self.kind, self.unit, self.period)
@@ -57,8 +57,8 @@ class Step(NamedTuple):
     """Outcome of one step.
 
     Attributes:
-        states: The states after it.
-        rewards: The reward of each copy.
+        states: States after the step.
+        rewards: Reward of each copy.
         ended: Whether the task of each copy is done.
     """
 
@@ -68,27 +68,27 @@ class Step(NamedTuple):
 
 
 class World(ABC):
-    """Rules and pictures of a world, for any number of copies at once.
+    """Rules and renderer of a world, for any number of copies at once.
 
-    A world holds settings only: the values of the factors are the whole state, so the same
-    functions serve a single environment, a batch of them and a data set.
+    A world stores only settings: the values of the factors are the complete state, so that the same
+    functions serve a single environment, a batch of environments and a data set.
     """
 
     length: int
-    """Steps of an episode."""
+    """Number of steps per episode."""
 
     domains: ClassVar[tuple[str, ...]] = ()
-    """Values of the setting `domain`, first the one that agents learn in; none without a task."""
+    """Values of the setting `domain`, starting with the training domain; empty without a task."""
 
     def __init_subclass__(cls) -> None:
-        """Lets every constructor refuse settings of the wrong kind."""
+        """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()
         checks_settings(cls)
 
     @property
     @abstractmethod
     def traits(self) -> tuple[Trait, ...]:
-        """The factors, which decide an image and the rules."""
+        """The factors, which determine images and outcomes of steps."""
 
     @property
     @abstractmethod
@@ -103,11 +103,11 @@ class World(ABC):
     @property
     @abstractmethod
     def settings(self) -> dict[str, str]:
-        """Name, version of the pictures and settings, for the records of a data set."""
+        """Name, renderer version and settings, for the records of a data set."""
 
     @abstractmethod
     def start(self, draws: np.random.Generator) -> States:
-        """The state of one copy at the start of an episode, shape (1, factors).
+        """Draws the state of one copy at the start of an episode, shape (1, factors).
 
         Args:
             draws: Random numbers of the copy.
@@ -117,26 +117,26 @@ class World(ABC):
     def step(
         self, states: States, actions: npt.NDArray[Any], draws: Sequence[np.random.Generator]
     ) -> Step:
-        """One step of every copy; the given states are left as they are.
+        """Steps every copy; the given states are not modified.
 
         Args:
             states: Values of the factors.
-            actions: One action a copy.
-            draws: Random numbers, one generator a copy.
+            actions: One action per copy.
+            draws: Random numbers, one generator per copy.
         """
 
     @abstractmethod
     def draw(self, states: States) -> Frames:
-        """Images of states; an image does not depend on those drawn with it.
+        """Renders images of states; an image does not depend on others rendered with it.
 
         Args:
             states: Values of the factors.
         """
 
     def seen(self, states: States) -> Seen:
-        """True factors of what is in the image, seen from the agent and scaled to about 1.
+        """True factors of visible objects, relative to the agent and scaled to about 1.
 
-        Unless a world says more, the values of all factors.
+        The default is the values of all factors.
 
         Args:
             states: Values of the factors.

@@ -1,4 +1,4 @@
-"""Frames of a random policy as a data set."""
+"""Data set of images seen by a random agent."""
 
 from collections.abc import Iterator
 from functools import cached_property, partial
@@ -17,22 +17,22 @@ from dislab_control.world import States, World
 from dislab_control.worlds import world_of
 
 MOST: Final = 1_000_000
-"""Largest number of images."""
+"""Maximum number of images."""
 
 _COPIES: Final = 64
 _DECIMALS: Final = 9
 _BLOCK: Final = 512
 _PATIENCE: Final = 100
-"""Steps for each image after which a world counts as one that has too few states."""
+"""Number of steps per image after which the search for new states is abandoned."""
 
 
 @final
 class WorldFrames(BankedDataset):
-    """Frames that an agent sees which acts at random, with the exact factors of each one.
+    """Images seen by an agent that acts at random, with their exact factors.
 
-    The agent acts in 64 copies of the world; states that occur again are left out, so every image
-    has a state of its own. Numbers of continuous factors are rounded to nine decimals before they
-    are drawn. The frames are in the order in which they were seen.
+    The agent acts in 64 copies of the world; repeated states are skipped, so that every image has a
+    different state. Values of continuous factors are rounded to nine decimals before rendering.
+    Images are in the order in which they were seen.
 
     Random exploration is the first stage of DARLA, Higgins et al. (2017),
     https://arxiv.org/abs/1707.08475, section 3.
@@ -40,8 +40,8 @@ class WorldFrames(BankedDataset):
     Args:
         world: Name of the world, such as `SeekAvoid`.
         settings: Settings of the world, such as `{domain: target}`; the others keep their defaults.
-        images: Number of frames; a smaller number takes the first ones of a larger.
-        seed: Decides the episodes and the actions.
+        images: Number of images; the first ones are the same for every number.
+        seed: Seed of the episodes and the actions.
 
     Raises:
         InputError: There is no such world or setting, or a number is out of range.
@@ -70,10 +70,10 @@ class WorldFrames(BankedDataset):
 
     @cached_property
     def factors(self) -> FactorSpace:
-        """The factors of the world; a table of the states that were seen.
+        """Factors of the world, with a table of the states that were seen.
 
         Raises:
-            InputError: The world has fewer states than there are to be images.
+            InputError: The world has fewer states than the requested number of images.
         """
         columns = [
             trait.factor(self._states[:, column]) for column, trait in enumerate(self._world.traits)
@@ -99,15 +99,15 @@ class WorldFrames(BankedDataset):
 
 
 def explored(world: World, count: int, seed: int) -> States:
-    """Different states that random actions lead to, in the order in which they are seen.
+    """Finds distinct states by random actions, in the order in which they are seen.
 
     Args:
         world: The world.
-        count: How many states.
-        seed: Decides the episodes and the actions.
+        count: Number of states.
+        seed: Seed of the episodes and the actions.
 
     Raises:
-        InputError: So many different states were not found.
+        InputError: Not enough distinct states were found.
     """
     found: dict[bytes, States] = {}
     for seen in _episodes(world, seed, 1 + _PATIENCE * count // _COPIES):
@@ -122,16 +122,16 @@ def explored(world: World, count: int, seed: int) -> States:
 
 
 def _episodes(world: World, seed: int, steps: int) -> Iterator[States]:
-    """The states of all copies, step by step; every episode has the world's length or less."""
+    """Yields the states of all copies, step by step; no episode exceeds the world's length."""
     streams = np.random.SeedSequence(seed).spawn(_COPIES + 1)
     draws = [np.random.default_rng(one) for one in streams[:-1]]
     policy = batch_space(world.actions, _COPIES)
     policy.seed(int(streams[-1].generate_state(1)[0]))
     states = np.concatenate([world.start(one) for one in draws])
-    # the copies begin at different times of an episode, so that they do not all end at once
+    # staggered ages, so that the first episodes do not all end at once
     age = np.arange(_COPIES) * world.length // _COPIES
     for _ in range(steps):
-        # adding 0 makes one number of the two zeros
+        # adding 0 turns -0 into 0
         yield np.round(states, _DECIMALS) + 0.0
         states, _, ended = world.step(states, policy.sample(), draws)
         age += 1
@@ -140,7 +140,7 @@ def _episodes(world: World, seed: int, steps: int) -> Iterator[States]:
 
 
 def pixel_rows(world: World, states: States) -> Rows:
-    """Images of states as a bank keeps them: rows of bytes, channels first.
+    """Renders images of states in the format of a bank: rows of bytes, channels first.
 
     Args:
         world: The world.

@@ -1,4 +1,4 @@
-"""All states of a world as a data set."""
+"""Data set of all states of a world."""
 
 from functools import cached_property, partial
 from typing import ClassVar, Final, final
@@ -16,17 +16,18 @@ from dislab_control.world_frames import pixel_rows
 from dislab_control.worlds import world_of
 
 MOST: Final = 1_000_000
-"""Largest number of states."""
+"""Maximum number of states."""
 
 _BLOCK: Final = 512
 
 
 @final
 class WorldStates(BankedDataset):
-    """Every state of a grid or maze, one image each, with the exact factors.
+    """All states of a grid or maze, with one image and the exact factors of each.
 
-    Moving a factor by one value is an action of the world, so `ActionData` and `TransitionData`
-    show what the world's own steps do; in a maze, places inside of walls do not exist and block.
+    Moving a factor by one value is an action of the world, so that `ActionData` and
+    `TransitionData` are equivalent to steps of the world; in a maze, positions inside walls do not
+    exist, and moves to them are blocked.
 
     The worlds of Thomas et al. (2017), https://arxiv.org/abs/1708.01289, section 4.
 
@@ -35,8 +36,8 @@ class WorldStates(BankedDataset):
         settings: Settings of the world, such as `{colours: grey}`; the others keep their defaults.
 
     Raises:
-        InputError: There is no such world or setting, or the world has too many states or no list
-            of them.
+        InputError: There is no such world or setting, or the world has too many states, or its
+            states cannot be listed.
     """
 
     licence: ClassVar[str] = "Apache-2.0 (drawn here)"
@@ -58,7 +59,7 @@ class WorldStates(BankedDataset):
 
     @cached_property
     def factors(self) -> FactorSpace:
-        """Column and row of each square; a table of the places that exist in a maze."""
+        """Column and row of each square; in a maze, with a table of the possible positions."""
         columns = [
             trait.factor(self._states[:, column]) for column, trait in enumerate(self._world.traits)
         ]
@@ -75,7 +76,7 @@ class WorldStates(BankedDataset):
         return (channels, height, width)
 
     def canonical(self, index: Indices) -> Indices:
-        """For each state, the first state with the same image: grey squares look alike.
+        """Maps each state to the first one with the same image, as grey squares look alike.
 
         Args:
             index: State numbers.
@@ -84,10 +85,10 @@ class WorldStates(BankedDataset):
 
     @cached_property
     def _first(self) -> Indices | None:
-        """First state with the image of each; None where all images differ."""
+        """First state with the same image as each state; None if all images differ."""
         if self._world.colours == "channels" or self._world.objects == 1:
             return None
-        settings = {**(self.settings or {}), "scale": 1}  # fewer pixels, and the same equalities
+        settings = {**(self.settings or {}), "scale": 1}  # fewer pixels, same duplicates
         rows = pixel_rows(world_of(self.world, settings), self._states)
         whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
         _, first, group = np.unique(whole, return_index=True, return_inverse=True)
@@ -99,14 +100,14 @@ class WorldStates(BankedDataset):
 
     def _pictures(self) -> Pictures:
         origin = {"source": "drawn", **self._world.settings}
-        del origin["length"]  # which decides no image
+        del origin["length"]  # does not affect images
         kept = "-".join(value for name, value in origin.items() if name not in ("source", "world"))
         name = f"world_states/{origin['world']}-{kept}"
         return Pictures(name, len(self._states), origin, Blocks(_BLOCK, partial(_drawn, self)))
 
 
 def _finite(world: object, name: str) -> GridObjects:
-    """The world, if it is one with few states."""
+    """Returns the world if its states can be listed; refuses others."""
     if not isinstance(world, GridObjects):
         raise InputError(
             f"{name} has no list of all states; choose GridObjects or GridMaze, or take "

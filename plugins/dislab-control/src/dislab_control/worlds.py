@@ -22,11 +22,11 @@ WORLDS: Final[dict[str, Callable[..., World]]] = {
 
 
 def world_of(name: str, settings: Mapping[str, Any]) -> World:
-    """A world.
+    """Creates a world by name.
 
     Args:
-        name: Its name.
-        settings: Arguments of its constructor; the rest keep their defaults.
+        name: Name of the world.
+        settings: Arguments of its constructor; the others keep their defaults.
 
     Raises:
         InputError: There is no such world or setting, or the world refuses a value.

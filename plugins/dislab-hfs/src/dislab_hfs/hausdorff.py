@@ -1,4 +1,4 @@
-"""How far a batch of codes is from filling the product of its latents' supports."""
+"""Hausdorff distance of a batch of codes from the product of its latents' supports."""
 
 from typing import Final
 
@@ -9,10 +9,10 @@ from torch import Tensor
 from dislab.functional.precision import full_precision
 
 DISTANCES_AT_ONCE: Final = 2**20
-"""Distances between points and codes that are held in memory together."""
+"""Maximum number of distances between points and codes held in memory at once."""
 
 STILL: Final = 0.05
-"""The least standard deviation that codes are divided by: a latent that stands still stays so."""
+"""Minimum standard deviation to divide codes by, so that inactive latents are not scaled up."""
 
 
 @full_precision
@@ -21,20 +21,20 @@ def hausdorff_gaps(
     pairs: Int[Tensor, "pair 2"],
     points: Int[Tensor, "point pair 2"],
 ) -> Float[Tensor, " pair"]:
-    """Squared Hausdorff distance of each pair of latents from the product of its two supports.
+    """Squared Hausdorff distance between the codes of each pair of latents and their product set.
 
-    max over points of min over the batch of squared Euclidean distance, in the plane of the two
-    latents. A point takes one coordinate from one image's code and the other from another's. As
-    the batch is a part of the product, this one direction is the whole distance. The gradient is
-    that of the one distance that a pair ends with, so that memory for it does not depend on the
-    number of points.
+    It is the maximum over points of the minimum over the batch of the squared Euclidean distance,
+    in the plane of the two latents. The two coordinates of a point come from the codes of two
+    images. As the batch is a subset of the product, the distance in this direction is the Hausdorff
+    distance. The gradient flows only through the resulting distance of each pair, so that its
+    memory does not depend on the number of points.
 
     Roth et al. (2023), https://arxiv.org/abs/2210.07347, section 3.
 
     Args:
         codes: Codes of the global batch.
-        pairs: The two latents of each pair.
-        points: For each point and pair the two images whose codes give its coordinates.
+        pairs: Indices of the two latents of each pair.
+        points: For each point and pair, indices of the two images that provide its coordinates.
     """
     planes = codes[:, pairs]
     product = planes.gather(0, points)
@@ -46,7 +46,7 @@ def hausdorff_gaps(
 
 @full_precision
 def unit_scale(codes: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-    """Codes divided by each latent's standard deviation over the batch, which is at least 0.05.
+    """Divides codes by each latent's standard deviation over the batch, but at least by 0.05.
 
     Args:
         codes: Codes of the global batch.
@@ -57,7 +57,7 @@ def unit_scale(codes: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch lat
 
 @full_precision
 def missing_spread(codes: Float[Tensor, "batch latent"]) -> Float[Tensor, ""]:
-    """By how much the latents' ranges over the batch fail to cover [0, 1], summed over latents.
+    """Length of [0, 1] that each latent's range over the batch does not cover, summed over latents.
 
     Args:
         codes: Codes of the global batch.
@@ -68,7 +68,7 @@ def missing_spread(codes: Float[Tensor, "batch latent"]) -> Float[Tensor, ""]:
 def _farthest(
     planes: Float[Tensor, "batch pair 2"], product: Float[Tensor, "point pair 2"]
 ) -> tuple[Int[Tensor, " pair"], Int[Tensor, " pair"]]:
-    """For each pair the point farthest from all codes, and the code that is nearest to it."""
+    """For each pair, finds the point farthest from all codes, and the code nearest to it."""
     batch, pairs, _ = planes.shape
     rows = max(1, DISTANCES_AT_ONCE // (batch * pairs))
     gaps, nearest = [], []
@@ -82,5 +82,5 @@ def _farthest(
 
 
 def _both(rows: Int[Tensor, " pair"]) -> Int[Tensor, "1 pair 2"]:
-    """The same row for both coordinates, as `gather` asks for it."""
+    """Repeats the row for both coordinates, as `gather` requires."""
     return rows[None, :, None].expand(1, len(rows), 2)

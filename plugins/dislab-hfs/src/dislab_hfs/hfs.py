@@ -1,4 +1,4 @@
-"""Factorised support by a Hausdorff distance."""
+"""Regulariser for factorised support by a Hausdorff distance."""
 
 from typing import final
 
@@ -18,30 +18,30 @@ from dislab_hfs.hausdorff import hausdorff_gaps, missing_spread, unit_scale
 class HFS(Regularizer):
     """Hausdorff distance of the codes from the product of their latents' supports.
 
-    Roth et al. (2023), https://arxiv.org/abs/2210.07347. It asks that any value of one latent
-    occurs with any value of another, not that they are independent; so factors may be correlated.
+    Roth et al. (2023), https://arxiv.org/abs/2210.07347. It encourages every value of one latent to
+    occur with every value of another, without requiring independence; so factors may be correlated.
     For each pair of latents, points are drawn at random from the product of the two latents' values
-    in the batch; the squared distance of the point that is farthest from every code is summed over
-    pairs. Codes are the means of the posteriors. Goes beside `KL`, whose beta is the paper's β and
+    in the batch; the squared distance of the point that is farthest from all codes is summed over
+    pairs. Codes are the posterior means. Use it together with `KL`, whose beta is the paper's β and
     may be 0.
 
-    Departures from the authors' code: codes are divided by each latent's standard deviation over
-    the batch, so that shrinking them does not help, unless `normalize` is off; the term that keeps
-    them from shrinking looks at the range of each latent over the batch, where theirs takes the
-    range of each image's latents, and is off while codes are divided.
+    Departures from the authors' code: unless `normalize` is off, codes are divided by each latent's
+    standard deviation over the batch, so that shrinking codes does not lower the penalty; the term
+    that keeps codes from shrinking uses the range of each latent over the batch instead of the
+    range of each image's latents, and is off by default if codes are normalised.
 
     Args:
         latent_dim: Number of latents.
         train_size: Size of the training set; not used.
         gamma: Weight of the distance; the paper searches 0.1 to 10,000.
-        normalize: Whether codes are brought to unit standard deviation first. One below 0.05 counts
-            as 0.05.
-        spread: Weight of the term that asks each latent to cover [0, 1] in every batch; 1 in the
-            authors' code, where codes are as they are. It is 0 unless given when codes are
-            normalised, 1 unless given when they are not.
-        pairs: Pairs of latents that a step looks at, drawn without replacement; all where there are
-            no more.
-        points: Points that a step draws for each pair.
+        normalize: Whether codes are first scaled to unit standard deviation; a standard deviation
+            below 0.05 counts as 0.05.
+        spread: Weight of the term that encourages each latent to cover [0, 1] in every batch; 1 in
+            the authors' code, where codes are not normalised. Unless given, it is 0 with
+            `normalize` and 1 without.
+        pairs: Number of pairs of latents per step, drawn without replacement; all pairs if there
+            are fewer.
+        points: Number of points per step and pair.
 
     Raises:
         InputError: A weight is negative, there is a single latent, or nothing is drawn.
@@ -76,9 +76,9 @@ class HFS(Regularizer):
         self.points = points
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """The pairs of latents, and for each point and pair two images of the global batch.
+        """Draws pairs of latents, and two images of the global batch for each point and pair.
 
-        Every row is the same, for all processes need all of them.
+        All rows are the same, because every process needs all draws.
         """
         every = torch.triu_indices(self.latent_dim, self.latent_dim, 1, device=stream.device).T
         order = stream.permutations("pairs", len(every), 1)[:, 0]
@@ -96,12 +96,12 @@ class HFS(Regularizer):
         draws: Draws,
         step: Int[Tensor, ""],
     ) -> Penalty:
-        """The weighted penalty; terms: `hausdorff`, the sum over pairs, and `spread`, unweighted.
+        """Weighted penalty, with unweighted terms `hausdorff`, a sum over pairs, and `spread`.
 
         Args:
             posterior: Posteriors of the batch.
             z: Not used.
-            draws: What `draw` returned.
+            draws: Result of `draw`.
             step: Not used.
         """
         codes = gather_rows(posterior.mean)

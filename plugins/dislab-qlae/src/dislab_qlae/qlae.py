@@ -30,34 +30,35 @@ from dislab_qlae.quantization import Snapped, even_values, snap, snapping_losses
 class QLAE(Objective):
     """Autoencoder whose latents each take one of a few learned scalar values.
 
-    Hsu et al. (2023), https://arxiv.org/abs/2305.18378, section 3. Each of the encoder's outputs is
-    snapped to the nearest value of its own codebook; the decoder sees the values, and its gradient
-    passes to the encoder as if nothing had been snapped. Codes are the values: there is no
-    posterior and no noise. Strong weight decay of encoder and decoder is part of the method: the
-    optimiser's decay applies to their weights, neither to biases nor to the codebooks.
+    Hsu et al. (2023), https://arxiv.org/abs/2305.18378, section 3. Each output of the encoder is
+    quantised to the nearest value of its own codebook; the decoder receives the values, and its
+    gradient passes straight through the quantisation to the encoder. Codes are the values: there is
+    no posterior and no noise. Strong weight decay of encoder and decoder is part of the method: the
+    optimiser's decay applies to their weights, but not to biases or codebooks.
 
-    The paper weighs means over pixels and latents. Here everything is in nats per image, so that
-    the two distances are multiplied by the number of subpixels: its loss times that number.
+    The paper weights means over pixels and latents. Here all terms are in nats per image: the loss
+    is the paper's times the number of subpixels, and so the two distances are multiplied by that
+    number.
 
-    Departures from the paper: any encoder and decoder, where it has networks of its own with a
-    decoder of StyleGAN's kind; gradients are clipped only if the trainer is set to.
+    Departures from the paper: any encoder and decoder instead of the paper's networks with a
+    StyleGAN-like decoder; gradients are clipped only if the trainer is configured to do so.
 
     Args:
         image_shape: Channels, height and width; the command line takes it from the data.
-        latent_dim: Number of latents; the paper takes twice the number of factors.
-        encoder: Makes the encoder, with one output a latent.
+        latent_dim: Number of latents; the paper uses twice the number of factors.
+        encoder: Makes the encoder, with one output per latent.
         decoder: Makes the decoder.
-        values: Values in each latent's codebook, evenly spaced from −½ to ½ at the start.
-        quantize: Weight of the distance that draws values to latents, as in the paper.
-        commit: Weight of the distance that draws latents to values, as in the paper.
-        likelihood: How pixels are distributed around the decoder's output.
+        values: Number of values in each latent's codebook, initially evenly spaced from −½ to ½.
+        quantize: Weight of the distance that pulls values towards latents, as in the paper.
+        commit: Weight of the distance that pulls latents towards values, as in the paper.
+        likelihood: Distribution of the pixels around the decoder's output.
         optimizer: Makes the optimiser; None is the paper's AdamW with a learning rate of 1e-3 and
             a weight decay of 0.1.
-        scheduler: Makes a learning-rate schedule, stepped once an optimiser step.
+        scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
-        InputError: There is no latent or a codebook of fewer than two values, a weight is negative,
-            or a part refuses its settings.
+        InputError: There are no latents or fewer than two values, a weight is negative, or a part
+            refuses its settings.
     """
 
     code_noise: ClassVar[tuple[str, ...] | None] = ()
@@ -91,15 +92,15 @@ class QLAE(Objective):
         self.values = nn.Parameter(even_values(latent_dim, values))
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Nothing: the method is deterministic."""
+        """Draws nothing, as the method is deterministic."""
         return {}
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """Negative log likelihood given the values, plus the two weighted distances.
+        """Negative log-likelihood given the values, plus the two weighted distances.
 
-        The log holds the distances as `quantize` and `commit`, unweighted means over latents, and
-        the number of different values that the batch takes, averaged over latents, as
-        `values_in_use`.
+        Logs `reconstruction`, the distances `quantize` and `commit` as unweighted means over
+        latents, and `values_in_use`, the number of different values in the batch, averaged over
+        latents.
         """
         z = self.encoder(batch.image)
         snapped = snap(z, self.values)
@@ -116,7 +117,7 @@ class QLAE(Objective):
         return Terms(reconstruction + self.subpixels * weighted, log)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """The weights with the optimiser's decay; biases and codebooks without any."""
+        """Groups parameters: weights with the optimiser's decay, biases and codebooks without."""
         free = {
             id(one)
             for name, one in self.named_parameters()
@@ -128,7 +129,7 @@ class QLAE(Objective):
         return [{"params": decayed}, {"params": others, "weight_decay": 0.0}]
 
     def snapped(self, image: Float[Tensor, "batch channel height width"]) -> Snapped:
-        """The latents' values and value numbers.
+        """Encodes images to values and value numbers of the latents.
 
         Args:
             image: Pixels in [0, 1].
@@ -138,19 +139,19 @@ class QLAE(Objective):
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """The latents' values, in float32 or wider."""
+        """Encodes images to values of the latents, in float32 or wider."""
         return self.snapped(image).value
 
     def decode(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Mean images of values, pixels in [0, 1]; other numbers are decoded as they are."""
+        """Decodes values to mean images, pixels in [0, 1]; other numbers are not quantised."""
         return mean_image(self.decoder(z), self.likelihood)
 
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """The decoded codes of images."""
+        """Reconstructs images from their codes."""
         return self.decode(self.codes(image))
 
     def traverse(

@@ -1,4 +1,4 @@
-"""Snapping to scalar codebooks, one a latent."""
+"""Quantisation with scalar codebooks, one per latent."""
 
 from typing import NamedTuple
 
@@ -10,12 +10,13 @@ from dislab.functional.precision import full_precision
 
 
 class Snapped(NamedTuple):
-    """Latents and the nearest value of each one's codebook.
+    """Quantised latents: the nearest value in the codebook of each latent.
 
     Attributes:
-        value: The nearest values, shape (batch, latent); their gradient reaches the codebook alone.
-        number: Their value numbers, shape (batch, latent).
-        straight: The same values with the gradient of the latents, shape (batch, latent).
+        value: Nearest values, shape (batch, latent); their gradient flows only to the codebook.
+        number: Value numbers of the nearest values, shape (batch, latent).
+        straight: Nearest values with the straight-through gradient, which flows only to the
+            latents, shape (batch, latent).
     """
 
     value: Tensor
@@ -28,14 +29,14 @@ def even_values(latents: int, count: int) -> Float[Tensor, "latent value"]:
 
     Args:
         latents: Number of codebooks.
-        count: Values in each.
+        count: Number of values in each codebook.
     """
     return torch.linspace(-0.5, 0.5, count).repeat(latents, 1)
 
 
 @full_precision
 def snap(z: Float[Tensor, "batch latent"], values: Float[Tensor, "latent value"]) -> Snapped:
-    """Each latent's nearest value; of two that are equally near the one with the lower number.
+    """Quantises each latent to its nearest value; of two equally near ones, to the first.
 
     Hsu et al. (2023), https://arxiv.org/abs/2305.18378, section 3.1; the straight-through gradient
     is that of Bengio et al. (2013), https://arxiv.org/abs/1308.3432.
@@ -47,7 +48,7 @@ def snap(z: Float[Tensor, "batch latent"], values: Float[Tensor, "latent value"]
     number = (z.detach()[:, :, None] - values.detach()).abs().argmin(2)
     rows = values.expand(len(z), *values.shape)
     value = rows.gather(2, number[:, :, None]).squeeze(2)
-    # not z + (value − z), which rounds: what is decoded in training is a value of the codebook
+    # not z + (value − z), which rounds: training must decode exact values of the codebook
     return Snapped(value, number, value.detach() + (z - z.detach()))
 
 
@@ -55,7 +56,7 @@ def snap(z: Float[Tensor, "batch latent"], values: Float[Tensor, "latent value"]
 def snapping_losses(
     z: Float[Tensor, "batch latent"], value: Float[Tensor, "batch latent"]
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """How far latents are from their values: the losses of the codebook and of the encoder.
+    """Distances of latents from their values: the losses of the codebook and of the encoder.
 
     Both are the mean squared distance over latents and images. The first gives `z` no gradient,
     the second gives `value` none.
@@ -70,11 +71,11 @@ def snapping_losses(
 
 
 def values_in_use(number: Int[Tensor, "batch latent"], count: int) -> Float[Tensor, ""]:
-    """How many different values a batch takes, averaged over latents.
+    """Number of different values in a batch, averaged over latents.
 
     Args:
         number: Value numbers.
-        count: Values in each codebook.
+        count: Number of values in each codebook.
     """
     every = torch.arange(count, device=number.device)
     return (number[:, :, None] == every).any(0).float().sum(1).mean()

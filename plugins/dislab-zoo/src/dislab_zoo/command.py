@@ -9,10 +9,10 @@ from dislab_zoo.models import names, path
 
 
 def run(args: list[str]) -> int:
-    """Lists trained models, or copy one into a folder of your own."""
+    """Lists trained models, or copies one to a new folder."""
     parser = Parser("dislab zoo", description="List trained models, or copy one.")
-    parser.add_argument("name", nargs="?", help="of a model; all names are listed unless given")
-    parser.add_argument("--out", type=Path, help="folder to make; the model is copied there")
+    parser.add_argument("name", nargs="?", help="name of a model; lists all models unless given")
+    parser.add_argument("--out", type=Path, help="new folder to copy the model to")
     options = parser.parse_args(args)
     if options.name is None:
         print("\n".join(names()))

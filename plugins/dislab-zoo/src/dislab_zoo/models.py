@@ -1,4 +1,4 @@
-"""Names of the models, their folders, and the models themselves."""
+"""Names and folders of the models, and loading."""
 
 from pathlib import Path
 from typing import Final
@@ -12,14 +12,14 @@ _PREFIX: Final = "zoo/"
 
 
 def names() -> list[str]:
-    """The names of all models, such as `factorvae-dsprites`, sorted."""
+    """Sorted names of all models, such as `factorvae-dsprites`."""
     return sorted(one.name for one in _FOLDER.iterdir() if one.is_dir())
 
 
 def path(name: str) -> Path:
-    """The folder of a model: safetensors, settings, scores, configuration and card.
+    """Folder of a model: safetensors, settings, scores, configuration and model card.
 
-    `dislab.runs.load_run` and `open_run` take it. Copy it before you write to it.
+    Accepted by `dislab.runs.load_run` and `open_run`. Copy the folder before you write to it.
 
     Args:
         name: A name of `names()`, with or without `zoo/` before it.
@@ -36,10 +36,10 @@ def path(name: str) -> Path:
 
 
 def load(name: str) -> Objective:
-    """A model in single precision, on the CPU and in evaluation mode.
+    """Loads a model in single precision, on the CPU and in evaluation mode.
 
-    Its weights were rounded to half precision: `zoo.json` in its folder holds scores before and
-    after.
+    Its weights were rounded to half precision; `zoo.json` in its folder contains scores before and
+    after rounding.
 
     Args:
         name: A name of `names()`, with or without `zoo/` before it.
