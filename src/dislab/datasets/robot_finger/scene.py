@@ -32,7 +32,7 @@ class FingerScene:
         self._stage = renderer.backdrop(renderer.SIMULATED, self._view)
 
     def draw(self, states: Float[np.ndarray, "state 7"]) -> UInt8[np.ndarray, "state 3 side side"]:
-        """Images of states; an image does not depend on those drawn with it.
+        """Images of states; an image does not depend on the others in the batch.
 
         Args:
             states: One state per row; infeasible states are allowed.
