@@ -70,7 +70,7 @@ def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
     content = parse_yaml(text, origin)
     if isinstance(content, dict) and content:
         return content
-    wrong = "is empty" if content in (None, {}) else f"holds {_kind(content)}"
+    wrong = "is empty" if content in (None, {}) else f"holds {_only(content)}"
     raise InputError(f"{origin} {wrong}; it must hold settings, such as {example}")
 
 
@@ -98,6 +98,15 @@ def check_limits(text: str, origin: str) -> None:
     """
     with suppress(yaml.YAMLError):
         _checked(text, origin)
+
+
+def written(value: object) -> str:
+    """A value as it stands in YAML, for messages; lists and mappings are called so."""
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return "a mapping"
+    return "a list" if isinstance(value, list) else repr(value)
 
 
 def read_text(path: Path) -> str:
@@ -201,7 +210,7 @@ class _Walk:
         for key, _ in node.value:
             if not isinstance(key, ScalarNode):
                 raise InputError(
-                    f"{self._at(key)}: a key is {_kind(key.value)}; a key must be a word"
+                    f"{self._at(key)}: a key is {_only(key.value)}; a key must be a word"
                 )
             name = key.value if key.tag in _SPECIAL else self._scalars.construct_object(key)
             if name in first:
@@ -234,7 +243,6 @@ def _explained(error: yaml.YAMLError, origin: str) -> str:
     return f"{origin}, line {mark.line + 1}, column {mark.column + 1}: no YAML: {said}"
 
 
-def _kind(content: object) -> str:
-    if isinstance(content, dict):
-        return "a mapping"
-    return "a list" if isinstance(content, list) else f"{content!r} only"
+def _only(content: object) -> str:
+    text = written(content)
+    return text if isinstance(content, dict | list) else f"{text} only"

@@ -175,6 +175,33 @@ START = "no class is named; start from a file that names it, such as --config be
             ),
             "model.regularizers: expected a number; got 'abc'",
         ),
+        (
+            'Parser key "trainer":\nUnable to load config \'[1]\'\n  - Parser key "trainer": '
+            'Unable to load config "[1]"',
+            "trainer: expected settings, or a file that holds them; got '[1]'",
+        ),
+        (
+            'Parser key "evaluate.metrics":\n\n  - Expected a path but MIGG either not accessible '
+            "or invalid\n  - Does not validate against any of the Union subtypes\n  Subtypes: [x]\n"
+            "  Errors:\n    - Expected a <class 'dict'>\n    - Expected a <class 'NoneType'>\n"
+            "  Given value type: <class 'str'>\n  Given value: MIGG",
+            "evaluate.metrics: expected a mapping of names to values; got 'MIGG'",
+        ),
+        (
+            "unrecognized arguments: trainer.max_steps 30",
+            "trainer.max_steps is no option; options begin with --, such as --trainer.max_steps 30",
+        ),
+        (
+            NESTED.format(reason="Expected a dot import path string: Adamm").replace(
+                "regularizers", "optimizer"
+            ),
+            "model.optimizer: no optimiser is named Adamm (did you mean Adam?); optimisers are "
+            "classes of torch.optim, such as torch.optim.Adam",
+        ),
+        (
+            "the following arguments are required: test.data, test.model",
+            "data and model must be given; name a run, such as --run runs/betavae/version_0",
+        ),
         ("Unexpected config: model:\n", "the configuration sets no value; it says 'model:'"),
         ("something new\nwith two lines", "something new with two lines"),
     ],

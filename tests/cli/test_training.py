@@ -16,6 +16,7 @@ import torch
 import yaml
 
 from dislab.cli import COMMANDS, main
+from dislab.cli.training_arguments import SECTIONS
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.objectives import VAE
@@ -344,6 +345,66 @@ def test_mistakes_end_with_one_line_and_status_two(
     assert message in errors[0]
     assert not any("Traceback" in line or "usage:" in line for line in lines)
     assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("trainer: [a]", "trainer is a list; it must hold settings, which `dislab fit --help tr"),
+        ("trainer: null", "trainer is null; it must hold settings"),
+        ("checkpoint: 3", "checkpoint is 3; it must hold settings"),
+        ("evaluate: null", "evaluate is null; it must hold settings"),
+        ("traversals: 3", "traversals is 3; it must hold settings"),
+        ("inner_steps: [1]", "inner_steps is a list; it must hold settings"),
+        ("model: {init_args: 3}", "model.init_args is 3; it must hold settings by name"),
+        ("data: {init_args: null}", "data.init_args is null; it must hold settings by name"),
+        (
+            "model: {init_args: {encoder: {class_path: MLPEncoder, init_args: [1]}}}",
+            "model.init_args.encoder.init_args is a list; it must hold settings by name",
+        ),
+    ],
+)
+def test_a_section_without_settings_is_one_line(
+    text: str, message: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("section.yaml").write_text(text)
+    assert dislab("fit", "--config=small.yaml", "--config=section.yaml") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("dislab: error: ")
+    assert message in line
+    assert not Path("runs").exists()
+
+
+def test_every_section_is_checked(dislab: Dislab, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dislab("fit", "--config=small.yaml", "--print_config") == 0
+    printed = yaml.safe_load(capsys.readouterr().out)
+    sections = {name for name, one in printed.items() if isinstance(one, dict)}
+    assert sections - {"model", "data"} == set(SECTIONS)
+
+
+@pytest.mark.parametrize("option", ["--model.help=VAE", "--data.help=SingleData"])
+def test_the_help_of_a_class_shows_its_settings(
+    option: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", option) == 0
+    section, _, name = option.removeprefix("--").partition(".help=")
+    shown = capsys.readouterr().out
+    assert f"Help for --{section}.help=dislab." in shown
+    assert f"{name}\n" in shown
+    assert {"model": "--model.latent_dim", "data": "--data.batch_size"}[section] in shown
+
+
+def test_a_run_is_not_resumed_to_fewer_steps_than_it_has(
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
+    run = Path("runs/small/version_0")
+    before = (run / "config.yaml").read_text()
+    capsys.readouterr()
+    assert dislab("fit", f"--resume={run}", "--trainer.max_steps=1") == 2
+    assert "trainer.max_steps is 1, and the run has" in capsys.readouterr().err
+    assert (run / "config.yaml").read_text() == before
+    assert not list(run.glob("config_until_*"))
 
 
 def test_a_file_of_changes_alone_asks_for_the_file_that_it_changes(

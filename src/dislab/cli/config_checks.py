@@ -7,8 +7,9 @@ from typing import Any, Final
 import jsonargparse
 import yaml
 
+from dislab.errors import InputError
 from dislab.runs import CONFIG
-from dislab.yaml_files import check_limits, parse_mapping, parse_yaml, read_text
+from dislab.yaml_files import check_limits, parse_mapping, parse_yaml, read_text, written
 
 _CONFIGS: Final = ("--config", "-c")
 _FOLDERS: Final = ("--run", "--resume")
@@ -76,10 +77,27 @@ def _check_file(path: Path, whole: bool, seen: set[Path]) -> None:
     seen.add(path.resolve())
     text = read_text(path)
     content = parse_mapping(text, str(path), _EXAMPLE) if whole else parse_yaml(text, str(path))
+    _check_arguments(content, str(path), "")
     for value in _texts(content):
         inner = path.parent / value
         if inner.suffix in _SUFFIXES and _is_file(inner):
             _check_file(inner, False, seen)
+
+
+def _check_arguments(content: object, origin: str, place: str) -> None:
+    """Refuses `init_args` that are no mapping."""
+    if isinstance(content, list):
+        for one in content:
+            _check_arguments(one, origin, place)
+    elif isinstance(content, dict):
+        for name, one in content.items():
+            inner = f"{place}.{name}" if place else str(name)
+            if name == "init_args" and not isinstance(one, dict):
+                raise InputError(
+                    f"{origin}: {inner} is {written(one)}; it must hold settings by name, such as "
+                    "init_args: {batch_size: 64}"
+                )
+            _check_arguments(one, origin, inner)
 
 
 def _texts(content: object) -> Iterator[str]:

@@ -92,7 +92,8 @@ def _known(name: str) -> Path | None:
         if Path(name).exists():
             return None
     found = _own(name)
-    if found is None and _NAME.fullmatch(name) and (hint := suggestion(_short(name), _all())):
+    hint = suggestion(_short(name), _all())
+    if found is None and _NAME.fullmatch(name) and (hint or "." not in name):
         raise InputError(
             f"no file and no configuration is named {name!r}{hint}; `dislab configs list` shows "
             "the names of configurations"

@@ -88,7 +88,9 @@ def of_run(args: Sequence[str]) -> list[str]:
         return list(args)
     config = folder / CONFIG
     if not config.is_file():
-        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs lie in runs/")
+        inside = sorted(path.parent.name for path in folder.glob(f"version_*/{CONFIG}"))
+        advice = f"name one of its runs: {', '.join(inside)}" if inside else "runs are in runs/"
+        raise InputError(f"{folder} is no run: it has no {CONFIG}; {advice}")
     return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder)}", *args]
 
 

@@ -21,6 +21,8 @@ _DENIED: Final = re.compile(r"Importing '([^']+)' is not allowed")
 _UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
 _UNKNOWN_KEY: Final = re.compile(r"Subcommand '\w+' does not accept option '([^']+)'")
 _UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
+_NO_OPTION: Final = re.compile(r"unrecognized arguments: ([\w.]+)(?:[= ](\S+))?")
+_NO_SETTINGS: Final = re.compile(r'Unable to load config "(.*)"$')
 _WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\. Got value: |\n|$)")
 _EXPECTED: Final = re.compile(r"Expected an? (.+)")
 _GIVEN_VALUE: Final = re.compile(r"^ *Given value: (.*)$", re.MULTILINE)
@@ -37,7 +39,10 @@ _NO_NUMBER: Final = re.compile(
 )
 _NO_VALUE: Final = re.compile(r"Unexpected config: (.*)")
 _REQUIRED: Final = re.compile(r'(?:arguments are required: |Key ")([^"\n]+)(?:" is required)?')
-_LEAF: Final = re.compile(r"^ *- (?!Expected a <class 'NoneType'>)(\S.*)$", re.MULTILINE)
+_LEAF: Final = re.compile(
+    r"^ *- (?!Expected a <class 'NoneType'>|Expected a path but |Does not validate)(\S.*)$",
+    re.MULTILINE,
+)
 _NOISE: Final = re.compile(
     r"^ *(Does not validate|Subtypes:|Errors:|Given value|- Expected a <class 'NoneType'>).*\n?",
     re.MULTILINE,
@@ -69,6 +74,12 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
         return prefix + fault
     if found := _UNKNOWN_OPTION.search(message):
         return prefix + _unknown_option(found[1], _refusing_class(message, found), place)
+    if found := _NO_SETTINGS.search(message):
+        section = place.partition(".")[0]
+        return f"{section}: expected settings, or a file that holds them; got {found[1]!r}"
+    if (found := _NO_OPTION.match(message)) and not found[1].startswith("-"):
+        rest = f" {found[2]}" if found[2] else ""
+        return f"{found[1]} is no option; options begin with --, such as --{found[1]}{rest}"
     if found := _UNKNOWN_KEY.search(message) or _UNRECOGNIZED.search(message):
         return _unknown_key(found[1], top_level)
     if found := _WRONG_TYPE.search(message):
@@ -209,12 +220,21 @@ def _listing(place: str) -> str:
 
 
 def _unknown_class(name: str, place: str) -> str:
+    if place.rpartition(".")[2] == "optimizer":
+        optim = import_module("torch.optim")
+        names = [one for one in dir(optim) if inspect.isclass(getattr(optim, one))]
+        return (
+            f"no optimiser is named {name}{suggestion(name, names)}; optimisers are classes of "
+            "torch.optim, such as torch.optim.Adam"
+        )
     group = _group_of(place)
     groups = [group] if group else list(GROUPS)
     names = [plugin.name for one in groups for plugin in available(one)]
     if group and name in names:  # declared, and yet no choice
         return _unusable(group, name)
     listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
+    if group == "callbacks":
+        listing += ", and classes of lightning.pytorch.callbacks by their whole names"
     return f"no part is named {name}{suggestion(name, names)}; {listing}"
 
 
@@ -274,8 +294,11 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
 
 def _required(names: str, prefix: str) -> str:
     missing = " and ".join(name.strip().rpartition(".")[2] for name in names.split(","))
-    start = "" if prefix else "; start from a file such as --config betavae"
-    return f"{prefix}{missing} must be given{start}"
+    if prefix:
+        return f"{prefix}{missing} must be given"
+    if names.startswith(("validate.", "test.", "predict.")):
+        return f"{missing} must be given; name a run, such as --run runs/betavae/version_0"
+    return f"{missing} must be given; start from a file such as --config betavae"
 
 
 def _type(text: str) -> str:

@@ -24,6 +24,7 @@ from dislab.callbacks import (
     TransferScores,
     Traversals,
 )
+from dislab.cli import COMMANDS
 from dislab.cli.configuration import (
     header,
 )
@@ -46,6 +47,23 @@ DEFAULTS: Final[dict[str, Any]] = {
 """Defaults of dislab that differ from those of the classes."""
 
 
+SECTIONS: Final = (
+    "trainer",
+    "progress",
+    "checkpoint",
+    "score_curves",
+    "evaluate",
+    "transfer",
+    "generalisation",
+    "reconstructions",
+    "traversals",
+    "samples",
+    "interpolations",
+    "inner_steps",
+)
+"""Sections of a configuration that hold the settings of a fixed class."""
+
+
 class Parser(LightningArgumentParser):
     """A parser whose errors are one message without the usage text."""
 
@@ -63,7 +81,8 @@ class Parser(LightningArgumentParser):
         """
         full: str = super().format_help(formatter)
         command = self.prog.split()[-1]
-        return help_text(command, full, self.section) if self.groups else full
+        is_whole = command in COMMANDS and self.groups  # else the settings of one class
+        return help_text(command, full, self.section) if is_whole else full
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints location, fault and allowed values in one line, and exits with status 2."""

@@ -44,7 +44,7 @@ from dislab.cli.names import check_names
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
-from dislab.cli.training_arguments import DEFAULTS, add_arguments
+from dislab.cli.training_arguments import DEFAULTS, SECTIONS, add_arguments
 from dislab.errors import DivergenceError, InputError, PackError, TrainingError, one_line
 from dislab.functional.precision import check_precision
 from dislab.runs import (
@@ -64,7 +64,7 @@ from dislab.runs import (
     trained_alone,
 )
 from dislab.training.step_end import count_last_step
-from dislab.yaml_files import parse_yaml
+from dislab.yaml_files import parse_yaml, written
 
 RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 """Environment variable that passes the run folder from the first process to the others, and from a
@@ -106,6 +106,7 @@ class TrainingCLI(LightningCLI):
         """Parses the command line, and checks `run`, `resume` and `ckpt_path`."""
         self.config = parser.parse_args(cast("list[str]", args))
         config = self.config[self.config.subcommand]
+        check_sections(config)
         wrong, right = ("run", "resume") if self.config.subcommand == "fit" else ("resume", "run")
         if config[wrong] is not None:
             raise InputError(f"dislab {self.config.subcommand} takes --{right}, not --{wrong}")
@@ -130,7 +131,19 @@ class TrainingCLI(LightningCLI):
             check_model_names(checkpoint, stored)
             if self.config.subcommand == "fit":
                 check_resumable(checkpoint, stored)
+                self._check_steps(stored["global_step"], config)
             self._asked = flat(config["model"])
+
+    def _check_steps(self, trained: int, config: Namespace) -> None:
+        """Refuses to continue a run to fewer steps than it has, and notes if none are left."""
+        wanted, run = config["trainer"]["max_steps"], config["resume"] or config["ckpt_path"]
+        if 0 <= wanted < trained:
+            raise InputError(
+                f"trainer.max_steps is {wanted}, and the run has {trained} steps already; all "
+                f"steps count, so give more than {trained}"
+            )
+        if wanted == trained:
+            rank_zero_info(f"{run} has all of its {trained} steps; no training is left to do.")
 
     def before_instantiate_classes(self) -> None:
         """Checks the settings, and fills in those that depend on the command or the machine."""
@@ -408,6 +421,23 @@ class TrainingCLI(LightningCLI):
         folder = new_run(Path(config["runs"]), config["name"])
         os.environ[RUN_FOLDER] = str(folder)
         return folder
+
+
+def check_sections(config: Namespace) -> None:
+    """Refuses a value in the place of a section's settings.
+
+    Args:
+        config: The settings of a training command, as returned by its parser.
+
+    Raises:
+        InputError: A section holds no settings.
+    """
+    for name in SECTIONS:
+        if not isinstance(value := config[name], Namespace):
+            raise InputError(
+                f"{name} is {written(value)}; it must hold settings, which `dislab fit --help "
+                f"{name}` lists"
+            )
 
 
 def check_settings(config: Namespace) -> None:

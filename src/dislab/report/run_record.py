@@ -91,7 +91,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     """
     path = folder / CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs lie in runs/")
+        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs are in runs/")
     settings = without_paths(read_mapping(path, "data: {class_path: SingleData}"))
     records = read_scores(folder) if (folder / SCORES).is_file() else {}
     scored = _first(records, _OF_CODES)

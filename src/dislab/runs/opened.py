@@ -124,7 +124,7 @@ def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
     """
     path = folder / CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs lie in runs/{advice}")
+        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs are in runs/{advice}")
     config = read_mapping(path, "data: {class_path: SingleData}")
     if "data" not in config:
         raise InputError(f"{path} does not say what data the run was trained on")

@@ -77,7 +77,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
 def _config(folder: Path) -> dict[str, Any]:
     path = folder / _CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} is no run: it has no {_CONFIG}; runs lie in runs/")
+        raise InputError(f"{folder} is no run: it has no {_CONFIG}; runs are in runs/")
     return read_mapping(path, "model: {class_path: VAE}")
 
 
