@@ -222,6 +222,7 @@ def test_own_warnings_are_one_line_of_the_first_process(
         warnings.showwarning = lambda message, *_: others.append(str(message))
         with own_warnings_in_one_line():
             warnings.warn("x is\n continuous", ContinuousFactorWarning, stacklevel=1)
+            warnings.warn("x is\n continuous", ContinuousFactorWarning, stacklevel=1)  # once
             warnings.warn("of another program", UserWarning, stacklevel=1)
     assert capsys.readouterr().err == said
     assert others == ["of another program"]

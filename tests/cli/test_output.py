@@ -53,8 +53,8 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
     done = subprocess.run(FIT, cwd=folder, capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()
     assert re.fullmatch(
-        r"Training VAE \([\d,]+ parameters\) on GaussianBlob \(\d+ images of 1×16×16\), device cpu,"
-        r" precision 32-true, steps 0 to 20, in runs/small/version_0",
+        r"Training VAE with KL \([\d,]+ parameters\) on GaussianBlob \(\d+ training images of "
+        r"1×16×16\), device cpu, precision 32-true, steps 0 to 20, in runs/small/version_0",
         lines[0],
     )
     numbers = r"loss [\d.e+-]+, [\d.e+]+ steps/s, \d\d:\d\d left"

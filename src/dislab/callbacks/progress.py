@@ -226,16 +226,23 @@ def _headline(
 ) -> str:
     """One line with the method, its parameters, data, device, precision and steps."""
     count = sum(parameter.numel() for parameter in module.parameters())
-    text = f"Training {type(module).__name__} ({count:,} parameters)"
+    text = f"Training {_method(module)} ({count:,} parameters)"
     data = getattr(trainer, "datamodule", None)
     if isinstance(data, DataModule) and isinstance(module, Objective):
         shape = "×".join(map(str, data.image_shape))
         images = len(data.indices("train"))
-        text += f" on {type(data.dataset).__name__} ({images:,} images of {shape})"
+        text += f" on {type(data.dataset).__name__} ({images:,} training images of {shape})"
     device = trainer.strategy.root_device
     several = f"{trainer.world_size} processes on " if trainer.world_size > 1 else ""
     steps = f", steps {first:,} to {total:,}" if total is not None else ""
     return f"{text}, device {several}{device}, precision {trainer.precision}{steps}"
+
+
+def _method(module: pl.LightningModule) -> str:
+    """The class of a method, with its regularisers, which make a VAE a FactorVAE."""
+    parts = getattr(module, "regularizers", None) or {}
+    names = " and ".join(type(one).__name__ for one in parts.values())
+    return f"{type(module).__name__} with {names}" if names else type(module).__name__
 
 
 def _total(trainer: pl.Trainer) -> int | None:

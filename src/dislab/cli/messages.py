@@ -106,16 +106,17 @@ def warnings_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def own_warnings_in_one_line() -> Iterator[None]:
-    """Prints warnings of dislab in one line each, from the first process only; others unchanged."""
+    """Prints each warning of dislab once, in one line, from the first process; others unchanged."""
     with warnings.catch_warnings():
-        show = warnings.showwarning
+        show, shown = warnings.showwarning, set[str]()
 
         def show_own(
             message: Warning | str, category: type[Warning], *place: Any, **more: Any
         ) -> None:
             if not category.__module__.startswith("dislab."):
                 show(message, category, *place, **more)
-            elif os.environ.get("LOCAL_RANK", "0") == "0":
+            elif os.environ.get("LOCAL_RANK", "0") == "0" and str(message) not in shown:
+                shown.add(str(message))
                 _show_warning(message)
 
         warnings.showwarning = show_own

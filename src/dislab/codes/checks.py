@@ -130,7 +130,7 @@ def _refuse_size(size: Float[Tensor, " latent"], wrong: Bool[Tensor, " latent"],
 
 
 def _images(count: int) -> str:
-    return "1 image" if count == 1 else f"{count} images"
+    return "1 image" if count == 1 else f"{count:,} images"
 
 
 def _listed(noun: str, numbers: list[int]) -> str:
