@@ -38,7 +38,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     ]
     assert found.scores.rows[1] == [
         *("active_units", "3", "", "", "", ""),
-        "Counts the latents in use, not what they carry.",
+        "Counts active latents, whatever they carry.",
     ]
     assert found.scores.rows[2] == ["mine", *[""] * 6]
     assert found.transfer is not None
@@ -110,7 +110,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_a_score_cannot_see() -> None:
-    assert "copy of a latent" in blind_spot("mig")
+    assert "two latents of one factor" in blind_spot("mig")
     assert blind_spot("sampled/mig") == blind_spot("mig")
     assert blind_spot("score_of_a_plugin") == ""
     assert MIG.__name__ in {plugin.name for plugin in available("metrics")}

@@ -5,27 +5,27 @@ from typing import Final
 
 _SPREAD: Final = "Does not see whether a factor is spread over several latents"
 _MIXED: Final = "Does not see whether a latent carries several factors"
-_ARRANGED: Final = "Says how well factors can be read, not how latents share them"
-_UNSUPERVISED: Final = "Knows no factors; latents that carry nothing look independent"
+_ARRANGED: Final = "Measures how well factors can be predicted, not how latents share them"
+_UNSUPERVISED: Final = "Uses no factors; inactive latents look independent"
 
 _SENTENCES: Final = (
     (r"mig_sup\w*", f"{_SPREAD}, nor a factor that no latent carries."),
-    (r"dcimig\w*|jemmig\w*", "One number for two faults: mixed latents and spread factors."),
-    (r"mig\w*|sap_\w+", f"{_MIXED}; a copy of a latent takes the score away."),
-    (r"dci_\w+_disentanglement", f"{_SPREAD}, nor how well factors can be read."),
-    (r"dci_\w+_completeness\w*", f"{_MIXED}, nor how well factors can be read."),
-    (r"dci_\w+_informativeness_train", "Of images that the learner knows: shows overfitting only."),
+    (r"dcimig\w*|jemmig\w*", "Mixed latents and spread factors lower it alike."),
+    (r"mig\w*|sap_\w+", f"{_MIXED}; with two latents of one factor, its gap is 0."),
+    (r"dci_\w+_disentanglement", f"{_SPREAD}, nor how well factors can be predicted."),
+    (r"dci_\w+_completeness\w*", f"{_MIXED}, nor how well factors can be predicted."),
+    (r"dci_\w+_informativeness_train", "Taken on training images: shows overfitting only."),
     (r"dci_\w+_informativeness\w*|explicitness\w*|infoe\w*", f"{_ARRANGED}."),
     (r"downstream_\w+", f"{_ARRANGED}."),
-    (r"factor_vae_score\w*", f"{_SPREAD}: each latent votes by itself."),
-    (r"beta_vae_score\w*", f"{_SPREAD}: a classifier reads all of them."),
+    (r"factor_vae_score\w*", f"{_SPREAD}: each latent is tested alone."),
+    (r"beta_vae_score\w*", f"{_SPREAD}: the classifier combines all latents."),
     (r"modularity\w*|infom_\w+", f"{_SPREAD}, nor a factor that no latent carries."),
     (r"infoc_\w+", f"{_MIXED}."),
-    (r"irs\w*", f"{_SPREAD}, nor a factor that no latent carries; a latent of noise lowers it."),
-    (r"mcc_\w+", "Looks at one latent for each factor; further ones cost nothing."),
+    (r"irs\w*", f"{_SPREAD}, nor a factor that no latent carries; a noise latent lowers it."),
+    (r"mcc_\w+", "Compares one latent per factor; other latents do not count."),
     (r"gaussian_\w+|mean_pairwise_mi", f"{_UNSUPERVISED}."),
-    (r"active_units|num_active", "Counts the latents in use, not what they carry."),
-    (r"(elbo|reconstruction|kl)_\w+", "Says how well images are modelled, nothing of factors."),
+    (r"active_units|num_active", "Counts active latents, whatever they carry."),
+    (r"(elbo|reconstruction|kl)_\w+", "Measures how well images are modelled, not the factors."),
 )
 
 
