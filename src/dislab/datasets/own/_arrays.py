@@ -60,11 +60,7 @@ def form_of(shape: tuple[int, ...], layout: Layout) -> Form:
 
 
 def check_pixels(dtype: np.dtype[Any]) -> None:
-    """Rejects arrays of types other than 8-bit integers, floats and booleans.
-
-    Raises:
-        InputError: The array has another type.
-    """
+    """Rejects arrays of types other than 8-bit integers, floats and booleans."""
     if dtype != np.uint8 and dtype.kind not in "bf":
         raise InputError(
             f"images are {dtype}; give pixels from 0 to 255 as uint8, such as by "
@@ -138,11 +134,7 @@ def columns(factors: object, names: Sequence[str] | None, count: int) -> dict[st
 
 
 def as_array(name: str, given: object) -> npt.NDArray[Any]:
-    """Converts rows to an array.
-
-    Raises:
-        InputError: The rows differ in length.
-    """
+    """Converts rows to an array; rejects rows of different lengths."""
     try:
         return np.asarray(given)
     except ValueError as error:

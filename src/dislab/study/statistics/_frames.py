@@ -32,20 +32,12 @@ def result_columns(table: pd.DataFrame) -> list[str]:
 
 
 def is_chance(column: str) -> bool:
-    """Whether a column holds the chance level of a score rather than a score.
-
-    Args:
-        column: Its name.
-    """
+    """Whether a column holds the chance level of a score rather than a score."""
     return column.startswith("score.") and column.endswith(CHANCE)
 
 
 def setting_columns(table: pd.DataFrame) -> list[str]:
-    """Names of the columns that hold settings other than the seed, in the order of the table.
-
-    Args:
-        table: One row per run.
-    """
+    """Names of the columns that hold settings other than the seed, in the order of the table."""
     results = result_columns(table)
     return [name for name in table.columns if name not in (*results, SEED, _STATE)]
 
@@ -54,13 +46,6 @@ def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
     """The named results, or all numeric ones; rejects a table without any.
 
     Chance levels of scores count as results only if they are named.
-
-    Args:
-        table: One row per run.
-        scores: The names; `None` for every result.
-
-    Raises:
-        InputError: A column is missing, or there is no result.
     """
     if scores is not None or table.empty:
         return named_columns(table, scores or [], "scores")
@@ -78,30 +63,12 @@ def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
 
 
 def chosen_settings(table: pd.DataFrame, by: Columns, setting: str) -> list[str]:
-    """The named settings, or all of them.
-
-    Args:
-        table: One row per run.
-        by: The names; `None` for every setting.
-        setting: The argument's name, for messages.
-
-    Raises:
-        InputError: A column is missing.
-    """
+    """The named settings, or all of them."""
     return setting_columns(table) if by is None else named_columns(table, by, setting)
 
 
 def named_columns(table: pd.DataFrame, names: str | Sequence[str], argument: str) -> list[str]:
-    """Names of columns as a list; rejects a table without rows, and missing columns.
-
-    Args:
-        table: One row per run.
-        names: One name or several.
-        argument: The argument's name, for messages.
-
-    Raises:
-        InputError: The table is empty, or a column is missing.
-    """
+    """Names of columns as a list; rejects a table without rows, and missing columns."""
     if table.empty:
         raise InputError("the table has no runs; finish at least one run of the study first")
     chosen = [names] if isinstance(names, str) else list(names)
@@ -116,15 +83,7 @@ def named_columns(table: pd.DataFrame, names: str | Sequence[str], argument: str
 
 
 def numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """The columns as floating-point numbers, with NaN for missing and non-finite results.
-
-    Args:
-        table: One row per run.
-        columns: Names of the columns.
-
-    Raises:
-        InputError: A column holds strings.
-    """
+    """The columns as floating-point numbers, with NaN for missing and non-finite results."""
     found = {}
     for name in dict.fromkeys(columns):
         try:
@@ -140,10 +99,6 @@ def groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, A
     """Each combination of values with its runs, in the order of the table.
 
     Lists and dictionaries are compared as JSON; a missing value counts as a value of its own.
-
-    Args:
-        table: One row per run.
-        by: Names of the columns; without any, all runs are one group.
     """
     if not by:
         yield {}, table
@@ -154,12 +109,7 @@ def groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, A
 
 
 def named_groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """All runs under the name `all`, then each group under a name such as `method=FactorVAE`.
-
-    Args:
-        table: One row per run.
-        by: Names of the columns; without any, `all` is the only group.
-    """
+    """All runs under the name `all`, then each group under a name such as `method=FactorVAE`."""
     yield ALL, table
     if by:
         for key, group in groups(table, by):
@@ -167,12 +117,7 @@ def named_groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def keyed(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """The columns, with lists and dictionaries as JSON, so that rows can be grouped by them.
-
-    Args:
-        table: One row per run.
-        columns: Names of the columns.
-    """
+    """The columns, with lists and dictionaries as JSON, so that rows can be grouped by them."""
     return pd.DataFrame({name: table[name].map(_key) for name in columns}, index=table.index)
 
 
@@ -181,26 +126,13 @@ def _key(value: Any) -> Hashable:
 
 
 def check_share(name: str, value: float) -> None:
-    """Rejects a value outside the open interval from 0 to 1.
-
-    Args:
-        name: The argument's name, for messages.
-        value: The argument's value.
-
-    Raises:
-        InputError: The value lies outside, or is no number.
-    """
+    """Rejects a value outside the open interval from 0 to 1."""
     if not (is_number(value, Real) and 0 < value < 1):
         raise InputError(f"{name} is {value!r}; it must lie between 0 and 1, both excluded")
 
 
 def seeds_of(table: pd.DataFrame, known: npt.NDArray[np.bool_]) -> int:
-    """Number of different seeds among some runs; the number of runs if there is no seed column.
-
-    Args:
-        table: One row per run.
-        known: Mask of the runs to count.
-    """
+    """Number of different seeds among some runs; the number of runs if there is no seed column."""
     return int(table[SEED][known].nunique() if SEED in table else known.sum())
 
 
@@ -210,14 +142,7 @@ def interval(
     resamples: int,
     generator: np.random.Generator,
 ) -> tuple[float, float]:
-    """Ends of the percentile bootstrap interval of a mean; NaN with fewer than two values.
-
-    Args:
-        values: The numbers, all finite.
-        confidence: Share of the resampled means inside the interval.
-        resamples: Number of resamples.
-        generator: Source of randomness for the resamples.
-    """
+    """Ends of the percentile bootstrap interval of a mean; NaN with fewer than two values."""
     from scipy.stats import bootstrap
 
     if len(values) < 2:
