@@ -18,7 +18,7 @@ from dislab.yaml_files import parse_yaml, read_text
 
 _WRITTEN_BY: Final = "# dislab=="
 
-CHANGEABLE: Final = (
+SECTIONS: Final = (
     "trainer",
     "progress",
     "checkpoint",
@@ -30,11 +30,16 @@ CHANGEABLE: Final = (
     "traversals",
     "samples",
     "interpolations",
+    "inner_steps",
+)
+"""Sections of a configuration that hold the settings of a fixed class."""
+
+CHANGEABLE: Final = (
+    *SECTIONS,
     "pictures",
     "logger",
     "representations",
     "stop_on_signal",
-    "inner_steps",
     "keep_freed_memory",
     "channels_last",
     "report",

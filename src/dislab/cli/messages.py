@@ -181,7 +181,7 @@ def _refusing_class(message: str, found: re.Match[str]) -> str:
 
 
 def _missing_class(message: str, place: str) -> str | None:
-    """Message for a part that is given without the class it is of; None for another fault."""
+    """Message for a part without a class; None for another fault."""
     if _UNNAMED.search(message):
         return _no_class(place)
     if found := _NO_SPECIFICATION.search(message):

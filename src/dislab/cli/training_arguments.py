@@ -47,23 +47,6 @@ DEFAULTS: Final[dict[str, Any]] = {
 """Defaults of dislab that differ from those of the classes."""
 
 
-SECTIONS: Final = (
-    "trainer",
-    "progress",
-    "checkpoint",
-    "score_curves",
-    "evaluate",
-    "transfer",
-    "generalisation",
-    "reconstructions",
-    "traversals",
-    "samples",
-    "interpolations",
-    "inner_steps",
-)
-"""Sections of a configuration that hold the settings of a fixed class."""
-
-
 class Parser(LightningArgumentParser):
     """A parser whose errors are one message without the usage text."""
 

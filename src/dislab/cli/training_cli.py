@@ -34,6 +34,7 @@ from dislab.callbacks.pictures import Picture
 from dislab.cli.allocator import keep_freed_memory, old_objects_left_alone
 from dislab.cli.closing import closing
 from dislab.cli.configuration import (
+    SECTIONS,
     KeepConfig,
     changed,
     flat,
@@ -44,7 +45,7 @@ from dislab.cli.names import check_names
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
-from dislab.cli.training_arguments import DEFAULTS, SECTIONS, add_arguments
+from dislab.cli.training_arguments import DEFAULTS, add_arguments
 from dislab.errors import DivergenceError, InputError, PackError, TrainingError, one_line
 from dislab.functional.precision import check_precision
 from dislab.runs import (
