@@ -247,6 +247,36 @@ axes:
     assert [run.config["report"] for run in plan.runs] == [False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("studies/quik", "is named 'studies/quik' (did you mean studies/quick?)"),
+        ("nowhere.yaml", "nowhere.yaml cannot be read"),
+    ],
+)
+def test_a_study_that_is_not_there(
+    named: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["study", "status", named]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_section_without_settings_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    (tmp_path / "section.yaml").write_text("traversals: 3\n")
+    (tmp_path / "mine.yaml").write_text("base: [base.yaml, section.yaml]\n")
+    assert main(["study", "plan", "mine.yaml"]) == 2
+    assert "traversals is 3; it must hold settings" in capsys.readouterr().err
+
+
 def test_a_study_in_a_place_that_cannot_be_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

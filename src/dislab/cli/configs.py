@@ -48,21 +48,22 @@ def run(args: list[str]) -> int:
 def resolved(args: Sequence[str]) -> list[str]:
     """The arguments with names of configurations after `--config` replaced by their paths.
 
-    Existing files and folders stay unchanged, as do names that resemble no configuration.
+    Existing files and folders stay unchanged. So do missing files with a suffix that resemble no
+    configuration: the parser refuses them.
 
     Args:
         args: The arguments after the command.
 
     Raises:
-        InputError: A name resembles that of a configuration, but is none.
+        InputError: Nothing has the name, which has no suffix or resembles that of a configuration.
     """
     found: list[str] = []
     for before, one in zip(["", *args], args, strict=False):
         flag, equals, value = one.partition("=")
         if before in _FLAGS:
-            found.append(str(_known(one) or one))
+            found.append(str(_known(one, needs_suffix=True) or one))
         elif equals and flag in _FLAGS:
-            found.append(f"{flag}={_known(value) or value}")
+            found.append(f"{flag}={_known(value, needs_suffix=True) or value}")
         else:
             found.append(one)
     return found
@@ -82,18 +83,21 @@ def names() -> list[str]:
     return list(_all())
 
 
-def _known(name: str) -> Path | None:
+def _known(name: str, needs_suffix: bool = False) -> Path | None:
     """The configuration of dislab with a name, unless a file or folder has this name.
 
     Raises:
-        InputError: Nothing has the name, but a configuration has a similar one.
+        InputError: Nothing has the name, but a configuration has a similar one, or the name needs
+            a suffix to be that of a file, and has none.
     """
     with suppress(OSError, ValueError):  # no file can have such a name
         if Path(name).exists():
             return None
     found = _own(name)
+    if found is not None or not _NAME.fullmatch(name):
+        return found
     hint = suggestion(_short(name), _all())
-    if found is None and _NAME.fullmatch(name) and (hint or "." not in name):
+    if hint or (needs_suffix and "." not in name):
         raise InputError(
             f"no file and no configuration is named {name!r}{hint}; `dislab configs list` shows "
             "the names of configurations"

@@ -253,8 +253,15 @@ _RUN: Final[Mapping[str, Callable[[Parser, list[str]], int]]] = {
 
 
 def _add_study(parser: Parser) -> None:
-    parser.add_argument("study", type=find, help="a study file, or the folder of a study")
+    parser.add_argument("study", type=_path_of, help="a study file, or the folder of a study")
     parser.add_argument("--folder", type=Path, help=f"of the study; {STUDIES}/NAME unless given")
+
+
+def _path_of(text: str) -> Path:
+    try:
+        return find(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _count(text: str) -> int:

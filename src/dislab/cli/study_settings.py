@@ -13,7 +13,7 @@ from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.names import confine_names
 from dislab.cli.training_arguments import Parser
-from dislab.cli.training_cli import TrainingCLI, check_settings
+from dislab.cli.training_cli import TrainingCLI, check_sections, check_settings
 from dislab.errors import InputError
 from dislab.study.identity import settings_of, training_of
 from dislab.study.plan import Resolved, Resolver
@@ -58,6 +58,7 @@ class _Settings(TrainingCLI):
         """Parses arguments of `dislab fit` into settings."""
         check_configurations(args)
         parsed = self.parser.parse_args([_COMMAND, *args])[_COMMAND]
+        check_sections(parsed)
         for name in ("ckpt_path", "resume", "run"):
             if parsed[name] is not None:
                 raise InputError(
