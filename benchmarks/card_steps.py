@@ -1,10 +1,9 @@
-"""Times training steps on a card: ordinary, without Lightning in between, as CUDA graphs, stacked.
+"""Times training steps on a card: ordinary, without Lightning in between, as CUDA graphs.
 
-python benchmarks/card_steps.py [--rounds 5] [--steps 2000] [--pack 16] [--only NETWORK]
+python benchmarks/card_steps.py [--rounds 5] [--steps 2000] [--only NETWORK]
 
 The variants of a network take turns in one process, and the images lie on the device. Times are of
-the clock, from one synchronisation to the next. The last variant is a pack of --pack runs, in
-single precision only; the steps of all its runs are counted. Beside steps a second stands the share
+the clock, from one synchronisation to the next. Beside steps a second stands the share
 of what the card reaches in a product of two matrices in bfloat16. With --device cpu it only shows
 that everything runs; otherwise it writes benchmarks/results/card_steps.json.
 """
@@ -34,7 +33,6 @@ from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.runs import versions
-from dislab.training.packed import fit_packed
 from hardware import processor
 
 RESULT: Final = Path(__file__).parent / "results" / "card_steps.json"
@@ -130,14 +128,6 @@ def rate_of(
     return timed(network, precision, variant, steps, device, folder).rate
 
 
-def rate_of_pack(network: Network, runs: int, steps: int, device: str, folder: str) -> float:
-    """Steps of all runs of a pack a second."""
-    fit = partial(timed, network, "32-true", "inner steps", steps, device, folder)
-    clocks = fit_packed([fit] * runs, measure=False)
-    seconds = max(one.end for one in clocks) - min(one.start for one in clocks)
-    return sum(one.steps for one in clocks) / seconds
-
-
 def timed(
     network: Network, precision: Any, variant: str, steps: int, device: str, folder: str
 ) -> Clock:
@@ -189,7 +179,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--pack", type=int, default=16, help="runs that are stacked")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--only", choices=NETWORKS, help="one network instead of all")
     options = parser.parse_args()
@@ -208,8 +197,6 @@ def main() -> None:
                             network, precision, variant, options.steps, options.device, folder
                         )
                         rates.setdefault((precision, variant), []).append(rate)
-                rate = rate_of_pack(network, options.pack, options.steps, options.device, folder)
-                rates.setdefault(("32-true", f"pack of {options.pack}"), []).append(rate)
         for (precision, variant), seen in rates.items():
             middle = statistics.median(seen)
             table[f"{name}, {precision}, {variant}"] = {
@@ -219,10 +206,7 @@ def main() -> None:
     print(json.dumps(table, indent=2))
     if not on_card:
         return
-    command = (
-        f"python benchmarks/card_steps.py --rounds {options.rounds} --steps {options.steps} "
-        f"--pack {options.pack}"
-    )
+    command = f"python benchmarks/card_steps.py --rounds {options.rounds} --steps {options.steps}"
     hardware = {"card": torch.cuda.get_device_name(), "processor": processor()}
     result = {
         "command": command,

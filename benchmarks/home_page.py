@@ -3,8 +3,8 @@
     dislab fit --config configs/adagvae.yaml --config configs/home.yaml
     python benchmarks/home_page.py runs/home/version_0
 
-Writes the record and the table of scores to benchmarks/results/home.json, the latent explorer to
-docs/explorer.html, and the run's traversals and score sheet to docs/images.
+Writes the record and the table of scores to benchmarks/results/home.json, and the run's traversals
+and score sheet to docs/images.
 """
 
 import argparse
@@ -13,14 +13,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from dislab.cli import main as dislab
 from dislab.runs import SCORES
 from dislab.storage import atomic
 from hardware import processor
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "home.json"
-EXPLORER = ROOT / "docs" / "explorer.html"
 PICTURES = {"traversals": ("home_traversals", 940), "scores": ("score_sheet", None)}
 """Pictures of a run, their names in docs/images, and the width that is kept: of traversals labels
 and the first of three images."""
@@ -34,7 +32,7 @@ SHOWN = {
 
 
 def main() -> None:
-    """Writes the record, the explorer and the pictures."""
+    """Writes the record and the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("--seconds", type=int, help="processor time of the run, as `time` gave it")
@@ -64,8 +62,6 @@ def main() -> None:
     }
     with atomic(RESULT) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    if dislab(["report", str(options.run), "--explorer-only", "--out", str(EXPLORER)]):
-        raise SystemExit("the explorer was not written")
     for name, (shown, width) in PICTURES.items():
         with Image.open(options.run / "images" / f"{name}.png") as picture:
             kept = picture.convert("RGB").crop((0, 0, width or picture.width, picture.height))

@@ -1,18 +1,42 @@
-"""What pages generate: tables of plugins, tables of measured results, and the changelog."""
+"""Generated parts of the docs: tables of plugins and results, the changelog, and the explorer."""
 
 import inspect
 import json
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import indent
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dislab.cli import main as dislab
 from dislab.plugins import Plugin, available, load_all
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
+HOME = "adagvae-shapes3d"  # of configs/home.yaml
 KINDS = ("added", "changed", "fixed")  # of fragments, in the order of pyproject.toml
+
+
+def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
+    """Adds the latent explorer of the home page."""
+    from mkdocs.structure.files import File  # not there where the lowest versions are tested
+
+    files.append(File.generated(config, "explorer.html", content=explorer()))
+    return files
+
+
+def explorer() -> str:
+    """The page of the latent explorer of the home page's model, which is in the zoo."""
+    with TemporaryDirectory() as folder:
+        page = Path(folder, "explorer.html")
+        if dislab(["report", str(ZOO / HOME), "--explorer-only", "--out", str(page)]):
+            raise SystemExit("the explorer of the home page was not written")
+        return page.read_text(encoding="utf-8")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

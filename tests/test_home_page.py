@@ -1,5 +1,6 @@
 """The home page of the docs in a real browser, from disk and from a server."""
 
+import runpy
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -34,8 +35,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs")
     docs = folder / "docs"
     shutil.copytree(ROOT / "docs" / "images", docs / "images")
-    for name in ("index.md", "explorer.html", "extra.css"):
+    for name in ("index.md", "extra.css"):
         shutil.copy(ROOT / "docs" / name, docs / name)
+    page = runpy.run_path(str(ROOT / "docs" / "hooks.py"))["explorer"]()
+    (docs / "explorer.html").write_text(page, encoding="utf-8")
     config = load_config(
         str(ROOT / "mkdocs.yml"),
         docs_dir=str(docs),

@@ -12,7 +12,7 @@ import pytest
 from torch.utils import backend_registration
 
 ROOT = Path(__file__).parents[1]
-CARDS = "data", "graphs", "objectives", "packs", "parts", "runs", "streams"
+CARDS = "data", "graphs", "objectives", "parts", "runs", "streams"
 OF_CARDS = [f"tests/gpu/test_{name}.py" for name in CARDS]
 """Where the simulated device stands in for a card; it has no autocast, and no name for commands."""
 

@@ -2,8 +2,4 @@
 
 from importlib.metadata import version
 
-from dislab.moved import accept_old_names
-
 __version__ = version("dislab")
-
-accept_old_names()

@@ -35,10 +35,6 @@ class BusyError(InputError):
     """Another process is working on the same run; a later attempt may succeed."""
 
 
-class PackError(InputError):
-    """Runs cannot be trained as one stacked model; the message names the reason."""
-
-
 class TrainingError(RuntimeError):
     """Training cannot continue although the input is valid, for example after a non-finite loss.
 

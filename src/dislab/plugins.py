@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from dislab.errors import InputError, one_line, suggestion
-from dislab.moved import MOVED
 
 PARTS: Final = (
     "encoders",
@@ -100,7 +99,7 @@ class Plugin:
 
     def _definition(self) -> _Definition | None:
         module, _, attribute = self.value.partition(":")
-        statements = _statements(MOVED.get(module, module))
+        statements = _statements(module)
         if found := _defined(statements, attribute):
             return found
         for node in statements:  # a package re-exports the class from one of its modules

@@ -62,9 +62,9 @@ def ended(end: int | BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise end
 
     monkeypatch.setattr(cli, "dispatch", dispatch)
-    process = unit.Process([task(tmp_path, "fit", "--a")])
+    process = unit.Process(task(tmp_path, "fit", "--a"))
     assert process.wait(100.0)
-    return process.reports()[0]
+    return process.report()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the made-up command is known to forks only")
@@ -95,9 +95,9 @@ def test_a_process_that_is_killed_has_crashed(
         return 0
 
     monkeypatch.setattr(cli, "dispatch", die)
-    process = unit.Process([task(tmp_path, "fit")])
+    process = unit.Process(task(tmp_path, "fit"))
     assert process.wait(100.0)
-    (report,) = process.reports()
+    report = process.report()
     assert (report.outcome, report.message[:31]) == ("crash", "the process ended by signal 9; ")
 
 

@@ -90,15 +90,11 @@ class Units:
         self.during = during
         self.started: list[tuple[str, str]] = []
         """Run and stage of each process."""
-        self.packs: list[list[str]] = []
-        """The runs of each process that trained several."""
         self.killed = 0
         self.interrupted = 0
 
-    def __call__(self, tasks: Sequence[Task]) -> "Units":
-        self._outcomes = [self._end(task.run, task.log.parent.name) for task in tasks]
-        if len(tasks) > 1:
-            self.packs.append([task.run.name for task in tasks])
+    def __call__(self, task: Task) -> "Units":
+        self._outcome = self._end(task.run, task.log.parent.name)
         return self
 
     def _end(self, run: Path, stage: str) -> Outcome:
@@ -126,9 +122,8 @@ class Units:
     def kill(self) -> None:
         self.killed += 1
 
-    def reports(self) -> list[Report]:
-        versions = {"dislab": "1"}
-        return [Report(one, f"it was {one}", "Traceback", versions) for one in self._outcomes]
+    def report(self) -> Report:
+        return Report(self._outcome, f"it was {self._outcome}", "Traceback", {"dislab": "1"})
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import filelock
 import pytest
-import torch
 from tests.study.conftest import SCORE, TINY, planned
 
 from dislab.cli import main
@@ -321,35 +320,6 @@ def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
     rows = finished(command("compare", *map(str, done))).splitlines()
     assert rows[0].startswith("run,seed,state")
     assert len(rows) == 3
-
-
-@pytest.mark.slow
-def test_a_study_of_packs_trains_the_same_models(command: Command, tmp_path: Path) -> None:
-    """Seeds and weights in one pack, runs that diverge in one, and runs that it refuses."""
-    gentle = "axes: {kind: {gentle: {axes: {model.regularizers.kl.beta: [1.0%s]}}"
-    others = """,
-  wild: {model.optimizer: Adam, model.optimizer.lr: 1.0e+30},
-  refused: {trainer.accumulate_grad_batches: 2}"""
-    texts = {
-        "alone": gentle % "" + "}}\n",
-        "packed": gentle % ", 2.0" + others + "}}\npack: 4\n",
-    }
-    for name, text in texts.items():
-        (tmp_path / f"{name}.yaml").write_text(
-            f"base: [base.yaml]\nstages: {{train: {{}}}}\n{text}seeds: 2\n"
-        )
-        said = finished(command("study", "run", f"{name}.yaml", "--workers", "1"))
-    assert "8 runs: 6 finished, 2 diverged" in said
-    alone, packed = (tmp_path / "studies" / name / "runs" for name in texts)
-    logs = [path.read_text() for path in packed.glob("*/stages/train/log.txt")]
-    assert sum("trained with other runs; see" in log for log in logs) == 3 + 1 + 1
-    assert sum("gradients are accumulated over batches" in log for log in logs) == 1
-    for path in alone.glob("*/checkpoints/last.ckpt"):
-        one, other = (
-            torch.load(folder / path.relative_to(alone), weights_only=True)["state_dict"]
-            for folder in (alone, packed)
-        )
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
 def take_locks_away() -> None:

@@ -42,7 +42,6 @@ stages:
   train: {}
   score: {metrics: {mig: {class_path: MIG}}, codes: [mean, sampled]}
   transfer: {scenarios: [finger_ood1_a]}
-pack: 5
 resources: {cpus: 2, gpus: 0.5}
 failure: {retries: 0, stop_after: 2}
 """)
@@ -51,7 +50,6 @@ failure: {retries: 0, stop_after: 2}
     assert list(study.stages) == ["train", "score", "transfer"]
     assert study.stages["score"]["codes"] == "both"
     assert (study.resources, study.failure) == (Resources(2, 0.5), Failure(0, 2))
-    assert study.pack == 5
     groups = study.groups()
     assert len(groups) == 8 - 2
     assert groups[0].axes == {
@@ -73,7 +71,6 @@ failure: {retries: 0, stop_after: 2}
 def test_what_a_short_file_leaves_out(read: Read) -> None:
     study = read(BASE)
     assert (study.name, study.seeds, list(study.stages)) == ("mine", (0,), ["train", "score"])
-    assert study.pack == 1
     (group,) = study.groups()
     assert group.axes == {}
 
@@ -126,9 +123,6 @@ exclude: [{strength: 4, latents: 5}]
         (BASE + "seeds: [1, 1]", "different seeds"),
         (BASE + "seeds: [-1]", "from 0 on"),
         (BASE + "seeds: true", "seeds is true"),
-        (BASE + "pack: 0", "pack is 0; it must be a whole number of runs from 1 to 1024"),
-        (BASE + "pack: many", 'pack is "many"; it must be a whole number'),
-        (BASE + "pack: 2000", "pack is 2000"),
         (BASE + "seeds: 1.5", "seeds is 1.5"),
         (BASE + "axes: {a: 3}", "axes.a is 3; it must be a list of values"),
         (BASE + "axes: {a: []}", r"axes.a is \[\]"),

@@ -12,11 +12,9 @@ from dislab.errors import InputError, TrainingError
 from dislab.storage import atomic
 from dislab.study import results, worker
 from dislab.study.claims import Claims
-from dislab.study.packs import form
-from dislab.study.plan import Plan, PlannedGroup
-from dislab.study.results import Failed, StudyFolder
+from dislab.study.plan import Plan
+from dislab.study.results import StudyFolder
 from dislab.study.study import Study
-from dislab.study.units import Outcome
 from dislab.study.worker import Settings, Worker
 
 TWO = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nfailure: {retries: 2, stop_after: 2}\n"
@@ -271,86 +269,3 @@ def test_a_damaged_record_is_made_again(
     units = Units()
     work(plan, units)
     assert [stage for _, stage in units.started] == ["score"]
-
-
-SEEDS = "base: [base.yaml]\nseeds: 5\npack: 3\nfailure: {retries: 2, stop_after: 9}\n"
-
-
-def test_new_runs_are_trained_together_and_scored_apart(
-    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
-) -> None:
-    plan, units = planned(tmp_path, SEEDS), Units()
-    work(plan, units)
-    names = [run.id for run in plan.runs]
-    assert units.packs == [names[:3], names[3:]]
-    assert sorted(units.started) == sorted((n, stage) for n in names for stage in plan.stages)
-    assert states(folder, plan) == ["finished"] * 5
-    assert not any(folder.claims.iterdir())
-
-
-def test_a_pack_leaves_out_runs_that_have_begun_failed_or_are_of_another_worker(
-    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
-) -> None:
-    plan = planned(tmp_path, SEEDS)
-    _, begun, failed, other, _ = plan.runs
-    (folder.run(begun.id) / "checkpoints").mkdir(parents=True)
-    (folder.run(begun.id) / "checkpoints" / "last.ckpt").write_text("")
-    folder.write_failed(failed, "train", Failed(failed.group.stages["train"].digest, "crash", "x"))
-    claim = Claims(folder.claims).take(other.id)
-    assert claim is not None
-    units = Units()
-    work(plan, units, leave=True)
-    assert units.packs == [[plan.runs[0].id, plan.runs[4].id]]
-    claim.release()
-    work(plan, units)
-    assert states(folder, plan) == ["finished"] * 5
-
-
-@pytest.mark.parametrize("outcome", ["input", "exception"])
-def test_runs_that_a_pack_refuses_are_trained_alone(
-    work: Callable[..., None], folder: StudyFolder, tmp_path: Path, outcome: Outcome
-) -> None:
-    plan, units = planned(tmp_path, SEEDS), Units({"train": [outcome] * 3 + ["done"]})
-    work(plan, units)
-    names = [run.id for run in plan.runs]
-    assert units.packs == [names[:3], names[3:]]
-    assert states(folder, plan) == ["finished"] * 5
-
-
-def test_each_run_of_a_pack_has_its_own_end(
-    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
-) -> None:
-    plan = planned(tmp_path, SEEDS)
-    units = Units({"train": ["done", "diverged", "crash", "done"]})
-    work(plan, units)
-    assert states(folder, plan) == ["finished", "diverged", "finished", "finished", "finished"]
-    trained = [run for run, stage in units.started if stage == "train"]
-    assert trained.count(plan.runs[2].id) == 2
-
-
-def test_a_pack_of_which_a_run_was_taken_over_ends(
-    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
-) -> None:
-    plan = planned(tmp_path, SEEDS)
-
-    def take_over() -> bool:
-        (folder.claims / f"{plan.runs[1].id}.1").write_text("{}")
-        return False
-
-    units = Units(during=take_over)
-    work(plan, units, leave=True)
-    assert units.killed == 1
-    assert [folder.done(run, "train") is None for run in plan.runs[:3]] == [False, True, False]
-
-
-def test_only_runs_that_differ_in_weights_train_together() -> None:
-    def config(beta: object, width: object = 3, **more: object) -> dict[str, object]:
-        return {"model": {"kl": {"beta": beta, **more}, "hidden": [width]}, "seed_everything": 0}
-
-    def of(given: dict[str, object]) -> str:
-        return form(PlannedGroup({}, given, {}, {}, ""))
-
-    assert of(config(1.0)) == of({**config(4.0), "seed_everything": 5})
-    others = [config(1), config(1.0, 4), config(None), {**config(1.0), "data": 1.0}]
-    others += [config(1.0, optimizer={"lr": rate}) for rate in (0.1, 0.2)]
-    assert len({of(one) for one in [config(1.0), *others]}) == 7

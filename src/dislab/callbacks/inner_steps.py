@@ -1,18 +1,14 @@
 """Runs many optimiser steps in between steps of Lightning's loop."""
 
-from typing import Final, final
+from typing import final
 
 import lightning.pytorch as pl
 
 from dislab.callbacks._trainer import objective_of
-from dislab.errors import InputError, PackError
+from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.functional.settings import checks_settings
 from dislab.training.inner_loop import install, installed
-from dislab.training.seat import current_seat
-
-_IN_A_PACK: Final = 1000
-"""Maximum interval between Lightning's steps in a run of a pack that sets no number."""
 
 
 @checks_settings
@@ -25,8 +21,8 @@ class InnerSteps(pl.Callback):
     something is due always goes through Lightning. In the inner steps, which bypass Lightning,
     callbacks receive only the gradient hooks (`on_before_backward`, `on_after_backward`,
     `on_before_optimizer_step`), and progress bar and profiler receive none. After Ctrl-C, SIGTERM
-    or SIGHUP the next step goes through Lightning; with several processes, and in a pack, the next
-    scheduled one does. With gradient accumulation, manual optimisation or a loader of unknown
+    or SIGHUP the next step goes through Lightning; with several processes, the next scheduled one
+    does. With gradient accumulation, manual optimisation or a loader of unknown
     length, every step goes through Lightning.
 
     Without a number of steps, Lightning's loop runs five times a second, and in steps after which
@@ -39,9 +35,6 @@ class InnerSteps(pl.Callback):
     device never waits for the host. If recording is impossible, a note gives the reason, and steps
     run without a graph. Results differ by rounding: the update reads its learning rate in single
     precision. Checkpoints are compatible, and a run of either kind can resume the other.
-
-    In a pack (`dislab.training.packed.fit_packed`) it synchronises the runs, which do the inner
-    steps together; without a number above 1, Lightning's loop runs in every 1000th step.
 
     Args:
         steps: Interval of Lightning's loop in optimiser steps; 1 for every step, None for five
@@ -74,21 +67,11 @@ class InnerSteps(pl.Callback):
             stage: fit, validate, test or predict.
 
         Raises:
-            InputError: The module is no objective, or `graph` is set in a pack.
+            InputError: The module is no objective.
         """
         objective_of(pl_module, "InnerSteps")
-        loop, seat = installed(trainer), current_seat()
-        if seat is not None and stage == "fit":
-            if self.graph:
-                raise PackError(
-                    "inner_steps.graph records the steps of a single run, and those of a pack are "
-                    "made for all its runs; leave it out"
-                )
-            seat.is_ready = True
-            steps = self.steps if self.steps and self.steps > 1 else _IN_A_PACK
-            install(trainer, steps, seat=seat)
-        elif loop is not None:
-            # a trainer that fits again keeps its counts; outside a pack it waits for no other run
-            loop.steps, loop.graph, loop.seat, loop.is_wanted = self.steps, self.graph, seat, False
+        loop = installed(trainer)
+        if loop is not None:  # a trainer that fits again keeps its counts
+            loop.steps, loop.graph, loop.is_wanted = self.steps, self.graph, False
         elif stage == "fit" and self.steps != 1:
             install(trainer, self.steps, self.graph)

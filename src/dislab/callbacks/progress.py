@@ -14,7 +14,6 @@ from dislab.base import DataModule, Objective
 from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
-from dislab.training.seat import current_seat
 
 Show = Literal["auto", "bar", "lines", "nothing"]
 """Form of the progress display: `auto` is a bar on a terminal and lines elsewhere."""
@@ -36,8 +35,7 @@ class Progress(pl.Callback):
     remaining time is estimated from the mean rate of this process, including validations.
 
     Args:
-        show: `bar`, `lines` or `nothing`; `auto` is a bar on a terminal, and lines elsewhere and
-            for the runs of a pack.
+        show: `bar`, `lines` or `nothing`; `auto` is a bar on a terminal, and lines elsewhere.
         steps: Minimum number of optimiser steps between two lines; null for a hundredth of the run,
             or 1,000 if its length is unknown. Lines appear only together with a row of the log
             (`trainer.log_every_n_steps`).
@@ -100,7 +98,7 @@ class Progress(pl.Callback):
         steps, seconds = trainer.global_step - self._first, time.monotonic() - self._began
         if self._shown(trainer) != "nothing" and steps:
             rank_zero_info(
-                f"{self._of_pack(trainer)}Trained {steps:,} steps in "
+                f"Trained {steps:,} steps in "
                 f"{tqdm.format_interval(int(seconds))} ({_rate(steps, seconds)})"
             )
 
@@ -160,8 +158,7 @@ class Progress(pl.Callback):
         if not trainer.is_global_zero:
             return "nothing"
         if self.show == "auto":
-            alone = current_seat() is None  # bars of several runs would overwrite each other
-            return "bar" if alone and sys.stderr.isatty() else "lines"
+            return "bar" if sys.stderr.isatty() else "lines"
         return self.show
 
     def _every(self, trainer: pl.Trainer) -> int:
@@ -179,11 +176,7 @@ class Progress(pl.Callback):
         if self._total is not None:
             left = (self._total - step) * seconds / max(done, 1)
             parts.append(f"{tqdm.format_interval(int(left))} left")
-        return self._of_pack(trainer) + ", ".join(parts)
-
-    def _of_pack(self, trainer: pl.Trainer) -> str:
-        """Prefix with the run folder in a pack, as lines of its runs are interleaved."""
-        return "" if current_seat() is None else f"{run_folder(trainer).name}: "
+        return ", ".join(parts)
 
     def _print_losses(self, trainer: pl.Trainer) -> None:
         split = "test" if trainer.state.fn == "test" else "validation"

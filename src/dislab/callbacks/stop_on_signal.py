@@ -12,7 +12,6 @@ from lightning.pytorch.utilities import rank_zero_info
 from dislab.runs import last_checkpoint
 from dislab.signals import Handlers, give_back, handle, interrupt, leave_closed_terminal
 from dislab.training.inner_loop import installed
-from dislab.training.seat import current_seat
 from dislab.training.step_end import log_step, validation_follows
 
 _STEPS_BETWEEN_TALKS: Final = 10
@@ -71,7 +70,6 @@ class StopOnSignal(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Writes the checkpoint and stops at the end of a step."""
-        self._ask_pack()
         whole, self._step = trainer.global_step > self._step, trainer.global_step
         if whole and self._is_to_stop(trainer):
             self._leaves = True
@@ -92,7 +90,6 @@ class StopOnSignal(pl.Callback):
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Makes later signals end the process at once; shares a signal that came too late."""
         self._take(interrupt)
-        self._ask_pack()
         came = self.received is not None
         if trainer.strategy.reduce_boolean_decision(came, all=False) and not came:
             self.received = signal.SIGINT  # in another process
@@ -111,8 +108,6 @@ class StopOnSignal(pl.Callback):
         """Saves the state and ends training."""
         if (path := last_checkpoint(trainer)) is not None:
             trainer.save_checkpoint(path, weights_only=False)
-        if current_seat() is not None:
-            raise SystemExit(1)  # Lightning handles KeyboardInterrupt only in the main thread
         raise KeyboardInterrupt
 
     def _receive(self, trainer: pl.Trainer, number: int, frame: FrameType | None) -> None:
@@ -127,11 +122,6 @@ class StopOnSignal(pl.Callback):
         rank_zero_info(
             f"\n{signal.Signals(number).name}: stopping after this step; once more to stop at once"
         )
-
-    def _ask_pack(self) -> None:
-        """Fetches a signal that the run's pack, if any, received for all its runs."""
-        if (seat := current_seat()) is not None:
-            self.received = seat.signal
 
     def _is_to_stop(self, trainer: pl.Trainer) -> bool:
         """Whether any process received a signal, so that all stop at the same step."""

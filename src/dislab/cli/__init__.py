@@ -39,7 +39,6 @@ COMMANDS: Final = {
     "data": "list, prepare and show data sets",
     "configs": "list, show and copy the configurations that come with dislab",
     "plugins": "list the parts that a configuration can name",
-    "completion": "print a script by which a shell completes words",
 }
 
 _OTHER_NAMES: Final = {
@@ -154,10 +153,6 @@ def dispatch(command: str, args: list[str]) -> int:
         from dislab.cli import configs
 
         return configs.run(args)
-    if command == "completion":
-        from dislab.cli import completion
-
-        return completion.run(args)
     if command == "data":
         from dislab.cli import data
 

@@ -23,7 +23,6 @@ COMMON: Final = {
         "seed_everything SEED": "seed of weights, batches and noise",
         "resume RUN": "go on training in the folder of a run (fit)",
         "run RUN": "use the settings and the last checkpoint of a run (validate, test, predict)",
-        "pack NUMBER": "train as many seeds side by side (fit)",
     },
     "Method and data": {
         "model CLASS": "the method, or one of its settings, as in --model.latent_dim 10",

@@ -1,14 +1,10 @@
 """`dislab fit | validate | test | predict`: LightningCLI over the plugin groups."""
 
-import argparse
 import os
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from pathlib import Path
-from typing import Final
 
 import torch.distributed as dist
 from lightning.fabric.utilities.exceptions import MisconfigurationException
@@ -29,10 +25,6 @@ from dislab.cli.training_arguments import Parser
 from dislab.cli.training_cli import RUN_FOLDER, TrainingCLI
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
 from dislab.training.checkpoints import arose_while_restoring
-from dislab.training.packed import fit_packed
-
-_MOST_RUNS: Final = 1024
-"""Maximum number of runs in a pack; larger ones are typing errors."""
 
 
 def run(command: str, args: Sequence[str]) -> int:
@@ -48,49 +40,11 @@ def run(command: str, args: Sequence[str]) -> int:
     section, args = requested(args)
     args = resolved(args)
     Parser.section = section or ""
-    count, args = _pack_of(command, args)
     check_configurations(args)
     with _prepared():
         Parser.origin = written_elsewhere(args)
-        TrainingCLI.first_seed = None
-        if count == 1:
-            _run_one([command, *of_run(args)])
-        else:
-            fit_packed([partial(_run_of_pack, args, place) for place in range(count)])
+        _run_one([command, *of_run(args)])
     return 0
-
-
-def run_together(
-    runs: Sequence[tuple[Sequence[str], Path]],
-    ended: Callable[[int, BaseException | None], object],
-) -> None:
-    """Trains several runs as one pack, each with its own arguments.
-
-    Args:
-        runs: Command-line arguments after `dislab`, and run folder, of each run.
-        ended: Callback for each run when it ends, with its index and its error, or None.
-
-    Raises:
-        InputError: The pack could not be trained as a whole; runs that had ended before have been
-            reported.
-    """
-
-    def fit(place: int) -> None:
-        (command, *args), folder = runs[place]
-        failure: BaseException | None = None
-        try:
-            with _explained():
-                os.environ[RUN_FOLDER] = str(folder)
-                Parser.origin = written_elsewhere(args)
-                _run_one([command, *of_run(args)])
-        except BaseException as error:  # each run is reported, and the others continue
-            failure = error
-        ended(place, failure)
-
-    for args, _ in runs:
-        check_configurations(args[1:])
-    with _prepared():
-        fit_packed([partial(fit, place) for place in range(len(runs))])
 
 
 @contextmanager
@@ -134,43 +88,6 @@ def _explained() -> Iterator[None]:
         if isinstance(error, ValueError) and _is_of_lightning(error):
             raise InputError(one_line(error)) from error
         raise
-
-
-def _pack_of(command: str, args: Sequence[str]) -> tuple[int, list[str]]:
-    """Number of runs set by `--pack` (1 by default), and the other arguments."""
-    if "--pack" not in [one.partition("=")[0] for one in args]:
-        return 1, list(args)
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--pack", nargs="?")
-    parser.add_argument("--resume", nargs="?", const="")
-    given, rest = parser.parse_known_args(list(args))
-    if not (given.pack or "").isdecimal() or not 1 <= int(given.pack) <= _MOST_RUNS:
-        raise InputError(
-            f"--pack is {given.pack!r}; it must be a whole number of runs from 1 to {_MOST_RUNS}"
-        )
-    if command != "fit":
-        raise InputError(f"dislab {command} takes no --pack; only dislab fit trains several runs")
-    if given.resume is not None:
-        raise InputError(
-            "--pack starts new runs; go on with each run of a pack by dislab fit --resume RUN"
-        )
-    return int(given.pack), rest
-
-
-def _run_of_pack(args: Sequence[str], place: int) -> None:
-    """Trains one run of a pack; its seed is that of the first run plus its index."""
-    os.environ.pop(RUN_FOLDER, None)
-    try:
-        if not place:
-            return _run_one(["fit", *args])
-        first = TrainingCLI.first_seed
-        if first is None or first is False:
-            raise InputError(
-                "seed_everything is false, and a pack counts its seeds from it; set one"
-            )
-        return _run_one(["fit", *args, f"--seed_everything={first + place}"])
-    except TrainingError as error:
-        raise type(error)(f"seed {(TrainingCLI.first_seed or 0) + place}: {error}") from error
 
 
 def _run_one(args: list[str]) -> None:

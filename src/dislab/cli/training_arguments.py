@@ -4,7 +4,6 @@ import sys
 from argparse import HelpFormatter
 from typing import Any, Final, Literal, NoReturn
 
-from jsonargparse import SUPPRESS
 from lightning.pytorch.cli import (
     LightningArgumentParser,
 )
@@ -131,13 +130,6 @@ def add_arguments(parser: LightningArgumentParser) -> None:
     )
     parser.add_argument(
         "--then_test", type=bool, default=True, help="after training, do what test does"
-    )
-    parser.add_argument(
-        "--pack",
-        type=int,
-        default=SUPPRESS,
-        help="fit only: train as many runs side by side, with seeds from seed_everything on; on a "
-        "CPU as one stacked model if that is faster",
     )
     parser.add_lightning_class_args(Progress, "progress")
     parser.add_lightning_class_args(Checkpoints, "checkpoint")

@@ -46,7 +46,7 @@ from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
 from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
 from dislab.cli.training_arguments import DEFAULTS, add_arguments
-from dislab.errors import DivergenceError, InputError, PackError, TrainingError, one_line
+from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.precision import check_precision
 from dislab.runs import (
     CONFIG,
@@ -87,9 +87,6 @@ class TrainingCLI(LightningCLI):
     settings_parser: LightningArgumentParser
     """The parser of the command's settings."""
 
-    first_seed: int | None = None
-    """Seed of the first run of a pack, once it is known; set to None before each command."""
-
     _asked: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
     _changed: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
 
@@ -119,8 +116,6 @@ class TrainingCLI(LightningCLI):
             file = str(Path(config["resume"], CONFIG))
             of_the_run = self.parser.parse_args([self.config.subcommand, f"--config={file}"])
             self._changed = changed(self._plain(of_the_run), self._plain(self.config))
-        if "pack" in config:
-            raise InputError("pack is set in a configuration file; give --pack instead")
         checkpoint = config.get("ckpt_path")
         if checkpoint in ("last", "best", "hpc"):
             raise InputError(
@@ -149,8 +144,6 @@ class TrainingCLI(LightningCLI):
     def before_instantiate_classes(self) -> None:
         """Checks the settings, and fills in those that depend on the command or the machine."""
         config = self.config[self.subcommand]
-        if TrainingCLI.first_seed is None:
-            TrainingCLI.first_seed = config["seed_everything"]
         check_settings(config)
         check_logger(config["logger"], config["trainer"]["logger"])
         self._check_against_checkpoint(flat(config["model"]))
@@ -262,12 +255,8 @@ class TrainingCLI(LightningCLI):
         return loggers
 
     def _remove_unused(self, kind: object, error: object, trace: object) -> None:
-        """Removes the folder of a new run that failed before its first step or cannot be packed.
-
-        A folder with training results is kept.
-        """
-        useless = isinstance(error, PackError) or not self._run_folder.has_trained
-        if error is not None and useless:
+        """Removes the folder of a new run that failed before its first step."""
+        if error is not None and not self._run_folder.has_trained:
             remove_unused(self._run_folder.path)
 
     def _text(self) -> str:

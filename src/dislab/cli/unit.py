@@ -1,4 +1,4 @@
-"""Process for one stage of a run, or for a pack, which a worker starts and monitors."""
+"""Process for one stage of a run, which a worker starts and monitors."""
 
 import gc
 import importlib
@@ -11,7 +11,6 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,15 +34,12 @@ _CONTEXT: Final[Any] = multiprocessing.get_context("fork" if sys.platform == "li
 
 
 class Process:
-    """A running stage, or the training of a pack, which logs to the file of its first task."""
+    """A running stage, which logs to the file of its task."""
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        first, *others = self._tasks = list(tasks)
-        for task in self._tasks:
-            task.report.unlink(missing_ok=True)
-        for task in others:
-            task.log.write_text(f"trained with other runs; see {first.log}\n", encoding="utf-8")
-        self._process = _CONTEXT.Process(target=_main, args=(self._tasks, os.getpid()))
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        task.report.unlink(missing_ok=True)
+        self._process = _CONTEXT.Process(target=_main, args=(task, os.getpid()))
         self._process.start()
 
     def wait(self, seconds: float) -> bool:
@@ -60,20 +56,17 @@ class Process:
         self._process.kill()
         self._process.join()
 
-    def reports(self) -> list[Report]:
-        """Outcomes of its tasks, in their order."""
-        return [self._report(task) for task in self._tasks]
-
-    def _report(self, task: Task) -> Report:
+    def report(self) -> Report:
+        """Outcome of its task."""
+        path = self._task.report
         try:
-            record = json.loads(task.report.read_text(encoding="utf-8"))
-            task.report.unlink()
+            record = json.loads(path.read_text(encoding="utf-8"))
+            path.unlink()
             return Report(**record)
         except (OSError, ValueError, TypeError):
             code = self._process.exitcode
             how = f"by signal {-code}" if code and code < 0 else f"with status {code}"
-            log = self._tasks[0].log
-            return Report("crash", f"the process ended {how}; its output is in {log}")
+            return Report("crash", f"the process ended {how}; its output is in {self._task.log}")
 
 
 def preload() -> None:
@@ -89,22 +82,16 @@ def preload() -> None:
     gc.freeze()  # garbage collection would write to pages that processes could share
 
 
-def _main(tasks: Sequence[Task], worker: int) -> None:
-    """Runs tasks in a separate process, which ends with its worker."""
+def _main(task: Task, worker: int) -> None:
+    """Runs a task in a separate process, which ends with its worker."""
     os.setsid()
-    _redirect(tasks[0].log)
+    _redirect(task.log)
     threading.Thread(target=_end_with, args=(worker,), daemon=True).start()
-    if len(tasks) == 1:
-        _write(tasks[0], _done(tasks[0]))
-    else:
-        _do_together(tasks)
+    report = _done(task)
+    with atomic(task.report) as temporary:
+        temporary.write_text(json.dumps(report._asdict()), encoding="utf-8")
     sys.stdout.flush()
     sys.stderr.flush()
-
-
-def _write(task: Task, found: Report) -> None:
-    with atomic(task.report) as temporary:
-        temporary.write_text(json.dumps(found._asdict()), encoding="utf-8")
 
 
 def _done(task: Task) -> Report:
@@ -122,24 +109,6 @@ def _done(task: Task) -> Report:
             return Report("done", versions=_versions())
     except BaseException as error:  # an error that does not end the process becomes its report
         return _of_error(error, task.log)
-
-
-def _do_together(tasks: Sequence[Task]) -> None:
-    """Trains a pack, and reports the outcome of each run as soon as it ends."""
-    missing = dict(enumerate(tasks))
-
-    def report(place: int, error: BaseException | None) -> None:
-        found = _of_error(error, tasks[0].log) if error else Report("done", versions=_versions())
-        _write(missing.pop(place), found)
-
-    try:
-        with interrupting():
-            from dislab.cli.training import run_together
-
-            run_together([(task.arguments, task.run) for task in tasks], report)
-    except BaseException as error:  # of the pack as a whole
-        for place in list(missing):
-            report(place, error)
 
 
 def _of_error(error: BaseException, log: Path) -> Report:

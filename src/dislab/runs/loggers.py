@@ -95,7 +95,7 @@ def _wandb(
         save_dir=root,
         version=_identity(folder, "wandb"),
         project=os.environ.get("WANDB_PROJECT") or PROJECT,
-        reinit="create_new",  # runs of a pack share a process
+        reinit="create_new",  # several runs may share a process
     )
     try:
         experiment = logger.experiment

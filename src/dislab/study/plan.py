@@ -98,7 +98,6 @@ class Plan:
         resources: Processor cores and graphics cards of one run.
         failure: Handling of failed runs.
         versions: Versions of the distributions that made the plan.
-        pack: Number of runs that a worker trains in parallel.
     """
 
     name: str
@@ -108,7 +107,6 @@ class Plan:
     resources: Resources
     failure: Failure
     versions: dict[str, str]
-    pack: int = 1
 
     def write(self, folder: Path) -> None:
         """Writes the plan into the folder of a study, as the last plan and under its own name.
@@ -132,7 +130,6 @@ class Plan:
             "resources": asdict(self.resources),
             "failure": asdict(self.failure),
             "versions": self.versions,
-            "pack": self.pack,
             "groups": kept,
             "runs": rows,
         }
@@ -199,7 +196,6 @@ def _read_plan(path: Path) -> Plan:
             resources=Resources(**record["resources"]),
             failure=Failure(**record["failure"]),
             versions=record["versions"],
-            pack=record.get("pack", 1),  # plans of older versions have none
         )
     except (ValueError, KeyError, TypeError, IndexError) as error:
         if isinstance(error, InputError):
@@ -264,7 +260,6 @@ def make_plan(
         resources=file.resources,
         failure=file.failure,
         versions=dict(versions),
-        pack=file.pack,
     )
 
 

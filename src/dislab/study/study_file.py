@@ -24,13 +24,11 @@ _KEYS: Final = (
     "seeds",
     "exclude",
     "stages",
-    "pack",
     "resources",
     "failure",
 )
 _NAME: Final = re.compile(r"\w[\w.+=,-]*")
 _MOST_RUNS: Final = 1_000_000
-_LARGEST_PACK: Final = 1024
 _STAGES: Final[Mapping[str, Mapping[str, Any]]] = {"train": {}, "score": {}}
 
 
@@ -96,7 +94,6 @@ class StudyFile:
         seeds: Seeds, with one run per seed and combination of the axes.
         exclude: Excluded combinations, as labels by axis.
         stages: Settings of each stage.
-        pack: Number of runs that a worker trains in parallel.
         resources: Hardware resources that one run needs.
         failure: Handling of failed runs.
     """
@@ -109,7 +106,6 @@ class StudyFile:
     seeds: tuple[int, ...]
     exclude: tuple[dict[str, tuple[Any, ...]], ...]
     stages: dict[str, dict[str, Any]]
-    pack: int = 1
     resources: Resources = field(default_factory=Resources)
     failure: Failure = field(default_factory=Failure)
 
@@ -172,7 +168,6 @@ def read_study_file(path: str | Path) -> StudyFile:
         seeds=seeds,
         exclude=reader.exclude(content.get("exclude") or [], axes),
         stages=checked_stages(reader.mapping(content.get("stages", _STAGES), "stages"), str(path)),
-        pack=reader.pack(content.get("pack", 1)),
         resources=reader.resources(content.get("resources") or {}),
         failure=reader.failure(content.get("failure") or {}),
     )
@@ -283,11 +278,6 @@ class _Reader:
         if not rule:
             raise self._wrong("exclude", value, "mappings from axes to values")
         return rule
-
-    def pack(self, value: object) -> int:
-        if not _is_count(value) or value > _LARGEST_PACK:  # type: ignore[operator]
-            raise self._wrong("pack", value, f"a whole number of runs from 1 to {_LARGEST_PACK}")
-        return int(value)  # type: ignore[call-overload, no-any-return]
 
     def resources(self, value: object) -> Resources:
         given = self._known(value, "resources", ("cpus", "gpus"))

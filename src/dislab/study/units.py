@@ -46,10 +46,9 @@ class Unit(Protocol):
     def kill(self) -> None:
         """Kills the process."""
 
-    def reports(self) -> list[Report]:
-        """Outcomes of its tasks, in their order."""
+    def report(self) -> Report:
+        """Outcome of its task."""
 
 
-Start = Callable[[Sequence[Task]], Unit]
-"""Starts one process: for a single task of any stage, or for several training tasks, which it runs
-as one pack."""
+Start = Callable[[Task], Unit]
+"""Starts the process of a task."""

@@ -2,8 +2,8 @@
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
@@ -13,7 +13,6 @@ import yaml
 from dislab.errors import InputError, TrainingError
 from dislab.storage import atomic
 from dislab.study.claims import BEAT, STALE, Claim, Claims
-from dislab.study.packs import form
 from dislab.study.plan import Plan, PlannedRun
 from dislab.study.results import (
     LOG,
@@ -73,10 +72,6 @@ class Worker:
         self._settings = settings or Settings()
         self._stages = {word: load_stage(word) for word in plan.stages}
         self._claims = Claims(folder.claims, self._settings.stale)
-        groups = {id(run.group): run.group for run in plan.runs} if plan.pack > 1 else {}
-        self._forms = {key: form(group) for key, group in groups.items()}
-        self._alone: set[str] = set()
-        """Runs that a pack could not train; each is trained alone, which shows its error."""
 
     def work(self) -> None:
         """Does the remaining work.
@@ -124,64 +119,24 @@ class Worker:
         try:
             if claim.inherited:
                 time.sleep(_SETTLING)
-            if not self._train_together(run, claim):
-                return False
             while (stage := self._next(run)) is not None:
-                if not self._do(stage, [run], [claim]):
+                if not self._do(stage, run, claim):
                     return False
         finally:
-            _give_back(claim)
+            with suppress(OSError):  # a claim that cannot be released becomes stale
+                claim.release()
         return True
 
-    def _train_together(self, run: PlannedRun, claim: Claim) -> bool:
-        """Trains a new run and similar ones as one pack, if the study packs its runs.
-
-        If that fails, the runs are trained alone later. Returns whether the worker still holds
-        the run.
-        """
-        if self._plan.pack == 1 or not self._is_new(run):
-            return True
-        runs, claims, common = [run], [claim], self._forms[id(run.group)]
-        with ExitStack() as held:
-            for other in self._plan.runs:
-                if len(runs) == self._plan.pack:
-                    break
-                like = other is not run and self._forms[id(other.group)] == common
-                if not like or not self._is_new(other):
-                    continue
-                if (its := self._claims.take(other.id)) is None:
-                    continue
-                held.callback(_give_back, its)
-                if not its.inherited and self._is_new(other):  # it may have changed
-                    runs.append(other)
-                    claims.append(its)
-            return len(runs) == 1 or self._do(FIRST, runs, claims)
-
-    def _is_new(self, run: PlannedRun) -> bool:
-        """Whether the training of a run has not started and may start in a pack."""
-        return (
-            run.id not in self._alone
-            and self._next(run) == FIRST
-            and self._folder.failed(run, FIRST) is None
-            and not _has_checkpoint(self._folder.run(run.id))
-        )
-
-    def _do(self, stage: str, runs: Sequence[PlannedRun], claims: Sequence[Claim]) -> bool:
-        """Does a stage of a run, or trains a pack; False if another worker holds the first run."""
-        tasks = [self._task(run, stage) for run in runs]
+    def _do(self, stage: str, run: PlannedRun, claim: Claim) -> bool:
+        """Does a stage of a run; False if another worker holds the run."""
         began = time.monotonic()
-        unit = self._start(tasks)
-        mine = self._watch(unit, claims)
-        reports = unit.reports()
-        if not mine:
+        unit = self._start(self._task(run, stage))
+        mine = self._watch(unit, claim)
+        report = unit.report()
+        if not mine or report.outcome == "busy":
             return False
-        seconds = (time.monotonic() - began) / len(runs)
-        for run, report in zip(runs, reports, strict=True):
-            if len(runs) > 1 and report.outcome in ("input", "exception"):
-                self._alone.add(run.id)  # a pack may refuse a run that can be trained alone
-            elif report.outcome != "busy":
-                self._record(run, stage, report, seconds)
-        return reports[0].outcome != "busy"
+        self._record(run, stage, report, time.monotonic() - began)
+        return True
 
     def _task(self, run: PlannedRun, stage: str) -> Task:
         """Task for a stage of a run, with everything that its process needs."""
@@ -206,8 +161,8 @@ class Worker:
         with atomic(place / SETTINGS) as temporary:
             temporary.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
-    def _watch(self, unit: Unit, claims: Sequence[Claim]) -> bool:
-        """Waits for a process and renews the claims; False if another worker took over a run."""
+    def _watch(self, unit: Unit, claim: Claim) -> bool:
+        """Waits for a process and renews the claim; False if another worker took over the run."""
         due = time.monotonic()
         try:
             while not unit.wait(_POLL):
@@ -215,25 +170,24 @@ class Worker:
                     raise KeyboardInterrupt("the launcher has ended")
                 if time.monotonic() >= due:
                     due = time.monotonic() + min(BEAT, self._settings.stale / 4)
-                    if not all(claim.beat() for claim in claims):
+                    if not claim.beat():
                         unit.kill()
                         return False
         except BaseException:
-            self._stop(unit, claims)
+            self._stop(unit, claim)
             raise
         return True
 
-    def _stop(self, unit: Unit, claims: Sequence[Claim]) -> None:
+    def _stop(self, unit: Unit, claim: Claim) -> None:
         """Asks a process to end, and gives it time to save its state."""
         unit.interrupt()
         end = time.monotonic() + _GRACE
         try:
             while time.monotonic() < end and not unit.wait(_POLL):
-                for claim in claims:
-                    claim.beat()
+                claim.beat()
         finally:
             unit.kill()
-            unit.reports()  # also removes its files
+            unit.report()  # also removes its file
 
     def _record(self, run: PlannedRun, stage: str, report: Report, seconds: float) -> None:
         digest = run.group.stages[stage].digest
@@ -282,12 +236,6 @@ class Worker:
         if not self._settings.alive():
             raise KeyboardInterrupt("the launcher has ended")
         time.sleep(_PATIENCE)
-
-
-def _give_back(claim: Claim) -> None:
-    """Releases a claim on a run; a claim that cannot be released becomes stale."""
-    with suppress(OSError):
-        claim.release()
 
 
 def _has_checkpoint(run: Path) -> bool:

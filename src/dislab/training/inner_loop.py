@@ -16,11 +16,8 @@ from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from dislab.base import Objective
-from dislab.errors import PackError
 from dislab.training.captured_step import CapturedStep, obstacle_to_capture
 from dislab.training.plain_step import PlainStep, is_plain
-from dislab.training.seat import Request, Seat
-from dislab.training.stack import Member, obstacle_to_stacking
 
 _OF_GRADIENTS: Final = ("on_before_backward", "on_after_backward", "on_before_optimizer_step")
 """Callback hooks that Lightning calls in every step."""
@@ -55,24 +52,15 @@ class InnerLoop(_TrainingEpochLoop):
         steps: Largest number of optimiser steps between two steps by Lightning; None for several
             steps by Lightning per second, or for all steps if a callback may need them.
         graph: Whether the device records an uneventful step once and replays it.
-        seat: The run's seat in a pack, where it waits for the others; None outside of packs.
     """
 
-    def __init__(
-        self,
-        loop: _TrainingEpochLoop,
-        steps: int | None,
-        graph: bool = False,
-        seat: Seat[Any] | None = None,
-    ) -> None:
+    def __init__(self, loop: _TrainingEpochLoop, steps: int | None, graph: bool = False) -> None:
         super().__init__(loop.trainer, loop.min_steps, loop.max_steps)
         self.__dict__.update(loop.__dict__)  # validation data are already attached to it
         self.steps = steps
         self.graph = graph
         self.captured: CapturedStep | None = None
-        self.seat = seat
         self.is_wanted = False
-        self._may_stack = False
         self._noted: set[str] = set()
         self._everyone: list[Callback] | None = None
         self._of_gradients: list[Callback] = []
@@ -87,8 +75,6 @@ class InnerLoop(_TrainingEpochLoop):
         """Trains up to and including the next step after which something is due."""
         if self.steps != 1 and not self.restarting:
             obstacle = self._obstacle(data_fetcher)
-            if self.seat is not None:
-                self._check_pack(obstacle)
             if obstacle is None:
                 self._advance_to_the_next_duty(data_fetcher)
             else:
@@ -102,10 +88,7 @@ class InnerLoop(_TrainingEpochLoop):
             self.captured.look_around()
         count = int(min(self._uneventful(data_fetcher)))
         with self._alone():
-            if self.seat is None:
-                self.make(data_fetcher, count)
-            elif count:
-                self.seat.wait(Request(self, data_fetcher, count))
+            self._make(data_fetcher, count)
         if self.captured is not None:
             self._note(self.captured.obstacle)
 
@@ -152,18 +135,6 @@ class InnerLoop(_TrainingEpochLoop):
             return f"{method.__name__} has its own {own[0]}"
         return obstacle_to_choosing(trainer) if self.steps is None else None
 
-    def _check_pack(self, obstacle: str | None) -> None:
-        """Refuses a pack whose steps cannot be made together; checked once."""
-        if self._may_stack:
-            return
-        for callback in self.trainer.callbacks:
-            if _follows_gradients(callback):
-                obstacle = obstacle or f"the callback {type(callback).__name__} looks at gradients"
-        obstacle = obstacle or obstacle_to_stacking(self.trainer)
-        if obstacle is not None:
-            raise PackError(f"the runs cannot be packed: {obstacle}; train them one by one")
-        self._may_stack = True
-
     def _uneventful(self, data_fetcher: _DataFetcher) -> Iterator[int | float]:
         """For each duty of Lightning, the number of steps before the step after which it is due."""
         trainer, batches = self.trainer, self.batch_progress
@@ -191,7 +162,7 @@ class InnerLoop(_TrainingEpochLoop):
             trainer.callbacks = everyone
             module._current_fx_name = before
 
-    def make(self, data_fetcher: _DataFetcher, count: int) -> None:
+    def _make(self, data_fetcher: _DataFetcher, count: int) -> None:
         """Makes some steps, each with the necessary parts of Lightning's `advance`.
 
         Args:
@@ -204,11 +175,11 @@ class InnerLoop(_TrainingEpochLoop):
         for _ in range(count):
             if self.is_wanted or time.monotonic() > end:
                 return
-            batch = self.begin(data_fetcher)
+            batch = self._begin(data_fetcher)
             update(batch, self.batch_idx)
-            self.end()
+            self._end()
 
-    def begin(self, data_fetcher: _DataFetcher) -> Any:
+    def _begin(self, data_fetcher: _DataFetcher) -> Any:
         """Returns the next batch as input of the step, and counts the step as begun.
 
         Args:
@@ -226,7 +197,7 @@ class InnerLoop(_TrainingEpochLoop):
         counted.zero_grad.increment_started()
         return batch
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """Count the step as done, and advance the learning-rate schedules."""
         progress, follows = self.batch_progress, self.trainer.lr_scheduler_configs
         results: Any = self.trainer._results
@@ -241,22 +212,6 @@ class InnerLoop(_TrainingEpochLoop):
         if follows:
             self.update_lr_schedulers("step", update_plateau_schedulers=True)
         self._batches_that_stepped += 1
-
-    @property
-    def trained_batches(self) -> int:
-        """Number of batches trained on, over all epochs."""
-        total: Any = self.batch_progress.total
-        return int(total.processed)
-
-    def member(self) -> Member:
-        """The run as a member of a stack."""
-        trainer = self.trainer
-        return Member(
-            cast("Objective", trainer.lightning_module),
-            trainer.optimizers[0],
-            trainer.gradient_clip_val,
-            trainer.gradient_clip_algorithm,
-        )
 
     def _receive(self, batch: Any) -> Any:
         """The batch as the objective receives it."""
@@ -330,8 +285,6 @@ def installed(trainer: pl.Trainer) -> InnerLoop | None:
     return loop if isinstance(loop, InnerLoop) else None
 
 
-def install(
-    trainer: pl.Trainer, steps: int | None, graph: bool = False, seat: Seat[Any] | None = None
-) -> None:
+def install(trainer: pl.Trainer, steps: int | None, graph: bool = False) -> None:
     """Replaces the trainer's loop by one with inner steps; arguments are those of `InnerLoop`."""
-    trainer.fit_loop.epoch_loop = InnerLoop(trainer.fit_loop.epoch_loop, steps, graph, seat)
+    trainer.fit_loop.epoch_loop = InnerLoop(trainer.fit_loop.epoch_loop, steps, graph)
