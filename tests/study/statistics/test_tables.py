@@ -23,6 +23,7 @@ from dislab.study.statistics import (
     summary,
     variance_shares,
 )
+from dislab.study.statistics.paired import _seeds_of_t_test, sign_test
 from dislab.study.statistics.selection import Best
 
 NAN = math.nan
@@ -176,6 +177,8 @@ def test_p_values_of_a_comparison_are_corrected_within_the_table() -> None:
     found = comparisons(table, "model.beta")
     assert len(found) == 6
     assert found["p_holm"].tolist() == holm(found["p"].to_numpy())
+    obvious = comparisons(table, "model.beta", detect=1e6)
+    assert obvious["seeds_needed"].tolist() == [seeds_needed(0.0, tests=6)] * 6 == [8] * 6
 
 
 def test_drawn_sign_turns_agree_with_all_of_them() -> None:
@@ -192,12 +195,53 @@ def test_drawn_sign_turns_agree_with_all_of_them() -> None:
         (0.1, 0.05, 34),
         (0.0625, 0.05, 15),
         (0.25, 0.05, 199),
-        (0.0, 0.05, 2),
-        (1e-9, 0.05, 2),
+        # the permutation test of five seeds cannot pass .05
+        (0.03, 0.05, 6),
+        (0.01, 0.05, 6),
+        (0.0, 0.05, 6),
+        (1e-9, 0.05, 6),
+        (1e-300, 1e300, 6),
     ],
 )
 def test_seeds_needed(deviation: float, difference: float, seeds: int) -> None:
     assert seeds_needed(deviation, difference) == seeds
+
+
+def power_of_t_test(seeds: int, units: float) -> float:
+    """P(|T| > t) as an integral over the variance of the differences."""
+    bound, shift = stats.t.ppf(0.975, seeds - 1), math.sqrt(seeds) / units
+    shares = (np.arange(200_000) + 0.5) / 200_000
+    spread = bound * np.sqrt(stats.chi2.ppf(shares, seeds - 1) / (seeds - 1))
+    return float((stats.norm.cdf(shift - spread) + stats.norm.cdf(-shift - spread)).mean())
+
+
+@pytest.mark.parametrize("units", [0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.4, 0.7, 1.0, 2.0, 5.0])
+def test_the_t_test_has_its_power_at_the_first_number_of_seeds(units: float) -> None:
+    """In the far tail too, where the noncentral t distribution of scipy is NaN."""
+    seeds = _seeds_of_t_test(units, 0.8, 0.05)
+    assert power_of_t_test(seeds, units) >= 0.8
+    assert seeds == 2 or power_of_t_test(seeds - 1, units) < 0.8
+
+
+@pytest.mark.parametrize("tests", [1, 2, 3, 10, 45])
+@pytest.mark.parametrize("level", [0.05, 0.01, 0.0625])
+def test_the_permutation_test_can_pass_at_the_first_number_of_seeds(
+    tests: int, level: float
+) -> None:
+    """Equal differences have the smallest p; those of one seed fewer do not pass."""
+    seeds = seeds_needed(0.0, level=level, tests=tests)
+    generator = np.random.default_rng(0)
+    for count, passes in ((seeds, True), (seeds - 1, False)):
+        p = sign_test(np.ones(count), 2**count, generator)
+        assert (holm([p] * tests)[0] < level) is passes
+
+
+@pytest.mark.parametrize("seeds", [13, 14])
+def test_least_p_is_that_of_equal_differences(seeds: int) -> None:
+    """All turns up to 13 seeds, drawn ones from 14 on."""
+    table = study(2, seeds, mig=[1.0] * seeds + [0.0] * seeds)
+    (row,) = comparisons(table, "model.beta").to_dict("records")
+    assert row["p"] == row["least_p"] == (2**-12 if seeds == 13 else 2 / 10_000)
 
 
 def test_as_many_seeds_as_needed_find_the_difference_four_times_of_five() -> None:

@@ -48,8 +48,10 @@ def comparisons(
     * `p`: two-sided p value of a sign-flip permutation test on the seeds' differences; exact with
       all 2^seeds sign flips if these are at most `draws`, otherwise with `draws` random ones;
     * `p_holm`: p value with Holm's correction for all rows of this table;
-    * `least_p`: the smallest possible p for this number of seeds, 2^(1 − seeds): .06 for five;
-    * `seeds_needed`: number of seeds to detect a mean difference of `detect`; see `seeds_needed`.
+    * `least_p`: the smallest possible p for this number of seeds, 2^(1 − seeds): .06 for five; with
+      random sign flips 2 / (draws + 1);
+    * `seeds_needed`: number of seeds to detect a mean difference of `detect` in a table of as many
+      tests; see `seeds_needed`.
 
     Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses.
 
@@ -87,7 +89,7 @@ def comparisons(
                 if first not in values or second not in values:
                     continue
                 differences, unpaired = _by_seed(values[first], values[second])
-                test = _test(differences, detect, confidence, draws, generator)
+                test = _test(differences, confidence, draws, generator)
                 names = {"score": name, "first": first, "second": second}
                 rows.append({**key, **names, **test, "unpaired": unpaired})
     found = pd.DataFrame(rows)
@@ -96,7 +98,14 @@ def comparisons(
             f"within: no two runs differ in {between} and agree in {', '.join(keys)}; "
             "name fewer columns"
         )
-    found["seeds_needed"] = found["seeds_needed"].astype("Int64")
+    tests = int(found["p"].notna().sum())
+    found["seeds_needed"] = pd.array(
+        [
+            pd.NA if math.isnan(deviation) else seeds_needed(deviation, detect, tests=tests)
+            for deviation in found.pop("deviation")
+        ],
+        dtype="Int64",
+    )
     found.insert(list(found.columns).index("p") + 1, "p_holm", holm(found["p"].to_numpy()))
     return found
 
@@ -126,7 +135,6 @@ def _by_seed(first: pd.Series, second: pd.Series) -> tuple[npt.NDArray[np.float6
 
 def _test(
     differences: npt.NDArray[np.float64],
-    detect: float,
     confidence: float,
     draws: int,
     generator: np.random.Generator,
@@ -134,16 +142,22 @@ def _test(
     """Row of one comparison, from one difference per seed."""
     low, high = interval(differences, confidence, draws, generator)
     count = len(differences)
-    deviation = float(differences.std(ddof=1)) if count > 1 else math.nan
     return {
         "difference": float(differences.mean()) if count else math.nan,
         "low": low,
         "high": high,
         "seeds": count,
         "p": sign_test(differences, draws, generator),
-        "least_p": 2.0 ** (1 - count) if count else math.nan,
-        "seeds_needed": seeds_needed(deviation, detect) if count > 1 else None,
+        "least_p": _least_p(count, draws),
+        "deviation": float(differences.std(ddof=1)) if count > 1 else math.nan,
     }
+
+
+def _least_p(count: int, draws: int) -> float:
+    """Smallest p that `sign_test` can give; NaN without any difference."""
+    if not count:
+        return math.nan
+    return 2.0 ** (1 - count) if 2**count <= draws else 2 / (draws + 1)
 
 
 def sign_test(
@@ -195,14 +209,20 @@ def holm(p_values: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
 
 
 def seeds_needed(
-    deviation: float, difference: float = 0.05, power: float = 0.8, level: float = 0.05
+    deviation: float,
+    difference: float = 0.05,
+    power: float = 0.8,
+    level: float = 0.05,
+    tests: int = 1,
 ) -> int:
-    """Number of seeds for which a paired, two-sided t test detects a mean difference.
+    """Number of seeds to detect a mean difference, the larger of two requirements.
 
-    The smallest n ≥ 2 with P(|T| > t) ≥ power, where T follows the noncentral t distribution with
-    n − 1 degrees of freedom and noncentrality √n·difference/deviation, and t is the central one's
-    quantile at 1 − level/2. For large n this is ((1.960 + 0.842)·deviation/difference)² at the
-    defaults. It holds for one test; Holm's correction of several needs more seeds.
+    The first is the power of a paired, two-sided t test: the smallest n ≥ 2 with P(|T| > t) ≥
+    power, where T follows the noncentral t distribution with n − 1 degrees of freedom and
+    noncentrality √n·difference/deviation, and t is the central one's quantile at 1 − level/2. For
+    large n this is ((1.960 + 0.842)·deviation/difference)² at the defaults. The second is that the
+    permutation test of `comparisons` can reach the level after Holm's correction:
+    tests·2^(1 − n) < level, which needs six seeds for one test. The power is that of a single test.
 
     Cohen (1988), Statistical Power Analysis for the Behavioral Sciences, chapter 2.
 
@@ -211,27 +231,35 @@ def seeds_needed(
         difference: Mean difference to detect, in the same unit.
         power: Probability of detecting it.
         level: Significance level, the probability of a false positive.
+        tests: Number of tests that are corrected together, such as the rows of `comparisons`.
 
     Raises:
-        InputError: The deviation is negative or not finite, the difference is not above 0, or a
-            probability does not lie between 0 and 1.
+        InputError: The deviation is negative or not finite, the difference is not above 0, a
+            probability does not lie between 0 and 1, or there are no tests.
 
-    >>> seeds_needed(0.05), seeds_needed(0.1)
-    (10, 34)
+    >>> seeds_needed(0.01), seeds_needed(0.05), seeds_needed(0.1), seeds_needed(0.01, tests=10)
+    (6, 10, 34, 9)
     """
-    from scipy.stats import nct, norm, t
-
     if not 0 <= deviation < math.inf:
         raise InputError(f"deviation is {deviation!r}; it must be a finite number of at least 0")
     check_above("difference", difference, 0)
     check_share("power", power)
     check_share("level", level)
-    units = deviation / difference
+    check_count("tests", tests, 1)
+    to_pass = 2 + math.floor(math.log2(tests / level))
+    return max(to_pass, _seeds_of_t_test(deviation / difference, power, level))
+
+
+def _seeds_of_t_test(units: float, power: float, level: float) -> int:
+    """Number of seeds at which a t test has the power; `units` is deviation / difference."""
+    from scipy.stats import ncf, norm, t
+
     # the t test needs at least as many seeds as the normal approximation, and only a few more
     seeds = max(2, math.floor(float((norm.ppf(1 - level / 2) + norm.ppf(power)) * units) ** 2))
     while units:
         bound, shift = t.ppf(1 - level / 2, seeds - 1), math.sqrt(seeds) / units
-        if nct.sf(bound, seeds - 1, shift) + nct.cdf(-bound, seeds - 1, shift) >= power:
+        # of T², because the two tails of the noncentral t are NaN far out
+        if ncf.sf(bound**2, 1, seeds - 1, shift**2) >= power:
             break
         seeds += 1
     return seeds
