@@ -26,12 +26,13 @@ from dislab.base import (
     Regularizer,
     Split,
 )
+from dislab.datamodules import SingleData
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.objectives import VAE
-from dislab.regularizers import KL
+from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 
 # the models store no settings, so that functions can be among their parts
 pytestmark = pytest.mark.filterwarnings(
@@ -304,3 +305,53 @@ def test_the_checks_leave_training_as_it_is(
     monkeypatch.setattr("dislab.base.objective.first_batch", lambda *_: nullcontext())
     for name, value in trained().items():
         assert torch.equal(value, with_checks[name]), name
+
+
+class Compares(SpoiltPenalty):
+    """A penalty of a plug-in that compares three images."""
+
+    smallest_batch = 3
+
+
+def data_of_batches(kind: str, size: int) -> Any:
+    """The same batches as arguments of `fit`: planned, of a plug-in's module, of a plain loader."""
+    if kind == "planned":
+        return {"datamodule": SingleData(Dots(), batch_size=size, validation=0.2, test=0.2)}
+    cut = DotData(lambda batch: ImageBatch(*(part[:size] for part in batch)))
+    return {"datamodule": cut} if kind == "module" else {"train_dataloaders": Batches(cut)}
+
+
+@pytest.mark.parametrize("kind", ["planned", "module", "loader"])
+@pytest.mark.parametrize(
+    ("part", "least"),
+    [
+        (partial(TotalCorrelation, width=4, depth=1), 2),
+        (partial(TotalCorrelation, width=4, depth=1, batches="two"), 4),
+        (DIP, 2),
+        (DecomposedKL, 2),
+        (partial(Compares, spoil=lambda z: Penalty(z.sum(), None, {})), 3),
+        (CapacityKL, 1),
+        (KL, 1),
+    ],
+)
+def test_batches_too_small_for_a_part_that_compares_images_are_refused(
+    part: Any, least: int, kind: str, tmp_path: Path
+) -> None:
+    quiet = {"num_sanity_val_steps": 0, "limit_val_batches": 0, "max_steps": 1}
+    if least > 1:
+        runner = trainer(tmp_path, **quiet)
+        message = rf"the batch size is {least - 1}, and \w+ compares .* to at least {least}$"
+        with pytest.raises(InputError, match=message):
+            runner.fit(vae(regularizers={"mine": part}), **data_of_batches(kind, least - 1))
+        assert runner.global_step == 0
+    runner = trainer(tmp_path, **quiet)
+    runner.fit(vae(regularizers={"mine": part}), **data_of_batches(kind, least))
+    assert runner.global_step == 1
+
+
+def test_batches_are_not_too_small_for_a_part_that_is_frozen(tmp_path: Path) -> None:
+    model = vae()
+    model.inner = vae(regularizers={"dip": DIP}).eval()
+    runner = trainer(tmp_path, num_sanity_val_steps=0, limit_val_batches=0, max_steps=1)
+    runner.fit(model, **data_of_batches("planned", 1))
+    assert runner.global_step == 1

@@ -237,3 +237,7 @@ def test_its_configuration_runs(tmp_path: Path) -> None:
     command += ["--trainer.fast_dev_run=true", "--trainer.accelerator=cpu"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_batch_of_one_has_no_support_to_compare() -> None:
+    assert HFS.smallest_batch == 2

@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dislab.base.datamodule import DataModule, ImageBatch
 from dislab.errors import InputError
@@ -24,6 +24,17 @@ def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> 
         f"{method} learns from {wanted}, and {type(data).__name__} delivers "
         f"{data.batch_type.__name__}; data modules that fit: {', '.join(fitting) or 'none'}"
     )
+
+
+def check_batch_size(method: nn.Module, size: int) -> None:
+    """Refuses training batches that are too small for a part, which compares their images."""
+    for part in method.modules():
+        least = getattr(part, "smallest_batch", 1)
+        if size < least and part.training:  # a frozen part is not trained on these batches
+            raise InputError(
+                f"the batch size is {size}, and {type(part).__name__} compares the images of a "
+                f"batch; set data.batch_size to at least {least}"
+            )
 
 
 def received(accepted: tuple[type, ...], batch: Any) -> Any:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from dislab.base._array_inputs import takes_arrays
-from dislab.base._batches import check_batches, count_of, received
+from dislab.base._batches import check_batch_size, check_batches, count_of, received
 from dislab.base._finiteness import Watch
 from dislab.base._first_batch import first_batch
 from dislab.base._optimizing import (
@@ -31,6 +31,7 @@ from dislab.base._representation import Representation
 from dislab.base.datamodule import DataModule, ImageBatch, offered
 from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
+from dislab.base.planned.planned_data import PlannedData
 from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
 from dislab.base.trainer_counters import batches_trained, logs_now
 from dislab.errors import InputError
@@ -77,6 +78,9 @@ class Objective(pl.LightningModule, Representation):
     code_noise: ClassVar[tuple[str, ...] | None] = None
     """Names of the draws that turn posterior means into samples, empty for a method without noise;
     if they are zeros, `losses` decodes the means. None means unknown."""
+    smallest_batch: int = 1
+    """Fewest examples of a training batch, over all processes; more than 1 for a loss that compares
+    images with each other. Smaller batches are refused."""
     steps: Tensor
     draw_seed: Tensor
 
@@ -207,8 +211,8 @@ class Objective(pl.LightningModule, Representation):
         """Sets the seed of the run; a resumed checkpoint brings its own.
 
         Raises:
-            InputError: The method does not accept the data module's batches, or the weights
-                themselves would be kept in half precision.
+            InputError: The method does not accept the data module's batches, the batches are too
+                small for a part, or the weights themselves would be kept in half precision.
         """
         self._tried = set()
         data = getattr(self.trainer, "datamodule", None)
@@ -217,6 +221,8 @@ class Objective(pl.LightningModule, Representation):
         check_precision(self.trainer.precision)
         if stage == "fit":
             self._check_parts()
+            if isinstance(data, PlannedData):
+                check_batch_size(self, data.batch_size)
             seed = self.trainer.strategy.broadcast(torch.initial_seed())
             self.draw_seed.fill_(seed & (2**63 - 1))
 
@@ -340,6 +346,8 @@ class Objective(pl.LightningModule, Representation):
     def _step(self, batch: Any, stage: Stage, number: int, weight: int) -> Tensor:
         if stage not in self._tried:  # only the first batch is checked
             self._tried.add(stage)
+            if stage == "train":
+                check_batch_size(self, count_of(batch) * world()[1])
             data = getattr(self.trainer, "datamodule", None)
             with first_batch(self, self.batch_types, data, batch):
                 return self._step(batch, stage, number, weight)

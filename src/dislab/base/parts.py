@@ -104,6 +104,10 @@ class Regularizer(nn.Module, ABC):
     Python branch on tensor values.
     """
 
+    smallest_batch: int = 1
+    """Fewest images of a training batch, over all processes; more than 1 for a term that compares
+    images with each other. Smaller batches are refused."""
+
     def __init_subclass__(cls) -> None:
         """Makes every constructor refuse settings of the wrong type."""
         super().__init_subclass__()

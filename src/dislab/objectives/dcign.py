@@ -67,6 +67,7 @@ class DCIGN(VariationalObjective):
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (ClampedBatch,)
+    smallest_batch = 2
     group_of_latent: Tensor
 
     def __init__(

@@ -37,6 +37,8 @@ class DecomposedKL(Regularizer):
         InputError: A weight is negative, or alpha or gamma is not 1 in the analytic form.
     """
 
+    smallest_batch = 2
+
     def __init__(
         self,
         latent_dim: int,

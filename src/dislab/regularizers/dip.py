@@ -30,6 +30,8 @@ class DIP(Regularizer):
         InputError: A weight is negative.
     """
 
+    smallest_batch = 2
+
     def __init__(
         self,
         latent_dim: int,

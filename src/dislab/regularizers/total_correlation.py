@@ -70,6 +70,7 @@ class TotalCorrelation(Regularizer):
         self.lr = lr
         self.betas = betas
         self.batches = batches
+        self.smallest_batch = 2 if batches == "one" else 4
         self.slope = slope
         layers: list[nn.Module] = []
         features = latent_dim

@@ -47,6 +47,8 @@ class HFS(Regularizer):
         InputError: A weight is negative, there is a single latent, or nothing is drawn.
     """
 
+    smallest_batch = 2
+
     def __init__(
         self,
         latent_dim: int,
