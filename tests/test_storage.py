@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPMessage
@@ -21,11 +21,14 @@ from dislab.errors import InputError
 from dislab.runs import trained_alone
 from dislab.storage import (
     atomic,
+    cache_file,
     cache_folder,
     check_output,
+    created,
     download,
     locked,
     remove_leftovers,
+    reopened,
     sha256,
 )
 from dislab.storage.downloads import _SafeRedirects
@@ -474,3 +477,115 @@ def test_from_https_a_redirect_leads_to_https_only() -> None:
     )
     assert followed is not None
     assert followed.full_url == "https://other.org/b"
+
+
+LINKS = {"link": Path.symlink_to, "second name": Path.hardlink_to}
+
+
+@pytest.fixture(params=LINKS)
+def trap(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Path]:
+    """Puts a link with a name into the cache folder, and returns the file that it leads to."""
+    victim = tmp_path / "victim"
+    victim.write_bytes(CONTENT[:100])
+    (tmp_path / "cache").mkdir()
+
+    def put(name: str) -> Path:
+        LINKS[request.param](tmp_path / "cache" / name, victim)
+        return victim
+
+    return put
+
+
+def test_a_file_is_created_in_place_of_a_link(trap: Callable[[str], Path], tmp_path: Path) -> None:
+    victim, path = trap("file"), tmp_path / "cache/file"
+    assert reopened(path) is None
+    with created(path) as stream:
+        stream.write(b"new")
+    assert (victim.read_bytes(), path.read_bytes()) == (CONTENT[:100], b"new")
+    assert not path.is_symlink()
+
+
+def test_an_own_file_is_reopened(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert reopened(path) is None
+    path.write_bytes(b"begun")
+    stream = reopened(path)
+    assert stream is not None
+    with stream:
+        stream.seek(0, os.SEEK_END)
+        stream.write(b", ended")
+    assert path.read_bytes() == b"begun, ended"
+    os.mkfifo(tmp_path / "pipe")
+    assert reopened(tmp_path / "pipe") is None
+    assert reopened(tmp_path) is None
+
+
+def test_an_atomic_write_follows_no_link(
+    trap: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even one with the name of the temporary file, which cannot be foreseen."""
+    monkeypatch.setattr("dislab.storage.writing._temporary", lambda path: path.with_name("guess"))
+    victim = trap("guess")
+    with atomic(tmp_path / "cache/file") as temporary:
+        temporary.write_bytes(b"new")
+    assert (tmp_path / "cache/file").read_bytes() == b"new"
+    assert victim.read_bytes() == CONTENT[:100]
+
+
+def test_an_atomic_write_refuses_a_file_that_became_a_link(tmp_path: Path) -> None:
+    def replace_it() -> None:
+        with atomic(tmp_path / "x") as temporary:
+            temporary.unlink()
+            temporary.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(InputError, match="cannot be written"):
+        replace_it()
+    assert not os.path.lexists(tmp_path / "x")
+
+
+def test_a_lock_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "victim").write_bytes(CONTENT)
+    (tmp_path / "file.lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(InputError, match="cannot be made"), locked(tmp_path / "file"):
+        pass
+    assert (tmp_path / "victim").read_bytes() == CONTENT
+
+
+def test_a_download_does_not_continue_a_link(
+    trap: Callable[[str], Path], server: Server, tmp_path: Path
+) -> None:
+    victim, path = trap("file.bin.part"), tmp_path / "cache/file.bin"
+    download(f"{server.url}/file.bin", path, len(CONTENT), CHECKSUM)
+    assert path.read_bytes() == CONTENT
+    assert not path.is_symlink()
+    assert victim.read_bytes() == CONTENT[:100]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("folder", [".", "set"])
+def test_a_cache_that_may_not_be_read_is_named(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache/set").mkdir(parents=True)
+    (tmp_path / "cache" / folder).chmod(0)
+    try:
+        with pytest.raises(InputError, match=r"x\.npy cannot be read: Perm.* DISLAB_CACHE"):
+            cache_file("set/x.npy")
+    finally:
+        (tmp_path / "cache" / folder).chmod(0o700)
+
+
+def test_missing_permission_to_read_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path))
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    assert cache_file("set/x.npy") == tmp_path / "set/x.npy"
+    monkeypatch.setattr(Path, "stat", denied)
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)
+    with pytest.raises(InputError, match=r"x\.npy cannot be read: Perm.* DISLAB_CACHE"):
+        cache_file("set/x.npy")

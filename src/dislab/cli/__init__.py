@@ -82,6 +82,9 @@ def main(args: Sequence[str] | None = None) -> int:
     interrupt by Ctrl-C, SIGTERM or SIGHUP. `args` excludes the program's name; None uses the
     command line of the process.
     """
+    if args is None:
+        # no Python process that the command starts imports from the working folder
+        os.environ["PYTHONSAFEPATH"] = "1"
     command, *rest = list(sys.argv[1:] if args is None else args) or ["--help"]
     try:
         with interrupting():
@@ -111,8 +114,10 @@ def main(args: Sequence[str] | None = None) -> int:
         if not cannot_write(error):
             raise
         where = f" {error.filename}" if error.filename else ""
+        denied = isinstance(error, PermissionError)
+        deed, remedy = ("use", "permit it to this user") if denied else ("write", "make room")
         print(
-            f"dislab: error: cannot write{where}: {error.strerror}; make room or choose another "
+            f"dislab: error: cannot {deed}{where}: {error.strerror}; {remedy} or choose another "
             "folder. Finished files are whole; go on with a run by --resume",
             file=sys.stderr,
         )

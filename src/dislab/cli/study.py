@@ -121,7 +121,7 @@ def _run(parser: Parser, args: list[str]) -> int:
         cores = os.cpu_count() or 1
         progress = Progress(study, options.workers or max(1, cores // plan.resources.cpus))
         work = ("study", "work", str(folder.resolve()), "--study", plan.name)
-        command = (sys.executable, "-m", "dislab", *work)
+        command = (sys.executable, "-P", "-m", "dislab", *work)
         try:
             workers = Workers(folder, command, options.workers, plan.resources, left, progress.tick)
             if not launcher.launch(workers):

@@ -3,21 +3,32 @@
 It needs only the standard library, platformdirs, filelock and tqdm.
 """
 
-from dislab.storage.cache import CACHE_VARIABLE, cache_folder, cache_path
+from dislab.storage.cache import CACHE_VARIABLE, cache_file, cache_folder, cache_path, unreadable
 from dislab.storage.downloads import download, sha256
 from dislab.storage.locks import acquire, locked
-from dislab.storage.writing import atomic, check_output, json_text, remove_leftovers
+from dislab.storage.writing import (
+    atomic,
+    check_output,
+    created,
+    json_text,
+    remove_leftovers,
+    reopened,
+)
 
 __all__ = [
     "CACHE_VARIABLE",
     "acquire",
     "atomic",
+    "cache_file",
     "cache_folder",
     "cache_path",
     "check_output",
+    "created",
     "download",
     "json_text",
     "locked",
     "remove_leftovers",
+    "reopened",
     "sha256",
+    "unreadable",
 ]

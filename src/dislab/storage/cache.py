@@ -38,3 +38,34 @@ def cache_folder() -> Path:
             f"the cache folder {folder} cannot be made: {error}; {ELSEWHERE}"
         ) from error
     return folder
+
+
+def cache_file(name: str) -> Path:
+    """Path of a file or folder in the cache folder, whether or not it exists.
+
+    Args:
+        name: Its name, including folders.
+
+    Raises:
+        InputError: The cache folder cannot be made, or this user may not read it.
+    """
+    path = cache_folder() / name
+    try:
+        path.stat()
+    except PermissionError as error:
+        raise unreadable(path, error) from error
+    except OSError:  # there is none
+        pass
+    return path
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """The error for a file or folder of the cache that this user may not read.
+
+    Args:
+        path: The file or folder.
+        error: The error of the system.
+    """
+    return InputError(
+        f"{path} cannot be read: {error.strerror}; have its owner permit it, or {ELSEWHERE}"
+    )

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from dislab.errors import InputError
 from dislab.storage.locks import locked
+from dislab.storage.writing import created, reopened
 
 _CHUNK: Final = 1 << 20
 _THIS_MACHINE: Final = ("127.0.0.1", "::1", "localhost")
@@ -57,7 +58,7 @@ def download(
         try:
             _transfer(url, part, size, timeout)
         except (OSError, http.client.HTTPException) as error:
-            got = part.stat().st_size if part.is_file() else 0
+            got = _length(part)
             raise InputError(
                 f"{path.name} cannot be downloaded from {url}: {error!r}; "
                 f"{got} bytes have arrived; run the same again to go on from there, or fetch the "
@@ -100,7 +101,7 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _transfer(url: str, part: Path, size: int | None, timeout: float) -> None:
-    have = part.stat().st_size if part.is_file() else 0
+    have = _length(part)
     if size is not None and have >= size:
         return
     request = urllib.request.Request(url, headers={"User-Agent": "dislab"})
@@ -118,10 +119,20 @@ def _transfer(url: str, part: Path, size: int | None, timeout: float) -> None:
         start = have if resumed else 0
         length = response.headers.get("Content-Length")
         total = start + int(length) if length else size
-        with part.open("ab" if resumed else "wb") as stream:
+        with (reopened(part) if resumed else None) or created(part) as stream:
+            stream.seek(0, os.SEEK_END)
             _copy(response, stream, start, total, part.stem)
     if total is not None and part.stat().st_size < total:
         raise ConnectionError(f"the transfer ended before byte {total}")
+
+
+def _length(part: Path) -> int:
+    """Number of bytes that have arrived."""
+    stream = reopened(part)
+    if stream is None:
+        return 0
+    with stream:
+        return stream.seek(0, os.SEEK_END)
 
 
 def _copy(

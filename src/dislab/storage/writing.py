@@ -9,12 +9,13 @@ import math
 import os
 import platform
 import re
+import stat
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from dislab.errors import InputError
 from dislab.storage.cache import ELSEWHERE, cache_path
@@ -23,6 +24,12 @@ _ABANDONED: Final = 24 * 3600.0
 """Seconds since the last write after which a temporary file counts as abandoned."""
 _WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0-9a-f]{8}")
 """The part of a temporary file's name that identifies its machine and process."""
+
+
+_NO_LINK: Final = sum(
+    getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+)
+"""Flags that open no link, wait for no other end of a pipe, and keep bytes as they are."""
 
 
 @contextmanager
@@ -45,8 +52,9 @@ def atomic(path: Path) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_dead(path)
+        created(temporary).close()
         yield temporary
-        _sync(temporary)
+        _sync(temporary, _NO_LINK)
         os.replace(temporary, path)
         _sync(path.parent)
     except OSError as error:
@@ -60,9 +68,43 @@ def atomic(path: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
-def _sync(path: Path) -> None:
+def created(path: Path) -> BinaryIO:
+    """Creates an empty file to write, in place of any other; never writes through a link.
+
+    Args:
+        path: The file; others may write to its folder.
+
+    Raises:
+        OSError: The file cannot be created.
+    """
+    path.unlink(missing_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK
+    return os.fdopen(os.open(path, flags, 0o666), "r+b")
+
+
+def reopened(path: Path) -> BinaryIO | None:
+    """Opens a file that an interrupted process has left, to read it and to continue it.
+
+    None if there is no such file, or if its content is also that of another name: a link, which
+    somebody else may have put there.
+
+    Args:
+        path: The file; others may write to its folder.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | _NO_LINK)
+    except OSError:
+        return None
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+        return os.fdopen(descriptor, "r+b")
+    os.close(descriptor)
+    return None
+
+
+def _sync(path: Path, flags: int = 0) -> None:
     """Waits until a file or the names in a folder are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY | flags)
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -160,7 +202,7 @@ def _try_to_write(path: Path) -> None:
             folder.mkdir()
             made.append(folder)
         trial = _temporary(path)
-        trial.touch()
+        created(trial).close()
         trial.unlink()
     finally:
         for folder in reversed(made):

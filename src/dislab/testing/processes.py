@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import dislab
 from dislab.cli import main
@@ -58,7 +59,9 @@ class Started:
         files = [str(self._printed / name) for name in ("out", "err" if apart else "out")]
         task = (str(folder), variables, files, call, given)
         self._process = _CONTEXT.Process(target=_run, args=task)
-        self._process.start()
+        # multiprocessing's own processes import from the working folder otherwise
+        with mock.patch.dict(os.environ, {"PYTHONSAFEPATH": "1"}):
+            self._process.start()
         self.pid: int = self._process.pid
         atexit.register(self.kill)  # before multiprocessing waits for it
 

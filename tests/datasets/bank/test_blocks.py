@@ -3,6 +3,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +128,24 @@ def test_damaged_blocks_are_made_again(damage: object, tmp_path: Path) -> None:
     second = Maker()
     prepare_bank(spec(tmp_path, second))
     assert {0, 10, 20, 30, 40, 50} & set(second.asked) == expected
+    assert np.array_equal(np.load(tmp_path / "bank.npy"), ROWS)
+
+
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+@pytest.mark.parametrize("name", [".bank.npy.part", ".bank.npy.part.journal"])
+def test_a_link_in_the_place_of_a_part_is_not_written_through(
+    link: Callable[[Path, Path], None], name: str, tmp_path: Path
+) -> None:
+    broken_off(tmp_path)
+    victim = tmp_path / "victim"
+    (tmp_path / name).rename(victim)
+    link(tmp_path / name, victim)
+    before = victim.read_bytes()
+    second = Maker()
+    prepare_bank(spec(tmp_path, second))
+    assert len(second.asked) == 11
+    assert victim.read_bytes() == before
+    assert not (tmp_path / "bank.npy").is_symlink()
     assert np.array_equal(np.load(tmp_path / "bank.npy"), ROWS)
 
 

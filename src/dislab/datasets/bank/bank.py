@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from dislab.datasets.bank.blocks import Blocks, Rows, journal, write_blocks
 from dislab.errors import InputError
-from dislab.storage import atomic, locked, remove_leftovers, sha256
+from dislab.storage import atomic, locked, remove_leftovers, sha256, unreadable
 
 __all__ = [
     "BankSpec",
@@ -84,6 +84,8 @@ def open_bank(spec: BankSpec) -> UInt8[Tensor, "row byte"]:
     try:
         # private pages are shared by all processes until written to; torch needs writable pages
         rows = np.load(spec.path, mmap_mode="c", allow_pickle=False)
+    except PermissionError as error:
+        raise unreadable(spec.path, error) from error
     except (OSError, ValueError) as error:
         raise InputError(f"{spec.path} cannot be mapped: {error}; remove it") from error
     if rows.shape != spec.shape or rows.dtype != np.uint8:

@@ -19,7 +19,7 @@ from dislab.datasets.bank.bank import (
     open_bank,
     prepare_bank,
 )
-from dislab.storage import cache_folder
+from dislab.storage import cache_file
 
 _TABLE: Final = "pixels"
 
@@ -101,5 +101,5 @@ class BankedDataset(Dataset):
 
     def _spec(self) -> BankSpec:
         name, images, origin, blocks = self._pictures()
-        path = cache_folder() / f"{name}.npy"
+        path = cache_file(f"{name}.npy")
         return BankSpec(path, (images, math.prod(self.image_shape)), origin, blocks, packed=False)

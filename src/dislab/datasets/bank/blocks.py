@@ -4,19 +4,22 @@ Blocks are written to their position in a part file. A journal next to it lists 
 with their checksums, so that the next run makes only the missing ones.
 """
 
+import io
 import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, TextIO, cast
+from typing import BinaryIO, Final, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from tqdm import tqdm
+
+from dislab.storage import created, reopened
 
 Rows = npt.NDArray[np.uint8]
 
@@ -58,7 +61,10 @@ def write_blocks(
     part.parent.mkdir(parents=True, exist_ok=True)
     key = json.dumps({"shape": shape, "size": blocks.size, "origin": origin}, sort_keys=True)
     done = _finished(blocks, shape, len(header), part, key)
-    with part.open("r+b" if done else "wb") as stream, journal(part).open("w") as log:
+    with (
+        (reopened(part) if done else None) or created(part) as stream,
+        io.TextIOWrapper(created(journal(part)), encoding="ascii", write_through=True) as log,
+    ):
         stream.write(header)
         log.writelines([f"{key}\n", *(f"{block} {crc}\n" for block, crc in done.items())])
         log.flush()
@@ -126,7 +132,7 @@ def _put(rows: Rows, place: int, stream: BinaryIO) -> None:
     stream.flush()
 
 
-def _note(block: int, crc: int, log: TextIO) -> None:
+def _note(block: int, crc: int, log: io.TextIOWrapper) -> None:
     log.write(f"{block} {crc}\n")
     log.flush()
 
@@ -135,12 +141,11 @@ def _finished(
     blocks: Blocks, shape: tuple[int, int], begin: int, part: Path, key: str
 ) -> dict[int, int]:
     """Blocks that are complete in the part file, with their checksums."""
-    try:
-        first, *lines = journal(part).read_text().splitlines()
-        found = part.open("rb")
-    except (OSError, ValueError):
-        return {}
-    with found as stream:
+    stream, notes = reopened(part), reopened(journal(part))
+    with stream or nullcontext(), notes or nullcontext():
+        if stream is None or notes is None:
+            return {}
+        first, *lines = notes.read().decode("ascii", "replace").split("\n")
         if first != key:
             return {}
         noted = [tuple(map(int, line.split())) for line in lines if _is_note(line)]

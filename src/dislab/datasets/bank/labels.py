@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dislab.storage import atomic, cache_folder
+from dislab.storage import atomic, cache_file
 
 Labels = dict[str, npt.NDArray[Any]]
 
@@ -16,7 +16,7 @@ def kept_labels(name: str) -> Labels | None:
 
     `name` is the name of the data set in the cache folder, including folders.
     """
-    path = cache_folder() / f"{name}.npz"
+    path = cache_file(f"{name}.npz")
     try:
         with np.load(path, allow_pickle=False) as archive:
             return dict(archive)
@@ -28,5 +28,5 @@ def keep_labels(name: str, labels: Labels) -> None:
     """Writes labels to the cache folder."""
     arrays: dict[str, Any] = dict(labels)
     # a stream, as savez would append .npz to the temporary name
-    with atomic(cache_folder() / f"{name}.npz") as temporary, temporary.open("wb") as stream:
+    with atomic(cache_file(f"{name}.npz")) as temporary, temporary.open("wb") as stream:
         np.savez(stream, **arrays)

@@ -23,7 +23,7 @@ from dislab.datasets.dsprites._file import FILE_NAME, URL, official_rows
 from dislab.datasets.files.published import Source, check_source
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
-from dislab.storage import cache_folder, download
+from dislab.storage import cache_file, download
 
 FACTORS: Final = FactorSpace(
     (
@@ -66,7 +66,7 @@ class SpriteBits:
     def prepare(self) -> None:
         """Makes sure that the packed images are in the cache folder."""
         if self._is_official() and self.download and self._archive() is None:
-            download(URL, cache_folder() / FILE_NAME)
+            download(URL, cache_file(FILE_NAME))
         prepare_bank(self._spec())
 
     def tables(self) -> dict[str, Tensor]:
@@ -84,19 +84,19 @@ class SpriteBits:
         return {**self.__dict__, "_tables": {}}
 
     def _spec(self) -> BankSpec:
-        folder = cache_folder() / "dsprites"
         shape = (len(FACTORS), _ROW_BYTES)
         if self._is_official():
             origin = {"source": "official", "file": FILE_NAME}
-            return BankSpec(folder / "official.npy", shape, origin, self._official, WHITE_PIXELS)
+            path = cache_file("dsprites/official.npy")
+            return BankSpec(path, shape, origin, self._official, WHITE_PIXELS)
         origin = {"source": "rendered", "renderer": str(renderer.VERSION)}
-        path = folder / f"rendered-{renderer.VERSION}.npy"
+        path = cache_file(f"dsprites/rendered-{renderer.VERSION}.npy")
         return BankSpec(path, shape, origin, Blocks(renderer.BLOCK, _rendered))
 
     def _is_official(self) -> bool:
         if self.source != "auto":
             return self.source == "official"
-        return self._archive() is not None or (cache_folder() / "dsprites/official.npy").is_file()
+        return self._archive() is not None or cache_file("dsprites/official.npy").is_file()
 
     def _archive(self) -> Path | None:
         """The published file, if it is found."""
@@ -105,14 +105,14 @@ class SpriteBits:
             if not given.is_file():
                 raise InputError(f"the file {given} does not exist; give the path of {FILE_NAME}")
             return given
-        cached = cache_folder() / FILE_NAME
+        cached = cache_file(FILE_NAME)
         return cached if cached.is_file() else None
 
     def _official(self) -> Iterator[Rows]:
         archive = self._archive()
         if archive is None:
             raise InputError(
-                f"the published dSprites file is not at {cache_folder() / FILE_NAME}; put it "
+                f"the published dSprites file is not at {cache_file(FILE_NAME)}; put it "
                 f"there (it is published at {URL}), give its path, set download to true, or set "
                 "source to rendered"
             )

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_choice
-from dislab.storage import cache_folder, download
+from dislab.storage import cache_file, cache_folder, download
 
 Source = Literal["rendered", "official", "auto"]
 """Source of the images of a data set that can also be rendered."""
@@ -70,8 +70,9 @@ def find(published: Published, path: str | None, fetch: bool) -> Path:
     if path is not None:
         return _given(published, Path(path).expanduser())
     folder = cache_folder()
-    if found := _inside(published, folder):
-        return found
+    for name in published.names:
+        if (cached := cache_file(name)).exists():
+            return cached
     if fetch and published.url is not None:
         download(published.url, folder / published.names[0], published.size, published.checksum)
         return folder / published.names[0]

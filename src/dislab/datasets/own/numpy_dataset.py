@@ -33,7 +33,7 @@ from dislab.datasets.own._arrays import (
 from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
 from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import FactorSpace, Kind
-from dislab.storage import cache_folder
+from dislab.storage import cache_file
 
 _LOCAL_HEADER: Final = 30
 """Local header of a zip member before its name; ends with the lengths of name and extra field."""
@@ -227,7 +227,7 @@ class NumpyDataset(Dataset):
 
     def _spec(self) -> BankSpec:
         key = hashlib.sha256(f"{self._path.resolve()}\0{self._stored.name}".encode()).hexdigest()
-        path = cache_folder() / f"numpy_dataset/{self._path.stem}-{key[:12]}.npy"
+        path = cache_file(f"numpy_dataset/{self._path.stem}-{key[:12]}.npy")
         rows = (self._stored.shape[0], math.prod(self._stored.shape[1:]))
         return BankSpec(path, rows, self._origin, self._blocks, packed=False)
 

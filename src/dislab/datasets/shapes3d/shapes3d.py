@@ -21,7 +21,7 @@ from dislab.datasets.files.published import check_source, find
 from dislab.datasets.shapes3d import _file as published
 from dislab.datasets.shapes3d import _render as renderer
 from dislab.factors import Factor, FactorSpace
-from dislab.storage import cache_folder
+from dislab.storage import cache_file
 
 _HUES: Final = tuple(hue / renderer.HUES for hue in range(renderer.HUES))
 
@@ -150,12 +150,12 @@ class Shapes3D(Dataset):
         return {**self.__dict__, "_tables": {}}
 
     def _spec(self) -> BankSpec:
-        folder = cache_folder() / "shapes3d"
         if self._is_official():
             shape = (len(FACTORS), renderer.LAYER_BYTES)
             origin = {"source": "official", "file": published.SOURCE.names[0]}
-            return BankSpec(folder / "official.npy", shape, origin, self._official, packed=False)
-        path = folder / f"rendered-{renderer.VERSION}.npy"
+            path = cache_file("shapes3d/official.npy")
+            return BankSpec(path, shape, origin, self._official, packed=False)
+        path = cache_file(f"shapes3d/rendered-{renderer.VERSION}.npy")
         origin = {"source": "rendered look-alike", "renderer": str(renderer.VERSION)}
         shape = (_GEOMETRIES * renderer.LAYERS, renderer.LAYER_BYTES)
         # one geometry per block
@@ -166,7 +166,7 @@ class Shapes3D(Dataset):
         if self.source != "auto":
             return self.source == "official"
         files = (published.SOURCE.names[0], "shapes3d/official.npy")
-        return self.path is not None or any((cache_folder() / one).is_file() for one in files)
+        return self.path is not None or any(cache_file(one).is_file() for one in files)
 
     def _official(self) -> Iterator[Rows]:
         return published.official_rows(find(published.SOURCE, self.path, self.download))

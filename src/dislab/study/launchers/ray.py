@@ -42,6 +42,7 @@ class Ray(Launcher):
         address = os.environ.get(_ADDRESS, "local")
         folder = tempfile.mkdtemp(prefix="ray")  # short: socket paths have at most 107 characters
         here: dict[str, Any] = {}
+        working = os.getcwd() if address == "local" else None
         if address == "local":
             cpus = max(workers.count or 0, 1) * workers.resources.cpus
             here = {
@@ -50,8 +51,10 @@ class Ray(Launcher):
                 "_temp_dir": folder,
             }
         try:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
-            self._work(ray, workers)
+            # Ray's processes import from the folder in which Ray is started: an empty one
+            with contextlib.chdir(folder):
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **here)
+            self._work(ray, workers, working)
         except ray.exceptions.RayError as error:
             raise TrainingError(
                 f"Ray has ended ({one_line(error)[:200]}); files are whole: "
@@ -62,7 +65,7 @@ class Ray(Launcher):
             shutil.rmtree(folder, ignore_errors=True)
         return True
 
-    def _work(self, ray: Any, workers: Workers) -> None:
+    def _work(self, ray: Any, workers: Workers, folder: str | None) -> None:
         resources = workers.resources
         cores = int(ray.cluster_resources().get("CPU", 1))
         count = workers.count or max(1, cores // resources.cpus)
@@ -71,7 +74,7 @@ class Ray(Launcher):
         )(_work)
         environment = {"CUDA_VISIBLE_DEVICES": ""} if not resources.gpus else {}
         waiting = [
-            task.remote([*workers.command, "--attached"], environment)
+            task.remote([*workers.command, "--attached"], environment, folder)
             for _ in range(min(count, max(workers.left, 1)))
         ]
         try:
@@ -93,14 +96,17 @@ class Ray(Launcher):
             raise
 
 
-def _work(command: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Runs one worker; returns its exit status and its last line of output."""
+def _work(
+    command: Sequence[str], environment: dict[str, str], folder: str | None
+) -> tuple[int, str]:
+    """Runs one worker in a folder; returns its exit status and its last line of output."""
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
+            cwd=folder,
             env={**os.environ, **environment},
             start_new_session=True,
         )
