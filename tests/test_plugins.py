@@ -107,14 +107,6 @@ def test_a_summary_is_found_where_the_class_is_defined(site: Path, value: str) -
     assert Plugin("datasets", "Blur", value, "d", "1").summary == "Blurs."
 
 
-@pytest.mark.parametrize("module", ["color_dsprites", "dsprites", "chairs3d", "celeb_a"])
-def test_data_sets_that_are_declared_by_old_names_have_summaries(module: str) -> None:
-    """An installation in place keeps the entry points of before a move until it is repeated."""
-    cls = module.title().replace("_", "").replace("Dspr", "DSpr")
-    plugin = Plugin("datasets", cls, f"dislab.datasets.{module}:{cls}", "dislab", "1")
-    assert plugin.summary.endswith(".")
-
-
 def test_own_scores_have_summaries() -> None:
     assert all(plugin.summary.endswith(".") for plugin in plugins.available("metrics"))
 

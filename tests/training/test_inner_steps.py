@@ -182,13 +182,13 @@ def test_a_resumed_run_goes_on_to_the_bit(before: int, after: int, tmp_path: Pat
 def inner(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The steps that were made without Lightning, by their number among all."""
     made: list[int] = []
-    end = InnerLoop.end
+    end = InnerLoop._end
 
     def counted(self: InnerLoop) -> None:
         end(self)
         made.append(self.global_step)
 
-    monkeypatch.setattr(InnerLoop, "end", counted)
+    monkeypatch.setattr(InnerLoop, "_end", counted)
     return made
 
 

@@ -41,7 +41,7 @@ COUNTERS = "dislab/base/trainer_counters.py"
 INSIDES: dict[str, tuple[Any, str]] = {
     "_TrainingEpochLoop.__init__": (_TrainingEpochLoop.__init__, LOOP),
     "_TrainingEpochLoop.on_run_start": (_TrainingEpochLoop.on_run_start, LOOP),
-    "_TrainingEpochLoop.advance": (_TrainingEpochLoop.advance, f"{LOOP}.make, and {END}"),
+    "_TrainingEpochLoop.advance": (_TrainingEpochLoop.advance, f"{LOOP}._make, and {END}"),
     "_TrainingEpochLoop.update_lr_schedulers": (_TrainingEpochLoop.update_lr_schedulers, LOOP),
     "_TrainingEpochLoop._should_check_val_fx": (
         _TrainingEpochLoop._should_check_val_fx,
@@ -50,7 +50,7 @@ INSIDES: dict[str, tuple[Any, str]] = {
     "_AutomaticOptimization.run": (_AutomaticOptimization.run, f"{LOOP}._update"),
     "_AutomaticOptimization._optimizer_step": (
         _AutomaticOptimization._optimizer_step,
-        f"{LOOP}.make",
+        f"{LOOP}._make",
     ),
     "_AutomaticOptimization._make_closure": (_AutomaticOptimization._make_closure, LOOP),
     "Closure.closure": (Closure.closure, f"{LOOP}._update, and {STEP}.update"),
