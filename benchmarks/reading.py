@@ -1,0 +1,177 @@
+"""Counts the files of dislab that a reader passes to follow a call, from a trace of its functions.
+
+    python benchmarks/reading.py
+
+Method: `sys.setprofile` reports each call and return of a Python function in the main thread. A
+file counts when one of its functions runs. A change of file is counted when a function of dislab
+runs and the last one before it was in another file. Code that runs while a module is imported is
+left out.
+
+* loss: one call of FactorVAE's `losses`.
+* step: from `dislab fit` to the first optimiser step, without pictures and page.
+* test, score: the MIG of a run, by `dislab test --run`, and by `dislab score` of its codes.
+* metric: `update` and `compute` of the class `MIG`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+SOURCE: Final = str(ROOT / "src" / "dislab") + os.sep
+SMALL: Final = """
+name: reading
+runs: {folder}/runs
+model:
+  init_args: {{encoder: {{class_path: MLPEncoder}}, decoder: {{class_path: MLPDecoder}}}}
+data: {{init_args: {{dataset: GaussianBlob, batch_size: 16}}}}
+trainer: {{max_steps: 2, accelerator: cpu}}
+evaluate: {{metrics: {{mig: {{class_path: MIG}}}}}}
+report: false
+pictures: false
+then_test: false
+"""
+
+
+class Trace:
+    """Files of the functions of dislab that run, and changes between them."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self._imports = 0
+
+    def receive(self, frame: FrameType, event: str, _: Any) -> None:
+        """Takes an event of the interpreter."""
+        is_import = frame.f_code.co_filename.startswith("<frozen importlib")
+        if event == "call":
+            self._imports += is_import
+            path = frame.f_code.co_filename
+            if not self._imports and path.startswith(SOURCE) and self.files[-1:] != [path]:
+                self.files.append(path)
+        elif event == "return" and is_import:
+            self._imports -= 1
+
+    def start(self) -> None:
+        """Receives events from now on."""
+        sys.setprofile(self.receive)
+
+    def stop(self, *_: Any) -> None:
+        """Receives no more events."""
+        sys.setprofile(None)
+
+
+def loss(folder: Path) -> Callable[[], object]:
+    """One call of FactorVAE's loss."""
+    import torch
+
+    from dislab.base import ImageBatch
+    from dislab.decoders import MLPDecoder
+    from dislab.encoders import MLPEncoder
+    from dislab.functional.streams import Stream
+    from dislab.objectives import VAE
+    from dislab.regularizers import KL, TotalCorrelation
+
+    model = VAE(
+        (1, 8, 8),
+        100,
+        latent_dim=4,
+        encoder=partial(MLPEncoder, hidden=(16,)),
+        decoder=partial(MLPDecoder, hidden=(16,)),
+        regularizers={"kl": KL, "tc": TotalCorrelation},
+    )
+    batch = ImageBatch(torch.rand(16, 1, 8, 8), torch.zeros(16, 1).long())
+    return partial(model.losses, batch, model.draw(16, Stream(0)), torch.tensor(0))
+
+
+def metric(folder: Path) -> Callable[[], object]:
+    """The class MIG on random codes."""
+    import torch
+
+    from dislab.factors import Factor, FactorSpace
+    from dislab.metrics import MIG
+
+    space = FactorSpace([Factor("size", (0.0, 1.0, 2.0))])
+    codes, factors = torch.randn(200, 3), torch.randint(3, (200, 1))
+
+    def compute() -> None:
+        score = MIG(space)
+        score.update(codes, factors)
+        score.compute()
+
+    return compute
+
+
+def command(*arguments: str) -> Callable[[], object]:
+    """A command of dislab."""
+    from dislab.cli import main
+
+    return partial(main, list(arguments))
+
+
+def step(folder: Path) -> Callable[[], object]:
+    """The training of a run."""
+    config = ROOT / "configs" / "factorvae.yaml"
+    return command("fit", f"--config={config}", f"--config={folder / 'small.yaml'}")
+
+
+def test(folder: Path) -> Callable[[], object]:
+    """The scoring of the run."""
+    return command("test", f"--run={folder / 'runs/reading/version_0'}")
+
+
+def score(folder: Path) -> Callable[[], object]:
+    """The scoring of the run's codes."""
+    return command(
+        "score", str(folder / "runs/reading/version_0"), "--metrics", "MIG", "--no_chance"
+    )
+
+
+CALLS: Final = {call.__name__: call for call in (loss, step, test, score, metric)}
+
+
+def count(name: str, folder: Path) -> dict[str, int]:
+    """Files and changes of file of a call."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    trace = Trace()
+    call = CALLS[name](folder)
+    register_optimizer_step_post_hook(trace.stop)
+    trace.start()
+    call()
+    trace.stop()
+    return {"files": len(set(trace.files)), "changes": len(trace.files) - 1}
+
+
+def main() -> None:
+    """Prints the counts of all calls; each is made in a process of its own."""
+    if sys.argv[1:]:
+        name, folder = sys.argv[1:]
+        print("counts:", json.dumps(count(name, Path(folder))))
+        return
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "small.yaml").write_text(SMALL.format(folder=folder), encoding="utf-8")
+        for name in CALLS:
+            if name == "score":
+                run = f"{folder}/runs/reading/version_0"
+                arguments = ["-m", "dislab", "predict", f"--run={run}"]
+                subprocess.run([sys.executable, *arguments], check=True, env=environment)
+            made = subprocess.run(
+                [sys.executable, __file__, name, folder],
+                check=True,
+                env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            print(name, made.stdout.rpartition("counts: ")[2].strip())
+
+
+if __name__ == "__main__":
+    main()
