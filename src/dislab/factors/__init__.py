@@ -6,7 +6,13 @@ It needs only NumPy and the standard library. An *index* is the number of an ima
 
 from dislab.factors.factor import TOLERANCE, Factor, Kind
 from dislab.factors.factor_space import UNLABELLED, FactorSpace, Indices
-from dislab.factors.measured import ContinuousFactorWarning, are_measured, warn_of_measured
+from dislab.factors.measured import (
+    ContinuousFactorWarning,
+    FactorWarning,
+    are_measured,
+    counted,
+    warn_of_measured,
+)
 from dislab.factors.requests import Correlation, Correlations, Selection
 
 __all__ = [
@@ -17,9 +23,11 @@ __all__ = [
     "Correlations",
     "Factor",
     "FactorSpace",
+    "FactorWarning",
     "Indices",
     "Kind",
     "Selection",
     "are_measured",
+    "counted",
     "warn_of_measured",
 ]

@@ -11,7 +11,11 @@ NAMES_SHOWN: Final = 8
 """Largest number of factors named in a message; the rest are counted."""
 
 
-class ContinuousFactorWarning(UserWarning):
+class FactorWarning(UserWarning):
+    """Values that were brought as factors may be something else."""
+
+
+class ContinuousFactorWarning(FactorWarning):
     """A factor was treated as continuous: it has nearly as many distinct values as images."""
 
 
@@ -31,14 +35,18 @@ def warn_of_measured(found: Mapping[str, int], images: int, other: str = "ordina
     """
     if not found:
         return
+    warnings.warn(
+        f"{counted(found, 'continuous', 'numbers')} in {images} images; if each is a value of its "
+        f"own, name another kind in kinds, such as {next(iter(found))}: {other}",
+        ContinuousFactorWarning,
+        stacklevel=2,
+    )
+
+
+def counted(found: Mapping[str, int], kind: str, what: str) -> str:
+    """The start of a message: kind and number of distinct values of some factors."""
     shown = list(found)[:NAMES_SHOWN]
     rest = f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else ""
     verb, pronoun = ("is", "it has") if len(found) == 1 else ("are", "they have")
     numbers = ", ".join(dict.fromkeys(str(found[name]) for name in shown))
-    warnings.warn(
-        f"{', '.join(shown)}{rest} {verb} continuous: {pronoun} {numbers} different numbers in "
-        f"{images} images; if each is a value of its own, name another kind in kinds, such as "
-        f"{shown[0]}: {other}",
-        ContinuousFactorWarning,
-        stacklevel=2,
-    )
+    return f"{', '.join(shown)}{rest} {verb} {kind}: {pronoun} {numbers} different {what}"

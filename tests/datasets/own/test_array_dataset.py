@@ -86,6 +86,13 @@ def test_columns_of_numbers_and_of_text_in_one_mapping() -> None:
     assert dataset.factors["shape"].values == ("a", "b")
 
 
+def test_vectors_become_a_factor_per_entry() -> None:
+    dataset = ArrayDataset(IMAGES, {"pose": FACTORS, "k1": FACTORS, "size": FACTORS[:, :1]})
+    assert dataset.factors.names == ("pose0", "pose1", "k1_0", "k1_1", "size")
+    states = dataset.factors.index(FACTORS[:, [0, 1, 0, 1, 0]])
+    assert np.array_equal(dataset.images(torch.from_numpy(states)).numpy(), IMAGES)
+
+
 @pytest.mark.parametrize("last", [False, True])
 def test_a_mapped_file_is_read_image_by_image(tmp_path: Path, last: bool) -> None:
     file = tmp_path / "images.npy"
@@ -143,7 +150,22 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
         ({"images": IMAGES, "factors": FACTORS[:5, 0]}, r"\(5,\); give one row for each of 6"),
         ({"images": IMAGES, "factors": FACTORS * 1j}, "factor factor0 is complex128; give numbers"),
         ({"images": IMAGES, "factors": {"a": [1, 2]}}, r"factor a has values of shape \(2,\)"),
-        ({"images": IMAGES, "factors": {"a": [1, "b", 2, 3, 4, None]}}, "mixes numbers and other"),
+        (
+            {"images": IMAGES, "factors": {"a": np.array([1, "b", 2, 3, 4, 5], dtype=object)}},
+            "mixes numbers and other values: .*; give numbers or text",
+        ),
+        (
+            {"images": IMAGES, "factors": {"a": np.array([b"\xff"] * 6)}},
+            "factor a is no text in UTF-8",
+        ),
+        (
+            {"images": IMAGES, "factors": {"a": FACTORS, "a0": FACTORS[:, 0]}},
+            r"factors need names of their own, not \['a0', 'a1', 'a0'\]",
+        ),
+        (
+            {"images": np.ma.masked_less(IMAGES, 3)},
+            r"images are masked in \d+ places; leave these images out",
+        ),
         ({"images": IMAGES, "factors": {"a": FACTORS[:, 0]}, "names": ["b"]}, "names are given tw"),
         ({"images": IMAGES, "factors": FACTORS, "names": ["a", "a"]}, "2 factors need names"),
         ({"images": IMAGES, "factors": FACTORS, "names": ["a"]}, "2 factors need names"),

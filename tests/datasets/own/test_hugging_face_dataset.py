@@ -11,6 +11,7 @@ from PIL import Image
 
 from dislab.datasets import HuggingFaceDataset
 from dislab.errors import InputError
+from dislab.factors import FactorWarning
 from dislab.testing import check_dataset
 
 PIXELS = np.random.default_rng(0).integers(256, size=(6, 4, 5, 3), dtype=np.uint8)
@@ -38,13 +39,11 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         "image": [Image.fromarray(one) for one in PIXELS],
         "size": SIZES,
         "kind": KINDS,
-        "box": [[0, 1]] * 6,
     }
     features = datasets.Features(
         image=datasets.Image(),
         size=datasets.Value("int64"),
         kind=datasets.ClassLabel(names=["cup", "pen"]),
-        box=datasets.Sequence(datasets.Value("int64")),
     )
     return datasets.Dataset.from_dict(content, features=features)
 
@@ -103,10 +102,12 @@ def test_settings(table: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"image": "img"}, r"has no column 'img'.*; it has image, size, kind, box: say by image"),
-        ({"image": "size"}, r"row \d of .* holds a int in the column size, and no image; name"),
+        ({"image": "img"}, r"has no column 'img'.*; it has image, size, kind: say by image"),
+        (
+            {"image": "size", "factors": ["kind"]},
+            r"row \d of .* holds a int in the column size, and no image; name",
+        ),
         ({"factors": ["kid"]}, r"has no column 'kid' \(did you mean kind\?\)"),
-        ({"factors": ["box"]}, r"factor box has values of shape \(6, 2\)"),
         ({"split": "valid"}, "has no split valid; it has train, test"),
         ({"path": "none.csv"}, "cannot be read by datasets: "),
     ],
@@ -119,6 +120,39 @@ def test_refuses_columns_that_do_not_fit(
     settings["path"] = str(tmp_path / settings["path"])
     with pytest.raises(InputError, match=message):
         _ = (dataset := HuggingFaceDataset(**settings)).factors, dataset.image_shape
+
+
+@needs_datasets
+def test_vectors_are_factors_when_named(table: Any, tmp_path: Path) -> None:
+    path = save_to_disk(table.add_column("box", [[0, n] for n in SIZES]), tmp_path)
+    with pytest.warns(FactorWarning, match=r"do not include box of .*/saved; to use them, list"):
+        assert HuggingFaceDataset(path).factors.names == ("size", "kind")
+    assert HuggingFaceDataset(path, factors=["kind", "box"]).factors.names == (
+        "kind",
+        "box0",
+        "box1",
+    )
+
+
+@needs_datasets
+def test_classes_without_a_name(table: Any, tmp_path: Path) -> None:
+    import datasets
+
+    for number, message in (
+        (-1, r"factor kind lacks a value in row 0 \(None\), row 3 \(None\); leave these"),
+        (2, r"column kind has 2 in row 0, but its classes are 0 to 1; mend that, or leave"),
+    ):
+        kinds = [number, *KINDS[1:3], number, *KINDS[4:]]
+        content = {"image": table["image"][:], "kind": kinds}
+        features = datasets.Features({name: table.features[name] for name in content})
+        path = tmp_path / str(number)
+        schema = features.arrow_schema
+        stored = {"image": table.data["image"].combine_chunks(), "kind": kinds}
+        import pyarrow as pa
+
+        datasets.Dataset(pa.table(stored, schema=schema)).save_to_disk(path)
+        with pytest.raises(InputError, match=message):
+            _ = HuggingFaceDataset(str(path)).factors
 
 
 @needs_datasets

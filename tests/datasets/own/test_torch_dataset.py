@@ -12,6 +12,7 @@ from dislab.base.rebuilding import made
 from dislab.datamodules import SingleData
 from dislab.datasets import TorchDataset
 from dislab.errors import InputError
+from dislab.factors import FactorWarning
 from dislab.testing import check_dataset
 
 PIXELS = np.random.default_rng(0).integers(256, size=(6, 5, 4, 3), dtype=np.uint8)
@@ -52,11 +53,12 @@ def fractions(image: np.ndarray) -> torch.Tensor:
     [
         (Items(), {}),
         (Items(lambda image, label: (fractions(image), torch.tensor(label))), {}),
-        (Items(lambda image, label: [image, np.int64(label), image]), {}),
+        (Items(lambda image, label: [image, np.int64(label), image]), {"factors": [1]}),
         (Items(lambda image, label: (label, image)), {"image": 1, "names": ["label"]}),
         (Items(lambda image, label: {"x": image, "label": label, "id": "?"}), {"image": "x"}),
         (TensorDataset(FIRST, torch.tensor(LABELS)), {}),
         (TensorDataset(FIRST / 255, torch.tensor(LABELS)[:, None]), {}),
+        (TensorDataset(FIRST, torch.tensor(LABELS, dtype=torch.bfloat16)), {}),
     ],
 )
 def test_items_of_every_form(dataset: Dataset[Any], settings: dict[str, Any]) -> None:
@@ -99,6 +101,60 @@ def test_several_values_and_a_choice_of_them() -> None:
     assert TorchDataset(dataset, factors=[]).factors.names == ("image",)
 
 
+FACTORS = torch.tensor(LABELS)[:, None] // torch.tensor([3, 1]) % 3
+
+
+@pytest.mark.parametrize(
+    ("dataset", "settings", "names"),
+    [
+        (TensorDataset(FIRST, FACTORS), {}, ("factor0", "factor1")),
+        (TensorDataset(FIRST, FACTORS.double()), {"factors": [1]}, ("factor0", "factor1")),
+        (TensorDataset(FIRST, FACTORS), {"names": ["a", "b"]}, ("a", "b")),
+        (TensorDataset(FIRST, FACTORS), {"factors": [1], "names": ["a", "b"]}, ("a", "b")),
+        (
+            TensorDataset(FIRST, FACTORS, FACTORS[:, 0]),
+            {},
+            ("factor1_0", "factor1_1", "factor2"),
+        ),
+        (Items(lambda image, n: {"x": image, "pose": [n // 3, n % 3]}), {"image": "x"}, None),
+        (Items(lambda image, n: (image, np.array([n // 3, n % 3]))), {}, ("factor0", "factor1")),
+    ],
+)
+def test_vectors_give_one_factor_per_entry(
+    dataset: Dataset[Any], settings: dict[str, Any], names: tuple[str, ...] | None
+) -> None:
+    ours = TorchDataset(dataset, **settings)
+    assert ours.factors.names == (names or ("pose0", "pose1"))
+    rows = FACTORS if len(ours.factors.names) == 2 else torch.cat([FACTORS, FACTORS[:, :1]], 1)
+    states = torch.from_numpy(ours.factors.index(rows.numpy()))
+    assert torch.equal(ours.images(states), FIRST)
+
+
+@pytest.mark.parametrize(
+    ("part", "listed"),
+    [
+        (lambda image, label: image, "1"),
+        (lambda image, label: [0] * (label + 1), "1"),
+        (lambda image, label: ["a", "b"], "1"),
+        (lambda image, label: {"a": 1}, "1"),
+    ],
+)
+def test_parts_that_are_left_out_are_named(
+    part: Callable[[np.ndarray, int], Any], listed: str
+) -> None:
+    ours = TorchDataset(Items(lambda image, label: (image, part(image, label), label)))
+    message = f"the factors do not include {listed} of the items of Items; to use them, list them"
+    with pytest.warns(FactorWarning, match=message):
+        assert len(ours.factors.names) == 1
+
+
+def test_a_missing_class_is_no_class() -> None:
+    dataset = Items(lambda image, label: (image, label - 1))
+    dataset.classes = list("abcde")  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=r"factor label lacks a value in row 1 \(None\); leave"):
+        _ = TorchDataset(dataset).factors
+
+
 def test_images_of_unequal_size_are_brought_to_one() -> None:
     dataset = Items(lambda image, label: (image[: 5 - label % 2], label))
     with pytest.raises(InputError, match=r"item 2 has 4×4 .* but item 0 has 4×5 .*; set side, su"):
@@ -120,7 +176,13 @@ def test_images_of_unequal_size_are_brought_to_one() -> None:
         (Items(lambda image, label: label), {}, "item 0 of Items has no image that can be used"),
         (Items(lambda image, label: image), {"names": ["a"]}, "and the items have none"),
         (Items(), {"names": ["a", "b"]}, "1 factors need names of their own"),
-        (Items(lambda image, label: (image, [label])), {"factors": [1]}, r"has values of shape \("),
+        (Items(lambda image, label: (image, [[label]])), {"factors": [1]}, r"of shape \(6, 1, 1\)"),
+        (Items(lambda image, label: (image, [label] * 2)), {"names": ["a"]}, "2 factors need name"),
+        (
+            Items(lambda image, label: (image, [0] * label)),
+            {"factors": [1]},
+            "values of factor are no array: .*; give rows of one length",
+        ),
     ],
 )
 def test_refuses_items_that_do_not_fit(

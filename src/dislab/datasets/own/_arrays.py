@@ -10,8 +10,10 @@ from torch import Tensor
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import bank_rows
-from dislab.datasets.own._columns import Column
+from dislab.datasets.own._columns import Column, listing
+from dislab.datasets.own._texts import missing, name_hint
 from dislab.errors import InputError
+from dislab.factors import Kind
 
 Layout = Literal["auto", "NCHW", "NHWC"]
 """Order of the axes: image, channel, height, width, or with the channels last."""
@@ -106,52 +108,82 @@ def gather(
     return found.view(len(index), height, width, channels).permute(0, 3, 1, 2).contiguous()
 
 
-def columns(factors: object, names: Sequence[str] | None, count: int) -> dict[str, Column]:
+def columns(
+    factors: object, names: Sequence[str] | None, count: int, kinds: Mapping[str, Kind]
+) -> dict[str, Column]:
     """Factor values by name, from an array or a mapping of names to columns.
 
+    `names` are those of the columns of an array, and `kinds` the kinds that the user gave.
+
     Raises:
-        InputError: Values have an invalid number or type, or names are missing or duplicate.
+        InputError: Values have an invalid number or type or are missing, or names are missing or
+            duplicate.
     """
     if isinstance(factors, Mapping):
         if names is not None:
             raise InputError(
                 "names are given twice, with the factors and by names; leave names out"
             )
-        return {str(name): _column(str(name), one, count) for name, one in factors.items()}
-    given = as_array("factors", factors)
-    table = given[:, None] if given.ndim == 1 else given
+        parts = entries({str(name): one for name, one in factors.items()}, count)
+        return {name: _column(name, column, kinds.get(name)) for name, column in parts.items()}
+    array = as_array("factors", factors)
+    table = array[:, None] if array.ndim == 1 else array
     if table.ndim != 2 or len(table) != count or not table.shape[1]:
         raise InputError(
-            f"factors have the shape {given.shape}; give one row for each of {count} images "
+            f"factors have the shape {array.shape}; give one row for each of {count} images "
             "and at least one column"
         )
     titles = [f"factor{number}" for number in range(table.shape[1])] if names is None else names
     if len(set(titles)) != table.shape[1]:
         raise InputError(f"{table.shape[1]} factors need names of their own, not {list(titles)}")
     return {
-        name: _column(name, column, count) for name, column in zip(titles, table.T, strict=True)
+        name: _column(name, column, kinds.get(name))
+        for name, column in zip(titles, table.T, strict=True)
     }
 
 
-def as_array(name: str, given: object) -> npt.NDArray[Any]:
-    """Converts rows to an array; rejects rows of different lengths."""
+def entries(factors: Mapping[str, object], count: int) -> dict[str, npt.NDArray[Any]]:
+    """One column per factor: vectors, shape (image, entry), become factors `name0`, `name1`, ….
+
+    Raises:
+        InputError: Values have an invalid number or shape, or two factors the same name.
+    """
+    found: list[tuple[str, npt.NDArray[Any]]] = []
+    for name, rows in factors.items():
+        values = as_array(f"values of {name}", rows)
+        if values.shape in ((count,), (count, 1)):
+            found.append((name, values.reshape(-1)))
+        elif values.ndim == 2 and len(values) == count and values.shape[1]:
+            joint = "_" if name[-1:].isdigit() else ""
+            found += [(f"{name}{joint}{entry}", column) for entry, column in enumerate(values.T)]
+        else:
+            raise InputError(
+                f"factor {name} has values of shape {values.shape}; give one for each of {count} "
+                "images, or a vector for each"
+            )
+    if len(columns := dict(found)) < len(found):
+        raise InputError(f"factors need names of their own, not {[name for name, _ in found]}")
+    return columns
+
+
+def as_array(name: str, rows: object) -> npt.NDArray[Any]:
+    """Converts rows to an array; rejects rows of different lengths and masked entries."""
+    if isinstance(rows, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(rows).sum())):
+        raise InputError(f"{name} are masked in {masked} places; leave these images out")
     try:
-        return np.asarray(given)
+        return np.asarray(rows)
     except ValueError as error:
         raise InputError(f"{name} are no array: {error}; give rows of one length") from error
 
 
-def _column(name: str, given: object, count: int) -> Column:
-    values = as_array(f"values of {name}", given)
-    if values.shape != (count,):
-        raise InputError(
-            f"factor {name} has values of shape {values.shape}; give one for each of {count} images"
-        )
+def _column(name: str, values: npt.NDArray[Any], kind: Kind | None) -> Column:
+    if values.dtype.kind == "S":
+        values = _decoded(name, values)
+    if values.dtype.kind in "OUf":
+        _check_complete(name, values, kind)
     if values.dtype.kind == "O":  # columns of a table with numbers and text
         kinds = {isinstance(one, str) for one in values}
         values = values.astype(str) if kinds == {True} else _numbers(name, values)
-    if values.dtype.kind == "S":
-        values = np.char.decode(values, "utf-8")
     if values.dtype.kind == "U":
         return [str(one) for one in values]
     if values.dtype.kind not in "biuf":
@@ -159,8 +191,33 @@ def _column(name: str, given: object, count: int) -> Column:
     return [float(one) for one in values]
 
 
+def _check_complete(name: str, values: npt.NDArray[Any], kind: Kind | None) -> None:
+    """Rejects a column in which images have no value."""
+    if values.dtype.kind == "f":
+        rows = np.flatnonzero(np.isnan(values)).tolist()
+    else:
+        rows = missing(values.tolist(), kind)
+    if rows:
+        places = listing([f"row {row} ({_shown(values[row])})" for row in rows])
+        hint = name_hint(name, [values[row] for row in rows], kind)
+        raise InputError(f"factor {name} lacks a value in {places}; leave these images out{hint}")
+
+
+def _shown(value: object) -> str:
+    return repr(str(value)) if isinstance(value, str) else str(value)
+
+
+def _decoded(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    try:
+        return np.char.decode(values, "utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"factor {name} is no text in UTF-8: {error}") from error
+
+
 def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"factor {name} mixes numbers and other values: {error}") from error
+        raise InputError(
+            f"factor {name} mixes numbers and other values: {error}; give numbers or text"
+        ) from error

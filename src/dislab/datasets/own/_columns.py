@@ -1,24 +1,31 @@
 """Factors from columns of values, for any set of combinations."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dislab.datasets.files.instances import INSTANCE, instance_factor, occurrences
+from dislab.datasets.own._texts import are_dates, are_numbers
 from dislab.errors import InputError, suggestion
 from dislab.factors import (
     UNLABELLED,
     Factor,
     FactorSpace,
+    FactorWarning,
     Indices,
     Kind,
     are_measured,
+    counted,
     warn_of_measured,
 )
 
 Column = Sequence[float] | Sequence[str]
+
+SHOWN: Final = 5
+"""Maximum number of rows or files listed in a message; the rest is counted."""
 
 
 class Labels(NamedTuple):
@@ -47,14 +54,29 @@ class Traits(NamedTuple):
     periods: Mapping[str, float]
 
 
+def with_class_names(
+    columns: Mapping[str, Column],
+    traits: Traits,
+    classes: Mapping[str, Sequence[str] | None],
+) -> tuple[dict[str, Column], Traits]:
+    """Columns and traits with the names of classes, by factor, in place of their numbers."""
+    named: dict[str, Column] = {}
+    for name, column in columns.items():
+        if known := classes.get(name):
+            named[name] = [known[int(one)] for one in column]
+    kinds: dict[str, Kind] = dict.fromkeys(named, "categorical")
+    return {**columns, **named}, traits._replace(kinds={**kinds, **traits.kinds})
+
+
 def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
     """Factors of images, and the order of the images as states.
 
     Numbers are ordinal, circular if they have a period, or continuous if there are nearly as many
-    different values as images (with a `ContinuousFactorWarning`); names are categorical. States are
-    sorted, the last factor varying fastest. If several images have equal values, an additional last
-    factor `instance` numbers them in order. Rejects traits that contradict the values, non-finite
-    numbers, and a column `instance` in combination with repeated values.
+    different values as images (with a `ContinuousFactorWarning`); names are categorical (with a
+    `FactorWarning` if they are rather numbers, dates or names of single images). States are sorted,
+    the last factor varying fastest. If several images have equal values, an additional last factor
+    `instance` numbers them in order. Rejects traits that contradict the values, non-finite numbers,
+    and a column `instance` in combination with repeated values.
     """
     for setting, names in traits._asdict().items():
         for name in names:
@@ -69,6 +91,7 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
         positions.append(numbers.reshape(-1))
     first = next(iter(measured), None)
     warn_of_measured(measured, len(positions[0]), _usual(traits.periods.get(first or "")))
+    _warn_of_texts([one for one in factors if one.name not in traits.kinds], len(positions[0]))
     table = np.stack(positions, axis=1).astype(np.int64)
     order = np.lexsort(table.T[::-1])
     table = table[order]
@@ -88,6 +111,53 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
 def unlabelled(count: int) -> FactorSpace:
     """The single factor of images without labels: the image number."""
     return FactorSpace((Factor(UNLABELLED, tuple(map(float, range(count))), "categorical"),))
+
+
+def listing(names: Sequence[str]) -> str:
+    """The first few names of a list, and the number of further ones."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def warn_left_out(source: str, names: Iterable[object]) -> None:
+    """Warns about columns or parts of items that are not used as factors, being no labels."""
+    if listed := ", ".join(map(str, names)):
+        warnings.warn(
+            f"the factors do not include {listed} of {source}; to use them, list them in factors",
+            FactorWarning,
+            stacklevel=2,
+        )
+
+
+def _warn_of_texts(factors: Iterable[Factor], images: int) -> None:
+    """Warns about factors of texts that are rather numbers, dates or names of single images."""
+    found: dict[str, dict[str, str]] = {}
+    counts: dict[str, int] = {}
+    for factor in factors:
+        texts = [value for value in factor.values if isinstance(value, str)]
+        if remedy := _remedy(texts, images):
+            found.setdefault(remedy, {})[factor.name] = texts[-1]
+            counts[factor.name] = len(texts)
+    for remedy, names in found.items():
+        first, text = next(iter(names.items()))
+        said = counted({name: counts[name] for name in names}, "categorical", "texts")
+        warnings.warn(
+            f"{said} in {images} images, such as {text!r}; {remedy}; if each is a class, say so in "
+            f"kinds, such as {first}: categorical",
+            FactorWarning,
+            stacklevel=3,
+        )
+
+
+def _remedy(texts: Sequence[str], images: int) -> str | None:
+    """Advice on texts that are hardly classes; None for others."""
+    if texts and are_numbers(texts):
+        return "if they are numbers, write them so, with a point and without a unit: 0.5 for '0,5'"
+    if not are_measured(len(texts), images):
+        return None
+    if are_dates(texts):
+        return "write dates as numbers, such as days since the first one"
+    return "leave out a column that only names images by listing the others in factors"
 
 
 def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None:

@@ -2,21 +2,18 @@
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from dislab.datasets.own._columns import Column
+from dislab.datasets.own._columns import Column, listing
+from dislab.datasets.own._texts import is_number, is_word, missing, name_hint
 from dislab.errors import InputError, suggestion
 from dislab.factors import Kind
 
 FILE: Final = "file"
 """Column with the file names of images."""
 
-SHOWN: Final = 5
-"""Maximum number of rows or files listed in a message; the rest is counted."""
-
-_MISSING: Final = frozenset(("", "nan", "na"))
 _ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
 
 
@@ -58,9 +55,19 @@ def named_twice(rows: Sequence[Row]) -> list[str]:
     return [f"{name} ({', '.join(found)})" for name, found in places.items() if len(found) > 1]
 
 
-def gaps(row: Row, names: Iterable[str]) -> list[str]:
-    """Columns in which a row has no value."""
-    return [name for name in names if row.cells[name].strip().lower() in _MISSING]
+def gaps(
+    rows: Sequence[Row], names: Sequence[str], kinds: Mapping[str, Kind]
+) -> tuple[dict[str, list[str]], str]:
+    """Columns without a value, by the line of their row, and advice on words that may be names."""
+    found: list[list[str]] = [[] for _ in rows]
+    hint = ""
+    for name in (FILE, *names):
+        cells = [row.cells[name] for row in rows]
+        lacking = missing(cells, kinds.get(name))
+        for row in lacking:
+            found[row].append(name + (f": {cells[row]!r}" if is_word(cells[row]) else ""))
+        hint = hint or name_hint(name, [cells[row] for row in lacking], kinds.get(name))
+    return {row.place: said for row, said in zip(rows, found, strict=True) if said}, hint
 
 
 def columns(
@@ -85,36 +92,18 @@ def chosen(rows: Sequence[Row], factors: Sequence[str] | None) -> list[str]:
     return taken
 
 
-def listing(found: Sequence[str]) -> str:
-    """The first few names of a list, and the number of further ones."""
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return ", ".join(found[:SHOWN]) + more
-
-
 def _column(rows: Sequence[Row], name: str, kind: Kind | None) -> Column:
     texts = [row.cells[name].strip() for row in rows]
-    numbers = [_number(text) for text in texts]
-    found = [number for number in numbers if number is not None]
-    if len(found) == len(rows):
-        return found
-    if not found or kind == "categorical":
+    wrong = [row for row, text in enumerate(texts) if not is_number(text)]
+    if not wrong:
+        return [float(text) for text in texts]
+    if len(wrong) == len(rows) or kind == "categorical":
         return texts
-    wrong = [
-        f"{row.place}: {text!r}"
-        for row, text, number in zip(rows, texts, numbers, strict=True)
-        if number is None
-    ]
+    said = listing([f"{rows[row].place}: {texts[row]!r}" for row in wrong])
     raise InputError(
-        f"column {name} has numbers in {len(found)} rows and other text in {listing(wrong)}; "
+        f"column {name} has numbers in {len(rows) - len(wrong)} rows and other text in {said}; "
         f"mend them, or set kinds: {{{name}: categorical}} if its values are names"
     )
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _csv(path: Path) -> list[Row]:

@@ -47,7 +47,7 @@ class ArrayDataset(Dataset):
             (image, channel, height, width) or (image, height, width, channel), or (image, height,
             width) for grey images; one or three channels. Fractions are rounded to 8 bits.
         factors: Numbers or text, shape (image, factor), or (image,) for a single factor; or a
-            mapping of names to columns, shape (image,) each.
+            mapping of names to columns, shape (image,) or, for several factors, (image, factor).
         names: Names of the factors; `factor0`, `factor1`, … unless given.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor. Unless given, text
             is categorical, and numbers are ordinal, or circular if they have a period, or, with a
@@ -80,7 +80,8 @@ class ArrayDataset(Dataset):
             labels = Labels(unlabelled(len(pixels)), np.arange(len(pixels)))
         else:
             traits = Traits(kinds or {}, units or {}, periods or {})
-            labels = labelled(columns(factors, names, len(pixels)), traits)
+            named = columns(factors, names, len(pixels), traits.kinds)
+            labels = labelled(named, traits)
         self._space = labels.space
         self._file = _mapped_file(images)
         if self._file is None:

@@ -1,6 +1,7 @@
 """Images of your own, in a folder."""
 
 import hashlib
+import warnings
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,9 +17,9 @@ from dislab.datasets.files.image_files import (
     read_rows,
 )
 from dislab.datasets.own import _factor_table as table_files
-from dislab.datasets.own._columns import Traits, labelled, unlabelled
+from dislab.datasets.own._columns import Traits, labelled, listing, unlabelled
 from dislab.errors import InputError
-from dislab.factors import FactorSpace, Kind
+from dislab.factors import FactorSpace, FactorWarning, Kind
 
 
 @final
@@ -123,7 +124,7 @@ class FolderDataset(BankedDataset):
         images, others = files_below(folder)
         if self.table is None:
             complaint = "is no image" if len(others) == 1 else "are no images"
-            self._refuse(others, f"{table_files.listing(others)} in {folder} {complaint}")
+            self._refuse(others, f"{listing(others)} in {folder} {complaint}")
             if not images:
                 raise InputError(f"{folder} holds no images")
             return _Layout(unlabelled(len(images)), images)
@@ -137,26 +138,32 @@ class FolderDataset(BankedDataset):
         self, rows: list[table_files.Row], folder: Path, images: Sequence[str]
     ) -> list[table_files.Row]:
         """Rows with an image and all values; others are dropped or rejected."""
-        names = [table_files.FILE, *table_files.chosen(rows, self.columns)]
-        lacking = {row.place: found for row in rows if (found := table_files.gaps(row, names))}
+        names = table_files.chosen(rows, self.columns)
+        lacking, hint = table_files.gaps(rows, names, self.traits.kinds)
         said = [f"{place} ({', '.join(found)})" for place, found in lacking.items()]
-        self._refuse(said, f"{self.table} lacks values in {table_files.listing(said)}")
+        complaint = f"{self.table} lacks values in {listing(said)}"
+        self._refuse(said, complaint, hint)
+        if hint:
+            said_so = f"{complaint}; gaps: drop leaves these rows out{hint}"
+            warnings.warn(said_so, FactorWarning, stacklevel=2)
         rows = [row for row in rows if row.place not in lacking]
         if twice := table_files.named_twice(rows):
-            raise InputError(f"several rows name the same image: {table_files.listing(twice)}")
+            raise InputError(f"several rows name the same image: {listing(twice)}")
         listed = {row.cells[table_files.FILE]: row for row in rows}
         absent = {name for name in listed if not (folder / name).is_file()}
         said = [f"{name} ({row.place})" for name, row in listed.items() if name in absent]
-        self._refuse(said, f"{folder} lacks images that have a row: {table_files.listing(said)}")
+        self._refuse(said, f"{folder} lacks images that have a row: {listing(said)}")
         unlisted = sorted(set(images) - set(listed))
-        self._refuse(unlisted, f"{self.table} has no row for {table_files.listing(unlisted)}")
+        self._refuse(unlisted, f"{self.table} has no row for {listing(unlisted)}")
         if len(absent) == len(listed):
             raise InputError(f"{folder} and {self.table} have no image in common")
         return [row for name, row in listed.items() if name not in absent]
 
-    def _refuse(self, found: Sequence[str], complaint: str) -> None:
+    def _refuse(self, found: Sequence[str], complaint: str, hint: str = "") -> None:
         if found and self.gaps == "refuse":
-            raise InputError(f"{complaint}; mend that, or set gaps to drop to go without them")
+            raise InputError(
+                f"{complaint}; mend that, or set gaps to drop to go without them{hint}"
+            )
 
     def _pictures(self) -> Pictures:
         folder, files = Path(self.folder).expanduser(), self._layout.files

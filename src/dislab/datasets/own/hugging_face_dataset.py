@@ -13,7 +13,14 @@ from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
 from dislab.datasets.files.image_files import UNEQUAL, check_fit, pixels_of, size_of
 from dislab.datasets.own._arrays import columns
-from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
+from dislab.datasets.own._columns import (
+    Labels,
+    Traits,
+    labelled,
+    unlabelled,
+    warn_left_out,
+    with_class_names,
+)
 from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import FactorSpace, Indices, Kind
 
@@ -126,16 +133,19 @@ class HuggingFaceDataset(BankedDataset):
         if not names:
             return _Read(table, Labels(unlabelled(len(table)), np.arange(len(table))))
         values = {name: _values(table, name) for name in names}
-        return _Read(table, labelled(columns(values, None, len(table)), self.traits))
+        named = columns(values, None, len(table), self.traits.kinds)
+        classes = {
+            name: table.features[name].names for name in names if _is(table, name, "ClassLabel")
+        }
+        return _Read(table, labelled(*with_class_names(named, self.traits, classes)))
 
     def _chosen(self, table: Any) -> list[str]:
         if self.columns is not None:
             return self.columns
-        return [
-            name
-            for name, feature in table.features.items()
-            if name != self.image and type(feature).__name__ in ("Value", "ClassLabel")
-        ]
+        others = [name for name in table.column_names if name != self.image]
+        labels = [name for name in others if _is(table, name, "Value", "ClassLabel")]
+        warn_left_out(self.path, [name for name in others if name not in labels])
+        return labels
 
     def _images(self, numbers: Indices) -> list[Rows]:
         """Pixels of the images of some rows, shape (channel, height, width) each."""
@@ -226,10 +236,20 @@ def _opened(path: str, configuration: str | None, split: str, download: bool) ->
         raise InputError(f"{path} cannot be read by datasets: {one_line(error)}") from error
 
 
+def _is(table: Any, column: str, *types: str) -> bool:
+    return type(table.features[column]).__name__ in types
+
+
 def _values(table: Any, name: str) -> list[Any]:
-    feature, values = table.features[name], table[name][:]
-    if None in values:
-        raise InputError(f"column {name} lacks a value in row {values.index(None)}; drop such rows")
-    if type(feature).__name__ == "ClassLabel":
-        return [feature.int2str(value) for value in values]
-    return list(values)
+    """Values of a column; numbers for classes, of which the library writes a missing one as -1."""
+    values = list(table[name][:])
+    if not _is(table, name, "ClassLabel"):
+        return values
+    known = range(-1, table.features[name].num_classes)
+    for row, value in enumerate(values):
+        if value is not None and value not in known:
+            raise InputError(
+                f"column {name} has {value} in row {row}, but its classes are 0 to {known[-1]}; "
+                "mend that, or leave the column out of factors"
+            )
+    return [None if value == -1 else value for value in values]

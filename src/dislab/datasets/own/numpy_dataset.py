@@ -195,14 +195,15 @@ class NumpyDataset(Dataset):
         arrays = {name: self._values(name) for name in self.factor_arrays}
         first = next(iter(arrays.values()))
         if len(arrays) == 1 and first.ndim == 2:
-            return labelled(columns(first, self.names, count), self.traits)
+            named = columns(first, self.names, count, self.traits.kinds)
+            return labelled(named, self.traits)
         if self.names is not None:
             raise InputError(
                 "names are for the columns of one array of factors; arrays of one axis have the "
                 "names that they are stored under"
             )
-        named = {Path(name).stem: values for name, values in arrays.items()}
-        return labelled(columns(named, None, count), self.traits)
+        stems = {Path(name).stem: values for name, values in arrays.items()}
+        return labelled(columns(stems, None, count, self.traits.kinds), self.traits)
 
     def _values(self, name: str) -> npt.NDArray[Any]:
         if self._path.suffix != ".npz":

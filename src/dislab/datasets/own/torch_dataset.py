@@ -16,8 +16,23 @@ from tqdm import tqdm
 
 from dislab.base import Dataset, ImageShape
 from dislab.datasets.files.image_files import UNEQUAL, check_fit, pixels_of, size_of
-from dislab.datasets.own._arrays import IMAGES, Form, columns, form_of, gather, to_bytes
-from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
+from dislab.datasets.own._arrays import (
+    IMAGES,
+    Form,
+    columns,
+    entries,
+    form_of,
+    gather,
+    to_bytes,
+)
+from dislab.datasets.own._columns import (
+    Labels,
+    Traits,
+    labelled,
+    unlabelled,
+    warn_left_out,
+    with_class_names,
+)
 from dislab.errors import InputError, suggestion
 from dislab.factors import FactorSpace, Kind
 
@@ -29,7 +44,8 @@ Part = int | str
 class TorchDataset(Dataset):
     """Images of your own: any data set of torch or torchvision that is indexed by numbers.
 
-    An item is an image; or a tuple, list or dictionary with an image and factor values. Images are
+    An item is an image; or a tuple, list or dictionary with an image and factor values, each a
+    number or text, or a vector of them, one factor per entry, as in a `TensorDataset`. Images are
     Pillow images, tensors, or arrays, with 8 bits or fractions in [0, 1], grey or RGB. All items
     are read once, when the factors are first accessed, and the images are stored in memory with 8
     bits; so a random transform is applied only once. Integer labels are replaced by the names in
@@ -42,9 +58,10 @@ class TorchDataset(Dataset):
     Args:
         dataset: The data set.
         image: Index of the image in a tuple, or its key in a dictionary.
-        factors: Indices or keys of the factor values; all other numbers and texts unless given. An
-            empty list is for images without factors.
-        names: Names of the factors; unless given, the keys, or `label`, or `factor1`, … by index.
+        factors: Indices or keys of the factor values; all other numbers, texts and vectors unless
+            given. An empty list is for images without factors.
+        names: Names of all factors; unless given, the keys, or `label`, or `factor1`, … by index;
+            entries of a vector are numbered, as in `factor0`, `factor1`, ….
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
             the default.
         units: Units of numeric values, by factor.
@@ -190,9 +207,14 @@ class TorchDataset(Dataset):
         found = {part: _plain(value) for part, value in parts.items()}
         if self.parts is not None:
             return image, {part: found[part] for part in self.parts}
-        if known is None:
-            return image, {part: one for part, one in found.items() if _is_label(one)}
-        return image, {part: found.get(part) for part in known}
+        if known is not None:
+            return image, {part: found.get(part) for part in known}
+        labels = {part: one for part, one in found.items() if _is_label(one) or _is_vector(one)}
+        self._warn_left_out([part for part in found if part not in labels])
+        return image, labels
+
+    def _warn_left_out(self, parts: Sequence[Part]) -> None:
+        warn_left_out(f"the items of {type(self.dataset).__name__}", map(repr, parts))
 
     def _pixels(self, image: Any, number: int) -> npt.NDArray[np.uint8]:
         if isinstance(image, Image.Image):
@@ -213,22 +235,31 @@ class TorchDataset(Dataset):
         drawn = Image.fromarray(np.ascontiguousarray(pixels))
         return pixels_of(drawn, f"item {number}", self.side, self.colour, self.fit)
 
-    def _labels(self, values: Mapping[Part, list[Any]], count: int) -> Labels:
+    def _labels(self, values: dict[Part, list[Any]], count: int) -> Labels:
+        if self.parts is None:
+            uneven = [part for part, column in values.items() if _is_uneven(column)]
+            self._warn_left_out(uneven)
+            values = {part: column for part, column in values.items() if part not in uneven}
         if not values:
             if self.names or any(self.traits):
                 raise InputError(
                     "names, kinds, units and periods describe factors, and the items have none"
                 )
             return Labels(unlabelled(count), np.arange(count))
-        names = self.names or [_name(part, len(values)) for part in values]
-        if len(set(names)) != len(values):
-            raise InputError(f"{len(values)} factors need names of their own, not {names}")
-        classes = getattr(self.dataset, "classes", None)
-        named = {
-            name: _classes(column, classes)
-            for name, column in zip(names, values.values(), strict=True)
-        }
-        return labelled(columns(named, None, count), self.traits)
+        named = {_name(part, values): column for part, column in values.items()}
+        classes = {name: _classes(column, self.dataset) for name, column in named.items()}
+        for name, column in named.items():
+            if classes[name]:  # torchvision writes a missing class as -1
+                named[name] = [None if one == -1 else one for one in column]
+        parts = entries(named, count)
+        titles = self.names or list(parts)
+        if len(titles) != len(parts) or len(set(titles)) < len(titles):
+            raise InputError(f"{len(parts)} factors need names of their own, not {titles}")
+        found = columns(
+            dict(zip(titles, parts.values(), strict=True)), None, count, self.traits.kinds
+        )
+        known = {title: classes.get(name) for title, name in zip(titles, parts, strict=True)}
+        return labelled(*with_class_names(found, self.traits, known))
 
 
 class _Read(NamedTuple):
@@ -244,9 +275,12 @@ def _layout(image: object) -> Literal["auto", "NCHW", "NHWC"]:
 
 
 def _plain(value: Any) -> Any:
-    """A value converted to a plain number or text, if possible."""
-    if isinstance(value, Tensor | np.ndarray | np.generic) and np.asarray(value).size == 1:
-        return value.item()
+    """A value as a plain number or text or a list of numbers, if possible."""
+    if isinstance(value, Tensor | np.ndarray | np.generic):
+        if np.prod(value.shape) == 1:
+            return value.item()
+        if value.ndim == 1:
+            return value.tolist()
     return value
 
 
@@ -254,18 +288,32 @@ def _is_label(value: object) -> bool:
     return isinstance(value, Real | str)
 
 
-def _name(part: Part, count: int) -> str:
+def _is_vector(value: object) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) > 0
+        and all(isinstance(one, Real) for one in value)
+    )
+
+
+def _is_uneven(column: Sequence[Any]) -> bool:
+    """Whether the values are vectors, as the first one is, of different lengths."""
+    return _is_vector(column[0]) and len({np.shape(one) for one in column}) > 1
+
+
+def _name(part: Part, values: Mapping[Part, Sequence[Any]]) -> str:
     if isinstance(part, str):
         return part
-    return "label" if count == 1 else f"factor{part}"
+    if len(values) > 1:
+        return f"factor{part}"
+    return "label" if np.ndim(values[part][0]) == 0 else "factor"
 
 
-def _classes(column: list[Any], classes: object) -> list[Any]:
-    """Class names instead of class numbers, if the data set has a name for each."""
-    named = isinstance(classes, list | tuple) and all(isinstance(one, str) for one in classes)
+def _classes(column: Sequence[Any], dataset: object) -> Sequence[str] | None:
+    """Names of the classes that a column numbers, if the data set has a name for each number."""
+    names = getattr(dataset, "classes", None)
+    named = isinstance(names, list | tuple) and all(isinstance(one, str) for one in names)
     if not named or not all(isinstance(one, int) for one in column):
-        return column
-    names = cast("Sequence[str]", classes)
-    if not 0 <= min(column) <= max(column) < len(names):
-        return column
-    return [names[one] for one in column]
+        return None
+    names = cast("Sequence[str]", names)
+    return names if -1 <= min(column) <= max(column) < len(names) else None
