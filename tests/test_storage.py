@@ -229,21 +229,22 @@ def test_remove_leftovers_of_this_file_only(tmp_path: Path) -> None:
 
 def test_an_output_that_can_be_written_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text("old")
-    (tmp_path / "input.npz").touch()
-    for name in ("new.json", "old.json", "deep/er/new.json"):
-        check_output("--json", tmp_path / name, [tmp_path / "input.npz", tmp_path / "none.npz"])
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["input.npz", "old.json"]
+    (tmp_path / "link").symlink_to("old.json")
+    for name in ("new.json", "old.json", "link", "deep/er/new.json"):
+        check_output("--json", tmp_path / name, lambda path: path.read_text() == "old")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "old.json"]
     assert (tmp_path / "old.json").read_text() == "old"
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("input.npz", "--json is FOLDER/input.npz, which is an input; name another file"),
-        ("folder/../input.npz", "which is an input"),
-        ("missing/../input.npz", "which is an input"),
-        ("link", "--json is FOLDER/link, which is an input"),
-        ("hard", "which is an input"),
+        ("input.npz", "--json would replace FOLDER/input.npz, which this command did not write"),
+        ("folder/../input.npz", "which this command did not write; name another file, or remove"),
+        ("missing/../input.npz", "would replace FOLDER/input.npz"),
+        ("link", "--json would replace FOLDER/link"),
+        ("broken", "--json would replace FOLDER/broken"),
+        ("hard", "--json would replace FOLDER/hard"),
         ("folder", "--json is FOLDER/folder, which is a folder; name a file"),
         ("pipe", "--json is FOLDER/pipe, which is no regular file; name another one"),
         ("input.npz/a.json", "--json: FOLDER/input.npz/a.json cannot be written: Not a directory"),
@@ -258,18 +259,19 @@ def test_an_output_that_cannot_be_written_is_refused(
     (tmp_path / "input.npz").touch()
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("input.npz")
+    (tmp_path / "broken").symlink_to("nothing")
     (tmp_path / "hard").hardlink_to(tmp_path / "input.npz")
     os.mkfifo(tmp_path / "pipe")
     before = sorted(tmp_path.iterdir())
     with pytest.raises(InputError) as caught:
-        check_output("--json", tmp_path / name, [tmp_path / "input.npz"])
+        check_output("--json", tmp_path / name, lambda path: bool(path.read_bytes()))
     assert message.replace("FOLDER", str(tmp_path)) in str(caught.value)
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_an_output_without_permission_is_refused() -> None:
     with pytest.raises(InputError, match=r"/proc/none/a.json cannot be written: .*choose a folder"):
-        check_output("--json", Path("/proc/none/a.json"), [])
+        check_output("--json", Path("/proc/none/a.json"))
 
 
 def test_atomic_names_a_folder_that_is_a_file(tmp_path: Path) -> None:

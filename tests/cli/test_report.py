@@ -132,7 +132,7 @@ def test_the_page_of_a_study_lies_in_its_folder(
         ),
         (["a", "b"], "2 runs make one page; name its file by --out"),
         (["run", "--out", "run"], "--out is run, which is a folder; name a file"),
-        (["run", "--out", "run/config.yaml"], "--out is run/config.yaml, which is an input"),
+        (["run", "--out", "run/config.yaml"], "--out would replace run/config.yaml"),
     ],
 )
 def test_mistakes_end_with_one_line(

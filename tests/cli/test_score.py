@@ -195,12 +195,15 @@ def test_mistakes_end_with_one_line_and_status_two(
 
 
 OUTPUTS = [
-    (["--json", "codes.npz"], "--json is codes.npz, which is an input; name another file"),
-    (["--json", "./new/../codes.npz"], "which is an input; name another file"),
-    (["--json", "folder/../codes.npz"], "which is an input"),
-    (["--json", "link.npz"], "--json is link.npz, which is an input"),
+    (
+        ["--json", "codes.npz"],
+        "--json would replace codes.npz, which this command did not ",
+    ),
+    (["--json", "./new/../codes.npz"], "which this command did not write"),
+    (["--json", "folder/../codes.npz"], "which this command did not write"),
+    (["--json", "link.npz"], "--json would replace link.npz"),
     (["--sheet", "codes.npz"], "--sheet is codes.npz; the name of a picture ends in one of .png"),
-    (["--sheet", "link.png"], "--sheet is link.png, which is an input"),
+    (["--sheet", "link.png"], "--sheet would replace link.png"),
     (["--sheet", "x.exe"], "--sheet is x.exe; the name of a picture ends in one of .png, .pdf, "),
     (["--sheet", "x"], "the name of a picture ends in one of .png, .pdf, .svg"),
     (["--sheet", "folder.png"], "--sheet is folder.png, which is a folder; name a file"),

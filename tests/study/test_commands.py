@@ -284,7 +284,7 @@ def test_a_study_in_a_place_that_cannot_be_written_to(
     (tmp_path / "mine.yaml").write_text(STUDY)
     (tmp_path / "studies").write_text("a file")
     assert main(["study", "run", "mine.yaml"]) == 2
-    assert "studies/mine cannot be made" in capsys.readouterr().err
+    assert "studies/mine/plan.json cannot be written: Not a directory" in capsys.readouterr().err
 
 
 @pytest.mark.slow

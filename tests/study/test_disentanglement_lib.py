@@ -260,4 +260,4 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
 def test_the_input_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = aggregated(tmp_path / "results.csv", result("mig", {"discrete_mig": 0.1}))
     assert main(["import", str(path), "--out", str(path)]) == 2
-    assert "which is an input" in capsys.readouterr().err
+    assert "which this command did not write" in capsys.readouterr().err

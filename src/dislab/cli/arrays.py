@@ -1,5 +1,6 @@
-"""Reads arrays from .npz files of any program."""
+"""Reads arrays from .npz files of any program, and writes their scores."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +9,7 @@ import numpy as np
 
 from dislab.errors import InputError, one_line
 from dislab.factors import Factor, FactorSpace, are_measured
+from dislab.storage import atomic, json_text, sha256
 
 _NAMES: Final = ("names", "factor_names")
 _VALUES: Final = "values_"
@@ -104,6 +106,20 @@ def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
         for name, last in zip(names, positions.max(0), strict=True)
     )
     return FactorSpace(factors, np.unique(positions, axis=0))
+
+
+def write_record(out: Path, source: Path, record: Mapping[str, Any]) -> None:
+    """Writes scores of the codes in a file as JSON, with the path and the checksum of the file."""
+    origin = {"path": str(source), "sha256": sha256(source)}
+    with atomic(out) as temporary:
+        temporary.write_text(json_text({"source": origin, **record}), encoding="utf-8")
+    print(out)
+
+
+def is_record(path: Path, key: str) -> bool:
+    """Whether a file was written by `write_record`, with scores that have a part `key`."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    return isinstance(record, dict) and {"source", "scores", "sample", key} <= record.keys()
 
 
 def _said(error: Exception) -> str:

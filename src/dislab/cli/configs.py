@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from dislab.cli.arguments import Parser
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, one_line, suggestion
+from dislab.storage import folders_above
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
@@ -155,13 +156,14 @@ def _copied(name: str, folder: Path) -> Path:
     if target.exists():
         raise InputError(f"{target} exists already; choose another folder")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".configs-", dir=folder) as temporary:
+        with (
+            folders_above(target),
+            tempfile.TemporaryDirectory(prefix=".configs-", dir=folder) as temporary,
+        ):
             made = Path(temporary, source.name)
             (shutil.copytree if source.is_dir() else shutil.copyfile)(source, made)
             made.rename(target)
     except OSError as error:
-        raise InputError(
-            f"{target} cannot be written: {error.strerror}; choose another folder"
-        ) from error
+        reason = error.strerror or one_line(error)
+        raise InputError(f"{target} cannot be written: {reason}; choose another folder") from error
     return target

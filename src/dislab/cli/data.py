@@ -3,6 +3,7 @@
 import re
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from dislab.base import Dataset
 
 ACTIONS: Final = ("list", "prepare", "show")
+_SHOW: Final = "data show"
 
 _HELP: Final = """usage: dislab data list [--json]
        dislab data prepare NAME [--SETTING VALUE ...]
@@ -77,11 +79,11 @@ def _show(name: str, settings: list[str]) -> int:
     check_images(given["images"])
     paths = [Path(given["out"], f"{name}_{kind}.png") for kind in ("samples", "traversals")]
     for path in paths:
-        check_output("--out", path, [])
+        check_output("--out", path, partial(plots.is_picture, command=_SHOW))
     dataset.prepare()
     sheets = (sample_sheet(dataset, given["images"]), traversal_sheet(dataset))
     for sheet, path in zip(sheets, paths, strict=True):
-        plots.save(sheet, path)
+        plots.save(sheet, path, _SHOW)
         print(path)
     return 0
 

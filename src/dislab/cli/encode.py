@@ -1,6 +1,7 @@
 """`dislab encode`: writes a model's codes of images that are the same for every run."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -47,13 +48,13 @@ def encode(
     from dislab import plugins
     from dislab.base.state_draws import draw_states
     from dislab.cli.run_data import placed, run_config, run_data
-    from dislab.runs import CONFIG, SCORES, load_run
+    from dislab.runs import load_run
     from dislab.runs.codes import CODES, codes_of, write_codes
     from dislab.storage import check_output
 
     config = run_config(folder)
     path = out or folder / CODES
-    check_output("--out", path, [folder / CONFIG, folder / SCORES])
+    check_output("--out", path, partial(_is_own, folder=folder) if out else None)
     plugins.load_all(plugins.PARTS)
     model = load_run(folder)
     if not model.has_codes:
@@ -66,6 +67,15 @@ def encode(
     states = draw_states(data, split, images, seed)
     write_codes(path, data, states, *codes_of(data, model, states, batch_size, precision))
     print(path)
+
+
+def _is_own(path: Path, folder: Path) -> bool:
+    """Whether this command wrote a file; the codes in the folder of another run stay."""
+    from dislab.runs import CONFIG
+    from dislab.runs.codes import is_codes
+
+    is_of_another = (path.parent / CONFIG).exists() and not path.parent.samefile(folder)
+    return is_codes(path) and not is_of_another
 
 
 def _parser() -> Parser:

@@ -6,7 +6,6 @@ from dislab.cli.arguments import Parser
 from dislab.cli.messages import own_warnings_in_one_line
 from dislab.cli.study_tables import add_table_options, check_table_options, put_table
 from dislab.errors import InputError
-from dislab.storage import check_output
 
 
 def run(args: list[str]) -> int:
@@ -35,8 +34,6 @@ def run(args: list[str]) -> int:
     check_table_options(options)
     if not options.path.exists():
         raise InputError(f"{options.path} does not exist; check the path")
-    if options.out:
-        check_output("--out", options.out, [options.path])
     from dislab.study import read_disentanglement_lib
 
     with own_warnings_in_one_line():

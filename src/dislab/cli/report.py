@@ -47,7 +47,7 @@ def _runs(folders: list[Path], out: Path | None, explorer_only: bool) -> int:
     from dislab import plugins
     from dislab.cli.run_data import run_config
     from dislab.report import EXPLORER, PAGE, write_page
-    from dislab.runs import CONFIG, SCORES
+    from dislab.report.document import is_page
     from dislab.storage import check_output
 
     if out is None and len(folders) > 1:
@@ -55,7 +55,7 @@ def _runs(folders: list[Path], out: Path | None, explorer_only: bool) -> int:
     page = folders[0] / (EXPLORER if explorer_only else PAGE) if out is None else out
     for folder in folders:
         run_config(folder)
-    check_output("--out", page, [folder / one for folder in folders for one in (CONFIG, SCORES)])
+    check_output("--out", page, is_page if out else None)
     plugins.load_all(plugins.PARTS)
     write_page([_reported(folder) for folder in folders], page, explorer_only=explorer_only)
     print(page)
@@ -65,15 +65,14 @@ def _runs(folders: list[Path], out: Path | None, explorer_only: bool) -> int:
 def _study(path: Path, folder: str | None, out: Path | None, target: str | None) -> int:
     from dislab import plugins
     from dislab.report import PAGE
+    from dislab.report.document import is_page
     from dislab.storage import check_output
     from dislab.study import Study
     from dislab.study.page import write_study_page
-    from dislab.study.plan import PLAN
-    from dislab.study.results import STUDY
 
     study = Study(path, folder)
     page = study.path / PAGE if out is None else out
-    check_output("--out", page, [path, *(study.path / one for one in (PLAN, STUDY))])
+    check_output("--out", page, is_page if out else None)
     plugins.load_all(plugins.PARTS)
     write_study_page(study, page, target, _reported)
     print(page)

@@ -2,8 +2,9 @@
 
 import argparse
 import warnings
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from dislab.factors import Kind
     from dislab.metrics import Evaluation
 
+_SHEET: Final = "score --sheet"
 _DESCRIPTION = """\
 Score codes against the factors that made the images.
 
@@ -26,14 +28,14 @@ representations.npz is read, which `dislab predict` writes."""
 def run(args: list[str]) -> int:
     """Prints the scores of a file as a table and returns the exit status."""
     options = _parser().parse_args(args)
-    from dislab.cli.arrays import measured_factors, names_of, read_arrays
+    from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
     from dislab.cli.messages import warnings_in_one_line
     from dislab.cli.score_choices import score_choices
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
     path = _file(Path(options.codes))
-    _check_outputs(options, path)
+    _check_outputs(options)
     chosen = None if options.metrics is None else score_choices(options.metrics)
     kinds = _kinds(options.kinds)
     groups = None if options.groups is None else [_columns(word) for word in options.groups]
@@ -56,7 +58,7 @@ def run(args: list[str]) -> int:
         )
     print(score_table(found.values, found.intervals, {}, found.chance))
     if options.json:
-        _write(Path(options.json), path, found)
+        write_record(Path(options.json), path, found.record())
     if options.sheet:
         _plot(Path(options.sheet), path, found)
     return 0
@@ -167,37 +169,29 @@ def _file(path: Path) -> Path:
     return path
 
 
-def _check_outputs(options: argparse.Namespace, codes: Path) -> None:
+def _check_outputs(options: argparse.Namespace) -> None:
     """Rejects outputs that cannot be written, before scoring."""
+    from dislab.cli.arrays import is_record
     from dislab.storage import check_output
 
     if options.json:
-        check_output("--json", Path(options.json), [codes])
+        check_output("--json", Path(options.json), partial(is_record, key="intervals"))
     if options.sheet:
-        from dislab.plots import check_picture
+        from dislab.plots import check_picture, is_picture
 
         check_picture("--sheet", Path(options.sheet))
-        check_output("--sheet", Path(options.sheet), [codes])
-    if options.json and options.sheet and _same(Path(options.json), Path(options.sheet)):
+        check_output("--sheet", Path(options.sheet), partial(is_picture, command=_SHEET))
+    if (
+        options.json
+        and options.sheet
+        and Path(options.json).resolve() == Path(options.sheet).resolve()
+    ):
         raise InputError(f"--json and --sheet are both {options.sheet}; name two files")
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
-
-
-def _write(out: Path, source: Path, found: "Evaluation") -> None:
-    from dislab.storage import atomic, json_text, sha256
-
-    record = {"source": {"path": str(source), "sha256": sha256(source)}, **found.record()}
-    with atomic(out) as temporary:
-        temporary.write_text(json_text(record), encoding="utf-8")
-    print(out)
 
 
 def _plot(out: Path, source: Path, found: "Evaluation") -> None:
     from dislab.metrics.sheet import sheet
     from dislab.plots import save
 
-    save(sheet(found, f"{source}: {found.provenance['images']:,} images"), out)
+    save(sheet(found, f"{source}: {found.provenance['images']:,} images"), out, _SHEET)
     print(out)

@@ -4,8 +4,6 @@ import builtins
 import importlib.resources
 import keyword
 import re
-import shutil
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
@@ -14,6 +12,7 @@ from typing import Final, NamedTuple
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
 from dislab.plugins import available
+from dislab.storage import new_folder
 
 
 class _Kind(NamedTuple):
@@ -210,10 +209,11 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
         raise InputError(f"{folder} is no folder; choose another --folder")
     if target.exists():
         raise InputError(f"{target} exists already; choose another name or --folder")
-    try:
-        _write(target, files)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error}; choose another --folder") from error
+    with new_folder("--folder", target) as temporary:
+        for file, text in files.items():
+            path = temporary / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
     return target
 
 
@@ -279,19 +279,3 @@ def _files(group: str, values: dict[str, str]) -> dict[str, str]:
 def _filled(name: str, values: dict[str, str]) -> str:
     path = importlib.resources.files("dislab.cli") / "templates" / f"{name}.txt"
     return Template(path.read_text(encoding="utf-8")).substitute(values)
-
-
-def _write(target: Path, files: dict[str, str]) -> None:
-    """Writes all files or none, by renaming a temporary folder when it is complete."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        for name, text in files.items():
-            path = temporary / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        temporary.chmod(0o755)
-        temporary.rename(target)
-    except OSError:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise

@@ -18,10 +18,10 @@ from dislab.cli.study_tables import (
     put_table,
 )
 from dislab.errors import InputError, suggestion
-from dislab.storage import atomic
+from dislab.storage import atomic, check_output
 from dislab.study.claims import STALE
 from dislab.study.estimate import estimate
-from dislab.study.plan import PLAN, Plan, Resolver, make_plan, read_plan, study_file_of
+from dislab.study.plan import PLAN, Plan, Resolver, is_plan, make_plan, read_plan, study_file_of
 from dislab.study.results import STUDY, StudyFolder
 from dislab.study.status import duration, lines, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
@@ -214,8 +214,6 @@ def _summary(parser: Parser, args: list[str]) -> int:
         "--pictures", choices=PICTURES, default="svg", help="format of the pictures (svg)"
     )
     options = parser.parse_args(args)
-    if options.out.exists() and not options.out.is_dir():
-        raise InputError(f"--out is {options.out}, which is a file; name a folder")
     study = Study(options.study, options.folder)
     from dislab.study.summary_folder import PAGE, write_summary
 
@@ -295,6 +293,8 @@ def _resolver() -> Resolver:
 
 def _keep(study: Path, folder: Path, plan: Plan) -> None:
     """Writes the files that workers read."""
+    check_output("--folder", folder / PLAN, is_plan)
+    check_output("--folder", folder / STUDY, lambda _: is_plan(folder / PLAN))
     try:
         (folder / "workers").mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Final
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
 from dislab.storage import check_output
-from dislab.study.tables import FORMATS, SUFFIXES, format_of, table_bytes, write_table
+from dislab.study.tables import (
+    FORMATS,
+    SUFFIXES,
+    format_of,
+    is_table,
+    table_bytes,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +39,7 @@ def check_table_options(options: argparse.Namespace) -> None:
     if options.out:
         if not options.format:
             format_of(options.out)
-        check_output("--out", options.out, [])
+        check_output("--out", options.out, is_table)
     elif options.format == "parquet":
         raise InputError("--format parquet needs --out FILE, as Parquet is no text")
 

@@ -235,8 +235,12 @@ class TrainingCLI(LightningCLI):
             trainer.loggers = [Curves(Path(config["runs"], config["name"]))]
             return
         for callback in trainer.checkpoint_callbacks:
-            if isinstance(callback, ModelCheckpoint) and callback.dirpath is None:
+            if not isinstance(callback, ModelCheckpoint):
+                continue
+            if callback.dirpath is None:
                 callback.dirpath = str(folder / LAST.parent)
+            elif text and self.subcommand == "fit":
+                _check_unused(Path(callback.dirpath))
         curves = [] if config["run"] else [Curves(folder, first_step)]
         trainer.loggers = [*self._loggers(config, folder, first_step), *curves]
 
@@ -411,6 +415,15 @@ class TrainingCLI(LightningCLI):
         folder = new_run(Path(config["runs"]), config["name"])
         os.environ[RUN_FOLDER] = str(folder)
         return folder
+
+
+def _check_unused(folder: Path) -> None:
+    """Refuses to replace checkpoints of another run."""
+    if kept := next(folder.glob("*.ckpt"), None):
+        raise InputError(
+            f"checkpoint.dirpath is {folder}, which has checkpoints already, such as {kept.name}; "
+            "name another folder, or leave it out"
+        )
 
 
 def check_sections(config: Namespace) -> None:

@@ -1,14 +1,12 @@
 """`dislab transfer`: scores predictors, trained on codes, on shifted images."""
 
 import argparse
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
-
-if TYPE_CHECKING:
-    from dislab.transfer import Transfer
 
 _DESCRIPTION = """\
 Score how predictors on a model's codes carry over to images whose distribution has shifted.
@@ -122,15 +120,14 @@ def _parser() -> Parser:
 
 
 def _score_file(options: argparse.Namespace) -> int:
+    from dislab.cli.arrays import is_record, write_record
     from dislab.storage import check_output
     from dislab.transfer import Domain, load_scenarios, transfer_scores
     from dislab.transfer.table import transfer_table
 
     path = Path(options.codes)
     if options.json:
-        named = [one.partition("=")[2] for one in options.other] + (options.scenarios or [])
-        inputs = [path, *map(Path, named)]
-        check_output("--json", Path(options.json), inputs)
+        check_output("--json", Path(options.json), partial(is_record, key="scenarios"))
     load_scenarios(options.scenarios or [])
     codes, factors, space = _domain(path)
     others = {}
@@ -152,7 +149,7 @@ def _score_file(options: argparse.Namespace) -> int:
     )
     print(transfer_table({str(path): found}))
     if options.json:
-        _write(Path(options.json), path, found)
+        write_record(Path(options.json), path, found.record())
     return 0
 
 
@@ -162,12 +159,3 @@ def _domain(path: Path) -> Any:
 
     arrays = read_arrays(path, ("codes", "factors"))
     return arrays["codes"], arrays["factors"], space_of(path, arrays)
-
-
-def _write(out: Path, source: Path, found: "Transfer") -> None:
-    from dislab.storage import atomic, json_text, sha256
-
-    record = {"source": {"path": str(source), "sha256": sha256(source)}, **found.record()}
-    with atomic(out) as temporary:
-        temporary.write_text(json_text(record), encoding="utf-8")
-    print(out)

@@ -42,7 +42,7 @@ def score_runs(options: argparse.Namespace) -> None:
 def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
     """The scores of one run; None for a method without codes."""
     config = run_config(folder, _OTHERWISE)
-    check_output("scores.json", folder / "scores.json", [])
+    check_output("scores.json", folder / "scores.json")
     model = load_run(folder)
     if not model.has_codes:
         print(f"{folder}: nothing to score, as {type(model).__name__} has no codes")

@@ -1,10 +1,6 @@
 """Export of trained models: verified files in several formats in one folder, with a card."""
 
-import os
-import shutil
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -26,7 +22,7 @@ from dislab.functional.checks import check_choice
 from dislab.report.run_record import without_paths
 from dislab.runs import CONFIG, SCORES, load_run, read_scores
 from dislab.runs.exported import SETTINGS, WEIGHTS, write_exported
-from dislab.storage import json_text
+from dislab.storage import json_text, new_folder
 from dislab.yaml_files import read_mapping
 
 Format = Literal["safetensors", "onnx", "torch-export"]
@@ -93,34 +89,6 @@ def export(
         text = card(about, networks, {one.file: one.difference for one in files}, half)
         (folder / CARD).write_text(text, encoding="utf-8")
     return [*files, Exported(CARD, None)]
-
-
-@contextmanager
-def new_folder(option: str, out: Path) -> Iterator[Path]:
-    """A temporary folder, which gets its name at the end of the block, or is removed on failure.
-
-    Args:
-        option: The option that names the folder, for messages.
-        out: The folder; it must not exist, or must be empty.
-
-    Raises:
-        InputError: The folder is not empty, or cannot be created.
-    """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{option} is {out}, which exists and is not empty; name a new folder")
-    out = out.resolve()
-    temporary = out.with_name(f".{out.name}.{uuid.uuid4().hex[:8]}.tmp")
-    try:
-        temporary.mkdir(parents=True)
-        yield temporary
-        os.replace(temporary, out)
-    except OSError as error:
-        raise InputError(
-            f"{option}: {out} cannot be written: {error.strerror}; choose a folder that you may "
-            "write to"
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _safetensors(

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from dislab.errors import InputError, one_line
 from dislab.exports.card import CARD
-from dislab.exports.export import export, new_folder
+from dislab.exports.export import export
 from dislab.extras import imported
 from dislab.runs import CONFIG, SCORES, load_run
 from dislab.runs.exported import SETTINGS, WEIGHTS, is_exported
+from dislab.storage import new_folder
 
 FILES: Final = (WEIGHTS, SETTINGS, CARD, CONFIG, SCORES)
 """The files that are exchanged; other files of a repository are ignored."""

@@ -10,7 +10,7 @@ from dislab.plots.correlation_matrix import correlation_matrix
 from dislab.plots.heat_map import heat_map
 from dislab.plots.hinton import hinton
 from dislab.plots.image_grid import image_grid
-from dislab.plots.output import check_picture, pixels, save, save_animation
+from dislab.plots.output import check_picture, is_picture, pixels, save, save_animation
 from dislab.plots.parallel_settings import parallel_settings
 from dislab.plots.posterior_overlap import posterior_overlap
 from dislab.plots.sample_efficiency import sample_efficiency
@@ -28,6 +28,7 @@ __all__ = [
     "heat_map",
     "hinton",
     "image_grid",
+    "is_picture",
     "parallel_settings",
     "pixels",
     "posterior_overlap",

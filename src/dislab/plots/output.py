@@ -24,6 +24,10 @@ _NO_DATE: Final[Mapping[str, dict[str, None]]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None},
 }
+_CREATOR: Final = {"png": "Software", "svg": "Creator", "pdf": "Creator"}
+"""Metadata that name the program which made a picture."""
+_OF_COMMAND: Final = "dislab "
+_BEGINNINGS: Final = (b"\x89PNG", b"%PDF", b"<?xml")
 
 
 def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
@@ -55,7 +59,18 @@ def check_picture(option: str, path: Path) -> None:
         )
 
 
-def save(figure: Figure, path: Path) -> None:
+def is_picture(path: Path, command: str) -> bool:
+    """Whether a file is a picture that `save` wrote for a command.
+
+    Args:
+        path: The file.
+        command: The command.
+    """
+    content = path.read_bytes()
+    return content.startswith(_BEGINNINGS) and f"{_OF_COMMAND}{command}".encode() in content
+
+
+def save(figure: Figure, path: Path, command: str | None = None) -> None:
     """Writes a figure at its own resolution; the file is replaced atomically.
 
     Equal figures give equal files.
@@ -63,17 +78,25 @@ def save(figure: Figure, path: Path) -> None:
     Args:
         figure: The figure.
         path: The file, as PNG, PDF or SVG by its suffix; missing folders are created.
+        command: The command that writes the picture, which is kept in its metadata; see
+            `is_picture`.
 
     Raises:
         InputError: The suffix is not supported, or the file cannot be written.
     """
     check_picture("the picture", path)
     with atomic(path) as temporary:
-        write_figure(figure, temporary, path.suffix[1:].lower())
+        form = path.suffix[1:].lower()
+        mark = {} if command is None else {_CREATOR[form]: f"{_OF_COMMAND}{command}"}
+        write_figure(figure, temporary, form, metadata=mark)
 
 
 def write_figure(
-    figure: Figure, target: Path | BytesIO, form: str, is_transparent: bool = False
+    figure: Figure,
+    target: Path | BytesIO,
+    form: str,
+    is_transparent: bool = False,
+    metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Draws a figure at its own resolution, as `png`, `pdf` or `svg`.
 
@@ -86,7 +109,7 @@ def write_figure(
             format=form,
             dpi=figure.dpi,
             transparent=is_transparent,
-            metadata=_NO_DATE.get(form),
+            metadata={**_NO_DATE.get(form, {}), **(metadata or {})},
             **({"pil_kwargs": {"compress_level": _COMPRESSION}} if form == "png" else {}),
         )
 

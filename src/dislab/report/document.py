@@ -5,12 +5,16 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 import jinja2
 
 EXPLORER_SCRIPTS: Final = ("elements.js", "decoder.js", "explorer.js")
 """Scripts of the latent explorer; they read the data `explorers`."""
+_MARK: Final = b'<meta name="generator" content="dislab report">'
+_HEAD: Final = 200
+"""Bytes at the start of a page in which its mark stands."""
 _ASSETS: Final = files("dislab.report") / "assets"
 
 
@@ -41,6 +45,12 @@ def document(
         script=script,
         style=style,
     )
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a page that `document` made."""
+    with path.open("rb") as file:
+        return _MARK in file.read(_HEAD)
 
 
 def asset(name: str) -> str:

@@ -93,6 +93,14 @@ def write_codes(
         )
 
 
+def is_codes(path: Path) -> bool:
+    """Whether a file has the arrays that `write_codes` writes, and no others."""
+    with zipfile.ZipFile(path) as file:
+        names = {name.removesuffix(".npy") for name in file.namelist()}
+    others = names - {*StoredCodes._fields, "factors", "names"}
+    return len(names) - len(others) == 5 and all(one.startswith("values_") for one in others)
+
+
 def measured_values(space: FactorSpace) -> dict[str, Any]:
     """Values of each continuous factor, in order, under the name `values_NAME`."""
     return {f"values_{one.name}": one.numbers for one in space.factors if one.kind == "continuous"}

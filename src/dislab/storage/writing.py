@@ -1,4 +1,4 @@
-"""Atomic writes of files, and JSON text."""
+"""Atomic writes of files and folders, the rule of outputs, and JSON text."""
 
 import errno
 import functools
@@ -9,15 +9,17 @@ import math
 import os
 import platform
 import re
+import shutil
 import stat
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.storage.cache import ELSEWHERE, cache_path
 
 _ABANDONED: Final = 24 * 3600.0
@@ -50,22 +52,97 @@ def atomic(path: Path) -> Iterator[Path]:
     """
     temporary = _temporary(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_dead(path)
-        created(temporary).close()
-        yield temporary
-        _sync(temporary, _NO_LINK)
-        os.replace(temporary, path)
+        with folders_above(path):
+            try:
+                _remove_dead(path)
+                created(temporary).close()
+                yield temporary
+                _sync(temporary, _NO_LINK)
+                os.replace(temporary, path)
+            finally:
+                # unlink fails if the folder is a file: nothing was written there
+                with suppress(OSError):
+                    temporary.unlink()
         _sync(path.parent)
     except OSError as error:
         advice = "free some space, or choose a folder that you may write to"
         if path.is_relative_to(cache_path()):
             advice += f" ({ELSEWHERE})"
         raise InputError(f"{path} cannot be written: {error}; {advice}") from error
-    finally:
-        # unlink fails if the folder is a file: nothing was written there
-        with suppress(OSError):
-            temporary.unlink()
+
+
+@contextmanager
+def folders_above(path: Path) -> Iterator[None]:
+    """Creates the missing folders above a path; if the block fails, removes those left empty.
+
+    Args:
+        path: The file or folder to make.
+    """
+    missing = [folder for folder in path.parents if not folder.exists()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # it was not made, or another process put something there
+                folder.rmdir()
+        raise
+
+
+@contextmanager
+def new_folder(
+    option: str, out: Path, is_own: Callable[[Path], bool] | None = None
+) -> Iterator[Path]:
+    """A temporary folder, whose files reach `out` together at the end of the block, or never.
+
+    Args:
+        option: The option that names the folder, for messages.
+        out: The folder; unless `is_own` is given, it must not exist, or must be empty.
+        is_own: Whether a file that is in the folder already may be replaced, see `check_output`;
+            other files in it stay.
+
+    Raises:
+        InputError: The folder is not empty, a file of the user would be replaced, or the folder
+            cannot be written.
+    """
+    if "\0" in str(out):
+        raise InputError(f"{option} is {str(out)!r}, which cannot name a folder")
+    try:
+        if out.exists() and not out.is_dir():
+            raise InputError(f"{option} is {out}, which is a file; name a folder")
+        is_used = out.exists() and any(out.iterdir())
+        if is_used and is_own is None:
+            raise InputError(f"{option} is {out}, which exists and is not empty; name a new folder")
+        real = out.resolve()
+        beside = real / "new" if is_used else real
+        temporary = beside.with_name(f".{beside.name}.{uuid.uuid4().hex[:8]}.tmp")
+        with folders_above(temporary):
+            try:
+                temporary.mkdir()
+                yield temporary
+                if is_used:
+                    _move_files(option, temporary, out, is_own)
+                else:
+                    os.replace(temporary, real)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        # numpy and others report a full disk without an error number
+        reason = error.strerror or one_line(error)
+        raise InputError(
+            f"{option}: {out} cannot be written: {reason}; choose a folder that you may write to"
+        ) from error
+
+
+def _move_files(
+    option: str, source: Path, folder: Path, is_own: Callable[[Path], bool] | None
+) -> None:
+    """Moves all files into a folder unless one of them may not be replaced there."""
+    names = sorted(path.name for path in source.iterdir())
+    for name in names:
+        _check_replaced(option, folder / name, is_own)
+    for name in names:
+        os.replace(source / name, folder / name)
 
 
 def created(path: Path) -> BinaryIO:
@@ -164,16 +241,20 @@ def remove_leftovers(path: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
-def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
-    """Refuses an output that cannot be written or would replace an input; leaves no files behind.
+def check_output(option: str, path: Path, is_own: Callable[[Path], bool] | None = None) -> None:
+    """Refuses an output that cannot be written, or would replace any file but an earlier output.
+
+    An existing file may be replaced only if its content shows that the same command wrote it, which
+    no file that a command reads does. Leaves no files behind.
 
     Args:
         option: Name of the option that gives the output, for messages.
         path: The file to write with `atomic`.
-        inputs: Files that are read; some may not exist.
+        is_own: Whether an existing file has the content that the command writes; None for a file
+            whose name dislab itself chose.
 
     Raises:
-        InputError: The output is an input, however its path is spelt, or cannot be written.
+        InputError: The output exists and is not the command's own, or it cannot be written.
     """
     try:
         if path.is_dir():
@@ -181,8 +262,7 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
         if path.exists() and not path.is_file():
             raise InputError(f"{option} is {path}, which is no regular file; name another one")
         real = path.parent.resolve() / path.name  # the path after missing folders are created
-        if real.exists() and any(one.exists() and real.samefile(one) for one in inputs):
-            raise InputError(f"{option} is {path}, which is an input; name another file")
+        _check_replaced(option, path if path.exists() else real, is_own)
         _try_to_write(real)
     except InputError:
         raise
@@ -191,6 +271,20 @@ def check_output(option: str, path: Path, inputs: Iterable[Path]) -> None:
         raise InputError(
             f"{option}: {path} cannot be written: {reason}; choose a folder that you may write to"
         ) from error
+
+
+def _check_replaced(option: str, path: Path, is_own: Callable[[Path], bool] | None) -> None:
+    if is_own is None or not os.path.lexists(path):
+        return
+    try:
+        if is_own(path):
+            return
+    except (OSError, ValueError, RecursionError, zipfile.BadZipFile):
+        pass  # it cannot be read as a file of this command
+    raise InputError(
+        f"{option} would replace {path}, which this command did not write; name another file, or "
+        "remove that one first"
+    )
 
 
 def _try_to_write(path: Path) -> None:

@@ -169,6 +169,14 @@ def read_plan(folder: Path, study: str | None = None) -> Plan:
     return _read_plan(path)
 
 
+def is_plan(path: Path) -> bool:
+    """Whether a file is the plan of a study, also one of another version or a damaged one."""
+    if (path.parent / _PLANS).is_dir():
+        return True
+    record = json.loads(path.read_text(encoding="utf-8"))  # older versions kept no copies
+    return isinstance(record, dict) and {"format", "groups", "runs"} <= record.keys()
+
+
 def study_file_of(folder: Path, study: str) -> Path:
     """Path of the copy of a study's file, as it was last run."""
     return folder / _PLANS / f"{study}.yaml"

@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Final
 
 from dislab.plots import save
-from dislab.storage import atomic
+from dislab.storage import new_folder
 from dislab.study.pictures import pictures
 from dislab.study.statistics import markdown
 from dislab.study.summary import StudySummary, label
-from dislab.study.tables import PictureFormat, write_table
+from dislab.study.tables import PictureFormat, is_table, write_table
 
 PAGE: Final = "summary.md"
+_RUNS: Final = "runs.csv"
+_TITLE: Final = ": tables and pictures"
+_SNIPPET: Final = "<!-- --8<-- [start:"
 
 
 def write_summary(
@@ -22,7 +25,8 @@ def write_summary(
     Each table becomes a CSV file with full precision, and `runs.csv` has one row per run.
     `summary.md` shows the pictures and the most important part of each table; a page can include
     one part by `--8<-- "summary.md:NAME"` (pymdownx.snippets), where NAME is that of the CSV file.
-    Equal runs give equal bytes. Existing files of these names are replaced, each atomically.
+    Equal runs give equal bytes. The files reach the folder when all of them are written; they
+    replace those of an earlier summary there, and no others.
 
     Args:
         summary: Result of `summarize`.
@@ -31,22 +35,30 @@ def write_summary(
         about: Lines about the origin of the numbers.
 
     Raises:
-        InputError: A file cannot be written.
+        InputError: A file cannot be written, or would replace a file of the user.
     """
-    files = [folder / "runs.csv"]
-    write_table(summary.runs, files[0])
-    for name, one in summary.tables.items():
-        files.append(folder / f"{name}.csv")
-        write_table(one.table.set_index(one.table.columns[0]), files[-1])
     drawn = []
-    for picture in pictures(summary) if form != "none" else ():
-        files.append(folder / f"{picture.name}.{form}")
-        save(picture.figure, files[-1])
-        drawn.append((picture.name, picture.caption))
-    files.append(folder / PAGE)
-    with atomic(files[-1]) as temporary:
-        temporary.write_text(page(summary, drawn, form, about), encoding="utf-8")
-    return files
+    with new_folder("--out", folder, _is_of_summary) as temporary:
+        write_table(summary.runs, temporary / _RUNS)
+        for name, one in summary.tables.items():
+            write_table(one.table.set_index(one.table.columns[0]), temporary / f"{name}.csv")
+        for picture in pictures(summary) if form != "none" else ():
+            save(picture.figure, temporary / f"{picture.name}.{form}")
+            drawn.append((picture.name, picture.caption))
+        text = page(summary, drawn, form, about)
+        (temporary / PAGE).write_text(text, encoding="utf-8")
+    tables = [f"{name}.csv" for name in summary.tables]
+    shown = [f"{name}.{form}" for name, _ in drawn]
+    return [folder / name for name in (_RUNS, *tables, *shown, PAGE)]
+
+
+def _is_of_summary(path: Path) -> bool:
+    """Whether a file belongs to the summary in its folder."""
+    if path.name == _RUNS:
+        return is_table(path)
+    text = (path.parent / PAGE).read_text(encoding="utf-8")
+    is_summary = text.partition("\n")[0].endswith(_TITLE) and _SNIPPET in text
+    return is_summary and (path.name == PAGE or f"]({path.name})" in text)
 
 
 def page(
@@ -66,7 +78,7 @@ def page(
     states = summary.runs["state"].value_counts(sort=False)
     counts = ", ".join(f"{count} {state}" for state, count in states.items())
     parts = [
-        f"# {summary.name}: tables and pictures",
+        f"# {summary.name}{_TITLE}",
         "\n".join([f"{len(summary.runs)} runs ({counts}).", *about]),
     ]
     for name, one in summary.tables.items():
@@ -74,7 +86,7 @@ def page(
         parts += [
             f"## {one.title}",
             f"{one.note} All numbers: [{name}.csv]({name}.csv).",
-            f"<!-- --8<-- [start:{name}] -->\n{shown}<!-- --8<-- [end:{name}] -->",
+            f"{_SNIPPET}{name}] -->\n{shown}<!-- --8<-- [end:{name}] -->",
         ]
     if summary.absent:
         parts.append("## Tables left out")

@@ -1,5 +1,6 @@
 """Tables as text and files."""
 
+import re
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +22,10 @@ SUFFIXES: Final[Mapping[str, TableFormat]] = {
     ".tex": "latex",
     ".parquet": "parquet",
 }
+_HEAD: Final = 1 << 20
+"""Bytes in which the columns of a table are looked for."""
+_HEAD_LINES: Final = 3
+"""Lines in which the columns are looked for; LaTeX has two lines above them."""
 
 
 def table_bytes(table: "pd.DataFrame", form: TableFormat) -> bytes:
@@ -48,6 +53,19 @@ def write_table(table: "pd.DataFrame", path: Path, form: TableFormat | None = No
     content = table_bytes(table, form or format_of(path))
     with atomic(path) as temporary:
         temporary.write_bytes(content)
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is a table of runs in any of the formats, by its columns."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        if file.read(4) == b"PAR1":
+            file.seek(max(size - _HEAD, 0))
+            return b'"index_columns": ["run"]' in file.read()
+        file.seek(0)
+        lines = file.read(_HEAD).decode("utf-8", errors="ignore").splitlines()[:_HEAD_LINES]
+    rows = ([cell.strip(' |\\"') for cell in re.split("[,|&]", line.strip("| "))] for line in lines)
+    return any(row[0] == "run" and {"seed", "state"} <= set(row) for row in rows)
 
 
 def format_of(path: Path) -> TableFormat:
