@@ -318,14 +318,10 @@ def data_of_batches(kind: str, size: int) -> Any:
     if kind == "planned":
         return {"datamodule": SingleData(Dots(), batch_size=size, validation=0.2, test=0.2)}
     cut = DotData(lambda batch: ImageBatch(*(part[:size] for part in batch)))
-    return (
-        {"datamodule": cut}
-        if kind == "module"
-        else {
-            "train_dataloaders": Batches(cut),
-            "val_dataloaders": Batches(cut),
-        }
-    )
+    if kind == "module":
+        return {"datamodule": cut}
+    cut.prepare_data()
+    return {"train_dataloaders": Batches(cut), "val_dataloaders": Batches(cut)}
 
 
 @pytest.mark.parametrize("kind", ["planned", "module", "loader"])
