@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, final, get_args, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 import lightning.pytorch as pl
 import torch
@@ -17,7 +17,6 @@ from lightning.pytorch.callbacks import Timer
 
 from dislab.base import DataModule
 from dislab.errors import InputError, suggestion
-from dislab.runs import last_checkpoint
 
 _LARGEST: Final = 2**31 - 1
 """Largest allowed count; larger ones are typing errors, and some cause an overflow."""
@@ -51,14 +50,6 @@ _SHARES: Final = (
     "val_check_interval",
 )
 """Settings that are a number of batches if integers, and a share from 0 to 1 if floats."""
-
-_STAGES: Final = ("train/", "validation/")
-
-_CURVES: Final = "curves/"
-"""Prefix of the names of scores during training."""
-
-_COUNTERS: Final = ("epoch", "step")
-"""Values of `checkpoint.monitor` that are available without being logged."""
 
 _INTERVALS: Final = (int, float, str, timedelta)
 """Types of `val_check_interval`: batches, a share of an epoch, a time."""
@@ -101,7 +92,6 @@ def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, 
     _check_machine(trainer)
     _check_folder("trainer.default_root_dir", trainer.get("default_root_dir"))
     _check_folder("checkpoint.dirpath", checkpoint.get("dirpath"))
-    _check_monitor(checkpoint.get("monitor"))
 
 
 def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:
@@ -123,46 +113,11 @@ def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:
         )
 
 
-@final
-class KnownMonitor(pl.Callback):
-    """Stops training with an error if nothing is logged under `name`, which checkpoints monitor.
-
-    The terms of a loss are known after the first evaluated batch: before the first step if
-    Lightning does a sanity check, otherwise after the first validation. The state of training at
-    that time is saved.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def on_sanity_check_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Checks the names logged by the sanity check."""
-        self._check(trainer)
-
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Checks the names logged by the validation."""
-        if not trainer.sanity_checking:
-            self._check(trainer)
-
-    def _check(self, trainer: pl.Trainer) -> None:
-        logged = {
-            name.removeprefix(stage)
-            for name in trainer.callback_metrics
-            for stage in _STAGES
-            if name.startswith(stage)
-        }
-        names = sorted(stage + term for stage in _STAGES for term in logged)
-        if trainer.sanity_checking and self.name.startswith(_CURVES):
-            return  # the first scores come later
-        names += [name for name in trainer.callback_metrics if name.startswith(_CURVES)]
-        if not names or self.name in (*names, *trainer.callback_metrics, *_COUNTERS):
-            return
-        if trainer.global_step and (path := last_checkpoint(trainer)) is not None:
-            trainer.save_checkpoint(path, weights_only=False)
-        raise InputError(
-            f"checkpoint.monitor is {self.name!r}, which nothing logs"
-            f"{suggestion(self.name, names)}; choose one of {', '.join(names)}"
-        )
+def several(value: Any) -> list[Any]:
+    """A setting with one, several or no values as a list."""
+    if not value:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _check_count(name: str, value: object, smallest: int) -> None:
@@ -286,14 +241,3 @@ def _check_folder(name: str, value: object) -> None:
             f"{name} is {str(value)!r}, and no files can be written there; choose a folder that "
             "you may write to, or leave it out for the run folder"
         )
-
-
-def _check_monitor(name: str | None) -> None:
-    if name is None or name in _COUNTERS or name.startswith((*_STAGES, _CURVES)):
-        return
-    known = [stage + term for stage in _STAGES for term in ("loss", "reconstruction", "objective")]
-    raise InputError(
-        f"checkpoint.monitor is {name!r}{suggestion(name, known)}; checkpoints go by what training "
-        "and its validation log, under names such as train/loss and validation/loss, or by scores "
-        "during training, such as curves/mig, with score_curves.steps"
-    )

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 import torch.distributed as dist
 from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.callbacks import EarlyStopping
 
 from dislab import plugins
 from dislab.base import DataModule, Objective
@@ -85,7 +86,10 @@ def _explained() -> Iterator[None]:
             raise InputError(
                 f"the checkpoint does not fit the model and the trainer: {one_line(error)}"
             ) from error
-        if isinstance(error, ValueError) and _is_of_lightning(error):
+        if isinstance(error, ValueError) and _is_of(error, "lightning."):
+            raise InputError(one_line(error)) from error
+        # a name that is logged less often than it is monitored
+        if isinstance(error, RuntimeError) and _is_of(error, EarlyStopping.__module__):
             raise InputError(one_line(error)) from error
         raise
 
@@ -108,10 +112,10 @@ def _run_one(args: list[str]) -> None:
         )
 
 
-def _is_of_lightning(error: ValueError) -> bool:
-    """Whether Lightning itself raised the error, rather than code that it called."""
+def _is_of(error: Exception, module: str) -> bool:
+    """Whether a module itself raised the error, rather than code that it called."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return str(frame.f_globals.get("__name__", "")).startswith("lightning.")
+    return str(frame.f_globals.get("__name__", "")).startswith(module)
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:

@@ -41,10 +41,11 @@ from dislab.cli.configuration import (
 )
 from dislab.cli.links import check_offers
 from dislab.cli.messages import explain
+from dislab.cli.monitors import KnownMonitors, check_monitors
 from dislab.cli.names import check_names
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
-from dislab.cli.trainer_settings import KnownMonitor, check_epoch, check_trainer_settings
+from dislab.cli.trainer_settings import check_epoch, check_trainer_settings, several
 from dislab.cli.training_arguments import DEFAULTS, add_arguments
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.precision import check_precision
@@ -188,12 +189,12 @@ class TrainingCLI(LightningCLI):
         settings = config["trainer"]
         check_precision(settings.get("precision"))
         check_epoch(settings.as_dict(), self.datamodule)
-        callbacks = _several(settings.get("callbacks"))
+        callbacks = several(settings.get("callbacks"))
         own_bar = any(isinstance(one, ProgressBar) for one in callbacks)
         asked, kwargs["enable_progress_bar"] = settings.get("enable_progress_bar"), own_bar
         if settings.get("enable_model_summary") is None:
             kwargs["enable_model_summary"] = False  # Progress prints its totals
-        given = _several(settings.get("plugins"))
+        given = several(settings.get("plugins"))
         if not any(isinstance(one, CheckpointIO) for one in given):
             kwargs["plugins"] = [*given, CheckpointFiles()]
         if settings.get("fast_dev_run"):
@@ -208,8 +209,7 @@ class TrainingCLI(LightningCLI):
             picture.in_training = wanted is True
             if not wanted:
                 callbacks.remove(picture)
-        if monitor := self.config[self.subcommand]["checkpoint"]["monitor"]:
-            trainer.callbacks.insert(0, KnownMonitor(monitor))  # type: ignore[attr-defined]
+        callbacks.insert(0, KnownMonitors(callbacks))
         self._keep_run(trainer, config)
         return trainer
 
@@ -248,7 +248,7 @@ class TrainingCLI(LightningCLI):
         """The loggers of `trainer.logger`; unless it sets any, the one that `logger` names."""
         asked = config["trainer"].get("logger")
         if asked is not None and asked is not True:
-            return _several(asked)
+            return several(asked)
         # comparing all settings takes longer than creating the usual loggers
         settings = self._plain(self.config) if config["logger"] in ("wandb", "mlflow") else {}
         purge = first_step if config["resume"] else None
@@ -456,6 +456,7 @@ def check_settings(config: Namespace) -> None:
     check_names(config)
     check_offers(config)
     check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
+    check_monitors(config.as_dict())
 
 
 def _show(trainer: Trainer, asked: bool | None, own_bar: bool) -> None:
@@ -466,10 +467,3 @@ def _show(trainer: Trainer, asked: bool | None, own_bar: bool) -> None:
             callbacks.remove(callback)
         elif asked is not None:
             callback.show = "bar" if asked else "nothing"
-
-
-def _several(value: Any) -> list[Any]:
-    """A setting with one, several or no values as a list."""
-    if not value:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
