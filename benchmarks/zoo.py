@@ -20,8 +20,6 @@ import warnings
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import yaml
-
 from dislab.cli.study_settings import resolver
 from dislab.codes.checks import ConstantFactorWarning
 from dislab.errors import InputError
@@ -30,6 +28,7 @@ from dislab.metrics import evaluate
 from dislab.plugins import load_all
 from dislab.runs import CONFIG, SCORES, load_run, open_run, read_scores
 from dislab.study.plan import Resolver
+from dislab.yaml_files import read_mapping, yaml_text
 from hardware import processor
 
 ROOT = Path(__file__).parents[1]
@@ -193,10 +192,9 @@ def pack(run: Path, name: str, resolve: Resolver) -> None:
         (source / "checkpoints").symlink_to((run / "checkpoints").resolve())
         shutil.copyfile(run / SCORES, source / SCORES)
         # name and place of the run say nothing of the model
-        settings = yaml.safe_load((run / CONFIG).read_text(encoding="utf-8"))
+        settings = read_mapping(run / CONFIG, "model: {class_path: VAE}")
         settings |= {"name": name, "runs": "runs"}
-        text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
-        (source / CONFIG).write_text(text, encoding="utf-8")
+        (source / CONFIG).write_text(yaml_text(settings), encoding="utf-8")
         [weights, *_] = export(source, made, ["safetensors"], half=True)
         test = read_scores(source)["test"]
         datasets = load_all(("datasets",))["datasets"]

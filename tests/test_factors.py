@@ -1,5 +1,7 @@
 """Laws of the factor space and of selections over it."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -239,3 +241,14 @@ def test_a_continuous_factor_is_selected_by_range() -> None:
 def test_numbers_too_far_apart_are_refused() -> None:
     with pytest.raises(InputError, match="too far apart"):
         Factor("x", (-1.7e308, 1.7e308), "continuous")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1e5", 1e5), ("0x10", 16), ("010", 10), ("1e1638797704", math.inf)]
+)
+def test_a_number_that_one_text_spells_means_this_text(text: str, number: float) -> None:
+    names = Factor("code", ("a", text, "nan"), "categorical")
+    assert names.allowed([number]).tolist() == [False, True, False]
+    twice = Factor("code", (text, f" {text}"), "categorical")
+    with pytest.raises(InputError, match="factor code has no value"):
+        twice.allowed(number)

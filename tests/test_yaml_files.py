@@ -1,14 +1,25 @@
 """The strict reader: what it reads, and one message for each way a file can be wrong."""
 
+import random
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import jsonargparse
 import pytest
+import yaml
 
 from dislab.errors import InputError
-from dislab.yaml_files import COPIES, DEPTH, check_limits, parse_yaml, read_mapping, read_text
+from dislab.yaml_files import (
+    COPIES,
+    DEPTH,
+    check_limits,
+    parse_yaml,
+    read_mapping,
+    read_text,
+    yaml_text,
+)
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 SCALARS = [
@@ -154,3 +165,58 @@ def test_limits_let_other_text_pass(text: str) -> None:
 def test_limits_hold_for_options(text: str) -> None:
     with pytest.raises(InputError, match="--x, line "):
         check_limits(text, "--x")
+
+
+HOSTILE = [
+    *SCALARS,
+    *("1e1638797704", "1e5", "2020-01-01 10:00:00", "=", "<<", "", " ", "a\n b", "\t", "- a"),
+    *(
+        "? a",
+        "a: b",
+        "#a",
+        "a #b",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "&a",
+        "*a",
+        "!a",
+        "%a",
+        "@a",
+        "`a",
+        "'",
+    ),
+    *('"', "\\", "---", "...", "{a: 1}", "[1]", "-", "é", "\U0001f600", "x" * 200 + " y" * 200),
+]
+
+
+def run_ids() -> list[str]:
+    """Random names of runs: 1,000 as digests have them, and 1,000 that look like numbers."""
+    draws = random.Random(0)
+    digests = [f"{draws.getrandbits(48):012x}" for _ in range(1000)]
+    digits = [f"{draws.getrandbits(48):015d}"[-12:] for _ in range(1000)]
+    return digests + [f"{one[: 1 + n % 10]}e{one[2 + n % 10 :]}" for n, one in enumerate(digits)]
+
+
+def readers() -> dict[str, Callable[[str], Any]]:
+    return {
+        "dislab": lambda text: parse_yaml(text, "x"),
+        "jsonargparse": jsonargparse.get_loader("yaml"),
+        "PyYAML": yaml.safe_load,
+    }
+
+
+@pytest.mark.parametrize("reader", readers())
+@pytest.mark.parametrize("texts", [HOSTILE, run_ids()], ids=["hostile", "run ids"])
+def test_texts_survive_the_writer_and_each_reader(reader: str, texts: list[str]) -> None:
+    read = readers()[reader]
+    for text in texts:
+        value = {"name": text, "list": [text], "mapping": {text: {"inner": text}}}
+        assert read(yaml_text(value)) == value, text
+
+
+def test_other_values_survive_the_writer() -> None:
+    shared: list[Any] = [1, 2.5, 1e-5, 1e300, True, None, [], {}]
+    value = {"a": shared, "b": shared, "c": {1: shared}}
+    assert repr(parse_yaml(yaml_text(value), "x")) == repr(value)
+    assert "&" not in yaml_text(value)

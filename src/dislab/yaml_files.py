@@ -1,8 +1,9 @@
-"""Strict YAML: each mistake in a file gives one message with the file and the line.
+"""Strict YAML: one reader, whose messages name the file and the line, and one writer for it.
 
 Duplicate keys, of which YAML libraries silently keep the last one, are refused; so are nesting and
 aliases that would exhaust the memory. Numbers such as 1e-4 are numbers, as in YAML 1.2 and in
-jsonargparse, and dates are text.
+jsonargparse, and dates are text. The writer quotes each text that this reader, or PyYAML's, would
+take for anything else, such as 1e5, on, ~, 1:30 and 2020-01-01.
 """
 
 import re
@@ -34,6 +35,7 @@ _FLOAT: Final = re.compile(
 _SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SPECIAL: Final = ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
 """Keys `<<` and `=`, which have a special meaning in YAML."""
+_UNICODE_BREAKS: Final = frozenset("\x85\u2028\u2029")
 _REPLACED: Final = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:float")
 
 
@@ -47,6 +49,33 @@ class _Loader(_SAFE_LOADER):  # type: ignore[misc]  # the C loader if PyYAML has
 
 
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's safe dumper, which quotes each text that a reader would take for something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """True: the reader limits the values that aliases add."""
+        return True
+
+    def represent_text(self, value: str) -> ScalarNode:
+        """Double quotes keep the line breaks of Unicode, which PyYAML loses in other styles."""
+        style = '"' if not _UNICODE_BREAKS.isdisjoint(value) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+_Dumper.add_representer(str, _Dumper.represent_text)
+
+
+def yaml_text(value: Any) -> str:
+    """Plain data as YAML, from which `parse_yaml` reads the same data.
+
+    Args:
+        value: Numbers, texts, None, lists and mappings, none of which holds itself.
+    """
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    return text
 
 
 def read_mapping(path: Path, example: str) -> dict[str, Any]:
@@ -87,17 +116,16 @@ def parse_yaml(text: str, origin: str) -> Any:
         raise InputError(_explained(error, origin)) from error
 
 
-def check_limits(text: str, origin: str) -> None:
-    """Refuses YAML that would lose a value or exhaust the memory; other text passes.
-
-    The text may be the value of an option.
+def check_limits(text: str, origin: str) -> Any:
+    """The content of a text that may be YAML, such as the value of an option; None if it is none.
 
     Raises:
         InputError: The text sets a key twice, is nested too deeply, or its aliases add too many
             values.
     """
     with suppress(yaml.YAMLError):
-        _checked(text, origin)
+        return _checked(text, origin)
+    return None
 
 
 def written(value: object) -> str:

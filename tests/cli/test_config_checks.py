@@ -13,6 +13,7 @@ import yaml
 from dislab.cli import main
 from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.errors import InputError
+from dislab.yaml_files import parse_yaml, yaml_text
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{outer}: &{outer} [{','.join([f'*{inner}'] * 10)}]\n"
@@ -142,3 +143,19 @@ def test_the_command_ends_with_one_line_and_little_memory(kind: str, tmp_path: P
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["broken.yaml"]
+
+
+@pytest.mark.parametrize("text", ["1e1638797704", "1e5", "0x10", "1_000", "on", "~", "1:30"])
+def test_texts_that_look_like_numbers_survive_a_printed_configuration(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text(yaml_text({"name": text, "runs": text}), encoding="utf-8")
+    for source in ("a", "b"):
+        config = f"--config={tmp_path}/{source}.yaml"
+        with pytest.raises(SystemExit) as ended:
+            main(["fit", "--config=vae", config, "--print_config"])
+        assert not ended.value.code
+        printed = capsys.readouterr().out
+        assert parse_yaml(printed, "printed")["name"] == text
+        assert parse_yaml(printed, "printed")["runs"] == text
+        (tmp_path / "b.yaml").write_text(printed, encoding="utf-8")

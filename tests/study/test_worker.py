@@ -1,5 +1,6 @@
 """Workers, with made-up processes: what is done, done again, given up, and left to others."""
 
+import dataclasses
 import errno
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from dislab.study.plan import Plan
 from dislab.study.results import StudyFolder
 from dislab.study.study import Study
 from dislab.study.worker import Settings, Worker
+from dislab.yaml_files import read_mapping
 
 TWO = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nfailure: {retries: 2, stop_after: 2}\n"
 ONE = "base: [base.yaml]\nfailure: {retries: 2, stop_after: 2}\n"
@@ -269,3 +271,14 @@ def test_a_damaged_record_is_made_again(
     units = Units()
     work(plan, units)
     assert [stage for _, stage in units.started] == ["score"]
+
+
+@pytest.mark.parametrize("name", ["1e1638797704", "1e5", "123456789012", "000000000e12"])
+def test_the_configuration_of_a_run_keeps_its_name(
+    name: str, work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, ONE)
+    plan = dataclasses.replace(plan, runs=(dataclasses.replace(plan.runs[0], id=name),))
+    work(plan, Units())
+    path = folder.stage(name, "train") / "settings.yaml"
+    assert read_mapping(path, "name: x")["name"] == name

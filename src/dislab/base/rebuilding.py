@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import torch
-import yaml
 from jsonargparse import ArgumentParser
 from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities import rank_zero_only
@@ -261,11 +260,7 @@ class _Reader:
         options = options_of(hint)
         if not options and not is_container(hint):
             return value
-        check_limits(value, place)  # aliases could exhaust the memory or make the walk endless
-        try:
-            loaded = yaml.safe_load(value)
-        except yaml.YAMLError:
-            return value
+        loaded = check_limits(value, place)
         if isinstance(loaded, dict | list):  # as jsonargparse would parse it
             return self.value(loaded, hint, place)
         kinds = {option.kind for option in options}

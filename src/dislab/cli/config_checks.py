@@ -9,7 +9,7 @@ import yaml
 
 from dislab.errors import InputError
 from dislab.runs import CONFIG
-from dislab.yaml_files import check_limits, parse_mapping, parse_yaml, read_text, written
+from dislab.yaml_files import check_limits, parse_mapping, parse_yaml, read_text, written, yaml_text
 
 _CONFIGS: Final = ("--config", "-c")
 _FOLDERS: Final = ("--run", "--resume")
@@ -45,6 +45,8 @@ def check_configurations(args: Sequence[str]) -> None:
 def read_values_strictly() -> None:
     """Makes jsonargparse reject duplicate keys, deep nesting and too many aliases everywhere.
 
+    It also makes jsonargparse write YAML with dislab's writer, which quotes texts such as 1e5.
+
     The text `None` becomes null, as jsonargparse passes on null settings of a part as this text.
     """
     load = jsonargparse.get_loader("yaml")
@@ -57,6 +59,7 @@ def read_values_strictly() -> None:
 
     strict.is_strict = True  # type: ignore[attr-defined]
     jsonargparse.set_loader("yaml", strict, (yaml.YAMLError,))
+    jsonargparse.set_dumper("yaml", yaml_text)
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dislab.base import offered
@@ -14,7 +13,7 @@ from dislab.callbacks._trainer import run_folder
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
-from dislab.yaml_files import parse_yaml, read_text
+from dislab.yaml_files import parse_yaml, read_text, yaml_text
 
 _WRITTEN_BY: Final = "# dislab=="
 
@@ -194,7 +193,7 @@ class KeepConfig(Callback):
         if new != old:
             _write(path.with_name(f"config_until_step_{self._step}.yaml"), text)
             first = "".join(f"# {line}\n" for line in header())
-            _write(path, first + yaml.safe_dump(new, sort_keys=False))
+            _write(path, first + yaml_text(new))
 
 
 def _write(path: Path, text: str) -> None:

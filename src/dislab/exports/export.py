@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import torch
-import yaml
 
 from dislab.base import Objective
 from dislab.errors import InputError
@@ -23,7 +22,7 @@ from dislab.report.run_record import without_paths
 from dislab.runs import CONFIG, SCORES, load_run, read_scores
 from dislab.runs.exported import SETTINGS, WEIGHTS, write_exported
 from dislab.storage import json_text, new_folder
-from dislab.yaml_files import read_mapping
+from dislab.yaml_files import read_mapping, yaml_text
 
 Format = Literal["safetensors", "onnx", "torch-export"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -118,8 +117,7 @@ def _of_the_run(run: Path, folder: Path) -> list[Exported]:
     files = []
     if (run / CONFIG).is_file():
         settings = without_paths(read_mapping(run / CONFIG, "data: {class_path: SingleData}"))
-        text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
-        (folder / CONFIG).write_text(text, encoding="utf-8")
+        (folder / CONFIG).write_text(yaml_text(settings), encoding="utf-8")
         files.append(Exported(CONFIG, None))
     if (run / SCORES).is_file():
         records = without_paths(read_scores(run))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
@@ -148,6 +149,10 @@ class Factor:
 
     def _equal_to(self, value: object) -> npt.NDArray[np.bool_]:
         if isinstance(self.values[0], str):
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                # configurations turn texts such as 010 and 1e5 into numbers, even in quotes
+                same = [one for one in self.values if _number(str(one)) == value]
+                value = same[0] if len(same) == 1 else value
             if value not in self.values:
                 hint = suggestion(str(value), [str(one) for one in self.values])
                 raise InputError(
@@ -183,6 +188,15 @@ class Factor:
     @property
     def _slack(self) -> float:
         return TOLERANCE * float(np.ptp(self.numbers))
+
+
+def _number(text: str) -> float | None:
+    """The number that a text spells, such as 1e5, 1_000 or 0x10."""
+    with suppress(ValueError):
+        return float(text)
+    with suppress(ValueError, OverflowError):
+        return float(int(text, 0))
+    return None
 
 
 def _plain(value: float | str) -> str:

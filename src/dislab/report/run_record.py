@@ -4,15 +4,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final, NamedTuple
 
-import yaml
-
 from dislab.errors import InputError
 from dislab.report.blind_spots import blind_spot
 from dislab.report.figures import curves_figure, sheet_figure
 from dislab.report.images import drawing, picture
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves
-from dislab.yaml_files import read_mapping
+from dislab.yaml_files import read_mapping, yaml_text
 
 PICTURES: Final = {
     "reconstructions": "Test images in the first row, their reconstructions below",
@@ -110,7 +108,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         [*(str(note) for note in transfer.get("notes", [])), *_skipped(scored)],
         list(_curves(folder, scored)) if draw else [],
         list(_pictures(folder)) if draw else [],
-        yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
+        yaml_text(settings),
         {name: str(one) for name, one in sorted(_mapping(scored, "versions").items())},
     )
 

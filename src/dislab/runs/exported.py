@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-import yaml
 from torch import Tensor
 
 from dislab.base.objective import Objective
@@ -18,7 +17,7 @@ from dislab.builders import version_of
 from dislab.errors import InputError, one_line
 from dislab.extras import imported
 from dislab.storage import atomic
-from dislab.yaml_files import read_mapping
+from dislab.yaml_files import read_mapping, yaml_text
 
 WEIGHTS: Final = "model.safetensors"
 SETTINGS: Final = "model.yaml"
@@ -58,8 +57,7 @@ def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
         # the library's own writer creates files that only their owner can read
         temporary.write_bytes(save(tensors, metadata={"format": "pt"}))
     with atomic(folder / SETTINGS) as temporary:
-        text = yaml.safe_dump(record, sort_keys=False, allow_unicode=True)
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(yaml_text(record), encoding="utf-8")
 
 
 def read_exported(folder: Path) -> dict[str, Any]:

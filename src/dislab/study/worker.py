@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
-import yaml
-
 from dislab.errors import InputError, TrainingError
 from dislab.storage import atomic
 from dislab.study.claims import BEAT, STALE, Claim, Claims
@@ -27,6 +25,7 @@ from dislab.study.results import (
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS
 from dislab.study.units import Report, Start, Task, Unit
+from dislab.yaml_files import yaml_text
 
 _POLL: Final = 0.5
 """Seconds between two polls of a running process."""
@@ -159,7 +158,7 @@ class Worker:
                     shutil.rmtree(old) if old.is_dir() else old.unlink()
         config = {**run.config, "name": run.id, "runs": str(here.parent), "then_test": False}
         with atomic(place / SETTINGS) as temporary:
-            temporary.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+            temporary.write_text(yaml_text(config), encoding="utf-8")
 
     def _watch(self, unit: Unit, claim: Claim) -> bool:
         """Waits for a process and renews the claim; False if another worker took over the run."""

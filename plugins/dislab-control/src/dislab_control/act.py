@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from tqdm import tqdm
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
+from dislab.yaml_files import parse_yaml
 
 _DESCRIPTION: Final = "Train agents on the codes of a model, and test them in other domains."
 
@@ -209,19 +209,8 @@ def _settings(option: str, words: Sequence[str]) -> dict[str, Any]:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise InputError(f"{option} has {word!r}; write NAME=VALUE")
-        try:
-            found[name] = _number(yaml.safe_load(value))
-        except yaml.YAMLError as error:
-            raise InputError(f"{option} has {word!r}, whose value is no YAML") from error
+        found[name] = parse_yaml(value, f"{option} {name}")
     return found
-
-
-def _number(value: Any) -> Any:
-    """Converts numbers such as 1e-3, which YAML 1.1 reads as text."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 class _Shown:
