@@ -18,6 +18,15 @@ def as_folder(path: Path) -> Path:
     return path
 
 
+def as_linked_folder(path: Path) -> Path:
+    as_folder(path.with_name("real"))
+    (path / "set").mkdir(parents=True)
+    (path / "set/back").symlink_to(path)
+    for number in range(4):
+        (path / f"set/{number}").symlink_to(path.with_name("real") / f"set/{number}")
+    return path
+
+
 def as_zip(path: Path) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         archive.mkdir("set")
@@ -45,7 +54,7 @@ def as_tar_gz(path: Path) -> Path:
     return as_tar(path, "w:gz")
 
 
-@pytest.mark.parametrize("make", [as_folder, as_zip, as_tar, as_tar_gz])
+@pytest.mark.parametrize("make", [as_folder, as_linked_folder, as_zip, as_tar, as_tar_gz])
 def test_files_are_read_in_any_order(make: object, tmp_path: Path) -> None:
     assert callable(make)
     path = make(tmp_path / "tree")

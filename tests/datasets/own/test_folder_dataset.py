@@ -91,6 +91,64 @@ def test_without_a_table_images_are_numbered(folder: Path) -> None:
     assert brightness(dataset) == [0, 10, 30, 20]  # by name: a, b, d, sub/c
 
 
+@pytest.fixture
+def linked(folder: Path) -> Path:
+    """A folder with `a.png` and links: to a folder of images, to itself, to nothing."""
+    real = folder.parent / "scratch"
+    folder.rename(real)
+    (real / "factors.csv").unlink()
+    (real / "again").symlink_to(real / "sub")
+    (real / "sub/up").symlink_to(real)
+    folder.mkdir()
+    (folder / ".train").symlink_to(real)
+    (folder / "test").symlink_to(real)
+    (folder / "train").symlink_to(real)
+    (folder / "z").symlink_to("z")
+    (folder / "back").symlink_to(folder)
+    (folder / "parent").symlink_to(folder.parent)
+    (folder / "link.png").symlink_to(real / "b.png")
+    Image.new("L", (8, 6), 90).save(folder / "a.png")
+    return folder
+
+
+def test_linked_folders_are_read_once(linked: Path) -> None:
+    with pytest.raises(InputError, match=r"z \(a link to nothing\) in .* is no image; mend that"):
+        FolderDataset(str(linked), table=None).prepare()
+    (linked / "z").unlink()
+    dataset = FolderDataset(str(linked), table=None)
+    assert brightness(dataset) == [90, 10, 0, 10, 30, 20]
+    (linked / "test").unlink()
+    assert brightness(FolderDataset(str(linked), table=None)) == [90, 10, 0, 10, 30, 20]
+
+
+@pytest.mark.parametrize("name", ["test", "train"])
+def test_a_table_names_linked_folders_by_any_link(name: str, linked: Path) -> None:
+    names = [f"{name}/{file}" for file in ("a.png", "b.png", "d.png", "again/c.png")]
+    write(linked, *(f"{file},1" for file in ["link.png", "a.png", *names]), header="file,x")
+    assert brightness(FolderDataset(str(linked))) == [10, 90, 0, 10, 30, 20]
+    write(linked, *(f"{file},1" for file in ["link.png", "a.png", *names[:-1]]), header="file,x")
+    with pytest.raises(InputError, match=r"has no row for test/sub/c\.png; mend"):
+        FolderDataset(str(linked)).prepare()
+
+
+def test_a_folder_that_cannot_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if str(path).endswith("sub"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InputError, match=r"mine cannot be read: .*Permission denied: '.*sub'"):
+        FolderDataset(str(folder), table=None, gaps="drop").prepare()
+
+
+def test_a_name_that_is_no_text(folder: Path) -> None:
+    Image.new("L", (8, 6), 50).save(os.fsencode(folder) + b"/b\xff.png", format="png")
+    assert brightness(FolderDataset(str(folder), table=None, gaps="drop")) == [0, 10, 50, 30, 20]
+
+
 def spoil_missing_value(folder: Path) -> None:
     write(folder, "a.png,1,cat", "b.png,,dog", "sub/c.png,1,", "d.png,nan,cat")
 

@@ -11,7 +11,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
-from dislab.errors import InputError
+from dislab.datasets.files.tree import files_of
+from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_count
 
 Colour = Literal["keep", "grey", "rgb"]
@@ -39,15 +40,23 @@ _AT_A_TIME: Final = 256
 
 
 def files_below(folder: Path) -> tuple[list[str], list[str]]:
-    """Image files and other files of a folder and its subfolders, sorted, without hidden ones."""
-    found = sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
-    images = [name for name in found if Path(name).suffix.lower() in SUFFIXES]
-    return images, sorted(set(found) - set(images))
+    """Image files and other files of a folder and its subfolders, sorted, without hidden ones.
+
+    Links to folders are followed; a link to nothing is listed among the other files.
+
+    Raises:
+        InputError: A folder cannot be read.
+    """
+    images, others = list[str](), list[str]()
+    try:
+        for name in sorted(files_of(folder, hidden=False)):
+            if (path := folder / name).is_file():
+                (images if path.suffix.lower() in SUFFIXES else others).append(name)
+            elif path.is_symlink():
+                others.append(f"{name} (a link to nothing)")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read: {one_line(error)}") from error
+    return images, others
 
 
 def check_fit(side: int | None, fit: Fit) -> None:
@@ -74,7 +83,9 @@ def fingerprint(folder: Path, names: Sequence[str]) -> str:
             status = (folder / name).stat()
         except OSError as error:
             raise InputError(f"{folder / name} is gone: {error}") from error
-        digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+        digest.update(
+            f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode(errors="surrogateescape")
+        )
     return digest.hexdigest()
 
 

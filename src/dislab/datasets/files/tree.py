@@ -35,7 +35,7 @@ def open_tree(path: Path) -> Iterator[Tree]:
         tarfile.TarError: The tar archive is invalid, or the file is no archive.
     """
     if path.is_dir():
-        yield Tree(path, tuple(_below(path)), lambda name: (path / name).read_bytes())
+        yield Tree(path, tuple(files_of(path)), lambda name: (path / name).read_bytes())
     elif path.suffix == ".zip" or zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             files = (one.filename for one in archive.infolist() if not one.is_dir())
@@ -56,6 +56,43 @@ def open_tree(path: Path) -> Iterator[Tree]:
             yield Tree(path, tuple(places), read)
 
 
+def files_of(folder: Path, hidden: bool = True) -> Iterator[str]:
+    """Names of the files of a folder and its subfolders, also linked ones, each folder once.
+
+    Links to folders are read last, so that a file has its real name if it has one in the folder. A
+    link to a folder that contains it is no subfolder. `hidden` includes names that start with `.`.
+
+    Raises:
+        OSError: A folder cannot be read.
+    """
+    real, linked, read = [""], list[str](), set[str]()
+    while real or linked:
+        name = real.pop() if real else linked.pop(0)
+        path = os.path.realpath(folder / name)
+        above = os.path.realpath((folder / name).parent)
+        if path in read or (name and os.path.commonpath([path, above]) == path):
+            continue
+        read.add(path)
+        with os.scandir(path) as entries:
+            children = sorted((one.name, one.is_symlink(), _is_folder(one)) for one in entries)
+        folders = list[str]()
+        for child, link, is_folder in children:
+            if hidden or not child.startswith("."):
+                below = f"{name}/{child}" if name else child
+                if is_folder:
+                    (linked if link else folders).append(below)
+                else:
+                    yield below
+        real += reversed(folders)  # the first one is next
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
 def _members(packed: tarfile.TarFile) -> Iterator[tuple[str, tuple[int, int]]]:
     """Name, first byte and length of each file."""
     while member := packed.next():
@@ -63,10 +100,3 @@ def _members(packed: tarfile.TarFile) -> Iterator[tuple[str, tuple[int, int]]]:
             yield member.name, (member.offset_data, member.size)
         # tarfile would keep a kilobyte per member, and an archive may have a million
         packed.members = []  # type: ignore[attr-defined]  # not in the stubs
-
-
-def _below(folder: Path) -> Iterator[str]:
-    for parent, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            yield Path(parent, name).relative_to(folder).as_posix()

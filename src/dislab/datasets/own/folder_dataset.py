@@ -1,6 +1,7 @@
 """Images of your own, in a folder."""
 
 import hashlib
+import os
 import warnings
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -154,6 +155,9 @@ class FolderDataset(BankedDataset):
         said = [f"{name} ({row.place})" for name, row in listed.items() if name in absent]
         self._refuse(said, f"{folder} lacks images that have a row: {listing(said)}")
         unlisted = sorted(set(images) - set(listed))
+        if unlisted:  # a table may name a folder by another link
+            paths = {_real(folder / name) for name in listed}
+            unlisted = [name for name in unlisted if _real(folder / name) not in paths]
         self._refuse(unlisted, f"{self.table} has no row for {listing(unlisted)}")
         if len(absent) == len(listed):
             raise InputError(f"{folder} and {self.table} have no image in common")
@@ -182,6 +186,11 @@ class FolderDataset(BankedDataset):
         shape = self.image_shape
         rows = partial(read_rows, folder, files, shape, self.side, self.colour, self.fit)
         return Pictures(name, len(files), origin, rows)
+
+
+def _real(path: Path) -> str:
+    """A path without links to folders."""
+    return os.path.join(os.path.realpath(path.parent), path.name)
 
 
 class _Layout(NamedTuple):
