@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -291,3 +292,39 @@ def test_a_run_goes_on_with_as_many_processes_as_one_likes(dislab: Dislab, tmp_p
                 assert float(found[name]) == pytest.approx(float(row[name]), rel=1e-5)
         scores = [json.loads((run / "scores.json").read_text())["test"] for run in (whole, parts)]
         assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [("test", "scores.json"), ("validate", "scores.json"), ("predict", "representations.npz")],
+)
+@pytest.mark.parametrize("given", ["option", "file"])
+def test_results_on_other_data_lie_beside_those_of_the_run(
+    command: str,
+    file: str,
+    given: str,
+    dislab: Dislab,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert dislab("fit", "--config=small.yaml", "--report=true") == 0
+    assert dislab(command, f"--run={RUN}") == 0
+    before = {path: path.read_bytes() for path in Path(RUN).rglob("*") if path.is_file()}
+    images = np.random.default_rng(0).integers(0, 255, (90, 64, 64), "uint8")
+    np.savez("other.npz", images=images, size=np.arange(90) % 9, colour=np.arange(90) // 9)
+    other = "{class_path: NumpyDataset, init_args: {file: other.npz, factors: [size, colour]}}"
+    (tmp_path / "o.yaml").write_text(f"data: {{init_args: {{dataset: {other}}}}}")
+    option = f"--data.dataset={other}" if given == "option" else "--config=o.yaml"
+    assert dislab(command, f"--run={RUN}", option) == 0
+    assert "data.dataset is 'NumpyDataset' instead of 'GaussianBlob'" in caplog.text
+    assert {path: path.read_bytes() for path in before} == before
+    (folder,) = Path(RUN, "other_data").iterdir()
+    assert folder.name.startswith("NumpyDataset-other-")
+    assert (folder / file).is_file()
+    assert dislab(command, f"--run={RUN}", option, "--data.num_workers=0") == 0
+    assert list(Path(RUN, "other_data").iterdir()) == [folder]
+    capsys.readouterr()
+    assert dislab("compare", RUN, str(folder)) == 0
+    assert "other.npz" in capsys.readouterr().out
+    assert dislab("fit", f"--config={folder}/config.yaml") == 2

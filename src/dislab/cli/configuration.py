@@ -1,6 +1,10 @@
 """Configuration files: those that a command reads, and the copy in a run folder."""
 
 import argparse
+import hashlib
+import inspect
+import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -9,10 +13,12 @@ from typing import Any, Final
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dislab.base import offered
+from dislab.base.named_classes import find_class
 from dislab.callbacks._trainer import run_folder
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
+from dislab.study.comparison import flat_settings
 from dislab.yaml_files import parse_yaml, read_text, yaml_text
 
 _WRITTEN_BY: Final = "# dislab=="
@@ -58,6 +64,19 @@ _CHANGEABLE_OF_DATA: Final = tuple(
     )
 )
 """Data settings for the location and loading of images, which do not change the images."""
+
+OTHER_DATA: Final = "other_data"
+"""Folder in a run folder that holds the results on other data, in a folder for each."""
+
+_NOT_OF_IMAGES: Final = (
+    "residency",
+    "num_workers",
+    "batch_size",
+    "eval_batch_size",
+    "steps_per_epoch",
+    "dataset.download",
+)
+"""Data settings that do not decide which images a command scores or encodes."""
 
 
 def header() -> list[str]:
@@ -152,6 +171,25 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
             )
         found[section] = new[section]
     return found
+
+
+def images_of(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Flat settings of the section `data` that decide which images a command scores or encodes."""
+    part = (section.get("init_args") or {}).get("dataset") or section
+    arguments = inspect.signature(find_class(part["class_path"], (object,), "data")).parameters
+    needed = {f"dataset.{name}" for name, one in arguments.items() if one.default is one.empty}
+    # the path of a data set that needs one is its content, not the place of published files
+    unused = {*_NOT_OF_IMAGES, *({"dataset.path", "dataset.folder"} - needed)}
+    return {name: one for name, one in flat_settings(section).items() if name not in unused}
+
+
+def name_of_data(images: Mapping[str, Any]) -> str:
+    """A folder name for the result of `images_of`: data set, file, and a digest of all settings."""
+    words = [str(images.get("dataset") or images[""])]
+    paths = (images.get(f"dataset.{name}") for name in ("file", "folder", "path"))
+    words += [re.sub(r"\W+", "_", Path(str(one)).stem)[:40] for one in paths if one][:1]
+    digest = hashlib.sha256(json.dumps(images, sort_keys=True, default=str).encode()).hexdigest()
+    return "-".join([*words, digest[:8]])
 
 
 class KeepConfig(Callback):

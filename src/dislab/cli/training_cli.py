@@ -34,10 +34,14 @@ from dislab.callbacks.pictures import Picture
 from dislab.cli.allocator import keep_freed_memory, old_objects_left_alone
 from dislab.cli.closing import closing
 from dislab.cli.configuration import (
+    OTHER_DATA,
     SECTIONS,
     KeepConfig,
     changed,
+    changes,
     flat,
+    images_of,
+    name_of_data,
 )
 from dislab.cli.links import check_offers
 from dislab.cli.messages import explain
@@ -66,7 +70,7 @@ from dislab.runs import (
     trained_alone,
 )
 from dislab.training.step_end import count_last_step
-from dislab.yaml_files import parse_yaml, written
+from dislab.yaml_files import parse_yaml, read_mapping, written
 
 RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
 """Environment variable that passes the run folder from the first process to the others, and from a
@@ -87,6 +91,9 @@ class TrainingCLI(LightningCLI):
 
     settings_parser: LightningArgumentParser
     """The parser of the command's settings."""
+
+    _results: Path | None = None
+    """The folder of the results of a finished run."""
 
     _asked: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
     _changed: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
@@ -117,6 +124,8 @@ class TrainingCLI(LightningCLI):
             file = str(Path(config["resume"], CONFIG))
             of_the_run = self.parser.parse_args([self.config.subcommand, f"--config={file}"])
             self._changed = changed(self._plain(of_the_run), self._plain(self.config))
+        if config["run"] is not None:
+            self._results = self._results_of(Path(config["run"]))
         checkpoint = config.get("ckpt_path")
         if checkpoint in ("last", "best", "hpc"):
             raise InputError(
@@ -130,6 +139,24 @@ class TrainingCLI(LightningCLI):
                 check_resumable(checkpoint, stored)
                 self._check_steps(stored["global_step"], config)
             self._asked = flat(config["model"])
+
+    def _results_of(self, run: Path) -> Path:
+        """The folder of a finished run, or one inside it for results on other data."""
+        path, section = run / CONFIG, self._plain(self.config)["data"]
+        if read_mapping(path, "data: {class_path: SingleData}").get("data") == section:
+            return run  # without parsing the file again
+        of_the_run = self.parser.parse_args([self.config.subcommand, f"--config={path}"])
+        before, here = images_of(self._plain(of_the_run)["data"]), images_of(section)
+        if not (differ := changes(before, here)):
+            return run
+        listed = ", ".join(
+            f"data{f'.{name}' if name else ''} is {new!r} instead of {old!r}"
+            for name, (old, new) in differ.items()
+            if "dataset" not in differ or not name.startswith("dataset.")
+        )
+        folder = run / OTHER_DATA / name_of_data(here)
+        rank_zero_info(f"Results go into {folder}, as the data differ from the run's: {listed}")
+        return folder
 
     def _check_steps(self, trained: int, config: Namespace) -> None:
         """Refuses to continue a run to fewer steps than it has, and notes if none are left."""
@@ -226,7 +253,8 @@ class TrainingCLI(LightningCLI):
                 stored = read_checkpoint(config["ckpt_path"])
                 check_resumable(config["ckpt_path"], stored, trainer.fit_loop.state_dict())
                 first_step = int(stored["global_step"])
-        text = "" if config["resume"] or config["run"] else self._text()
+        own = config["resume"] or (config["run"] and folder == Path(config["run"]))
+        text = "" if own else self._text()
         self._kept_config = KeepConfig(text, self._changed, first_step)
         trainer.callbacks[:0] = [self._run_folder, self._kept_config]  # type: ignore[attr-defined]
         if config["report"]:
@@ -410,7 +438,9 @@ class TrainingCLI(LightningCLI):
         """The run folder; None in processes other than the first, which receive it later."""
         if getattr(rank_zero_only, "rank", 0) != 0:
             return None
-        if known := config["run"] or config["resume"] or os.environ.get(RUN_FOLDER):
+        if config["run"]:
+            return self._results
+        if known := config["resume"] or os.environ.get(RUN_FOLDER):
             return Path(known)
         folder = new_run(Path(config["runs"]), config["name"])
         os.environ[RUN_FOLDER] = str(folder)
