@@ -44,6 +44,29 @@ def attribute_list(names: tuple[str, ...] = lists.NAMES) -> str:
 PARTITION = "".join(f"{number:06d}.jpg {part}\n" for number, part in enumerate(PART, start=1))
 
 
+def as_csv(text: str, header: str) -> str:
+    """A list as Kaggle ships it."""
+    return "\n".join([header, *(",".join(line.split()) for line in text.splitlines())]) + "\n"
+
+
+def write_as_kaggle(folder: Path, packed: bool = False, **changed: Any) -> None:
+    write(folder, packed)
+    attributes = "\n".join(attribute_list().splitlines()[2:])
+    names = changed.get("names", lists.NAMES)
+    for name, text, header in (
+        ("list_attr_celeba", attributes, ",".join(("image_id", *names))),
+        ("list_eval_partition", PARTITION, "image_id,partition"),
+    ):
+        (folder / f"{name}.txt").unlink()
+        (folder / f"{name}.csv").write_text(as_csv(text, header))
+    if "csv" in changed:
+        (folder / "list_attr_celeba.csv").write_text(changed["csv"])
+    if not packed:
+        (folder / "img_align_celeba").rename(folder / "img")
+        (folder / "img_align_celeba").mkdir()
+        (folder / "img").rename(folder / "img_align_celeba/img_align_celeba")
+
+
 def write(folder: Path, packed: bool = False, **changed: Any) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "list_attr_celeba.txt").write_text(str(changed.get("attr", attribute_list())))
@@ -86,6 +109,31 @@ def test_factors_are_attributes_part_and_instance(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [True, False])
+def test_as_kaggle_ships_it(packed: bool, tiny: Path, tmp_path: Path) -> None:
+    write(tmp_path / "faces")
+    write_as_kaggle(tmp_path / "kaggle", packed)
+    dataset, ours = (CelebA(path=str(tmp_path / name)) for name in ("kaggle", "faces"))
+    assert np.array_equal(dataset.factors.positions([0, 4]), ours.factors.positions([0, 4]))
+    check_dataset(dataset)
+    ours.prepare()
+    assert torch.equal(dataset.images(torch.arange(COUNT)), ours.images(torch.arange(COUNT)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"names": lists.NAMES[::-1]}, "its first line does not name the 40 attributes in order"),
+        ({"csv": ""}, "its first line does not name the 40 attributes"),
+        ({"csv": ",".join(("image_id", *lists.NAMES))}, "it has lines for 0 images instead of 6"),
+    ],
+)
+def test_another_csv_is_refused(changed: dict[str, Any], message: str, tiny: Path) -> None:
+    write_as_kaggle(tiny, **changed)
+    with pytest.raises(InputError, match=rf"list_attr_celeba\.csv is not the .*: {message}"):
+        CelebA().prepare()
+
+
+@pytest.mark.parametrize("packed", [True, False])
 def test_the_centre_is_kept_and_brought_to_the_side(
     packed: bool, tiny: Path, tmp_path: Path
 ) -> None:
@@ -117,7 +165,7 @@ def test_after_preparing_the_files_are_not_needed(tiny: Path, tmp_path: Path) ->
     assert torch.equal(pickle.loads(content).images(index), dataset.images(index))
     # a damaged copy of the labels is read anew, from the files
     (tiny / "celeba/labels.npz").write_bytes(b"cut")
-    with pytest.raises(InputError, match=r"list_attr_celeba\.txt is not in"):
+    with pytest.raises(InputError, match=r"list_attr_celeba\.csv is not in"):
         _ = CelebA().factors
     write(tiny)
     CelebA().prepare()
@@ -164,9 +212,11 @@ def test_missing_files_are_explained(cache: Path) -> None:
     dataset = CelebA()
     assert dataset.image_shape == (3, 64, 64)
     assert not cache.exists()
-    with pytest.raises(InputError, match=r"list_attr_celeba\.txt is not in .*mmlab"):
+    with pytest.raises(
+        InputError, match=r"_celeba\.txt or list_attr_celeba\.csv is not in .*mmlab"
+    ):
         _ = dataset.factors
-    with pytest.raises(InputError, match=r"list_attr_celeba\.txt is not in"):
+    with pytest.raises(InputError, match=r"list_attr_celeba\.csv is not in"):
         dataset.prepare()
 
 

@@ -75,6 +75,23 @@ def test_a_partial_grid_and_chosen_columns(folder: Path) -> None:
     assert brightness(dataset) == [0, 10, 20]
 
 
+def test_another_column_names_the_files(folder: Path) -> None:
+    rows = [f"{name},{x},{kind}" for name, x, kind in ROWS]
+    write(folder, *rows, header="image_id,x,kind")
+    with pytest.raises(InputError, match="if image_id does, set file: image_id, or rename that"):
+        FolderDataset(str(folder)).prepare()
+    dataset = FolderDataset(str(folder), file="image_id")
+    assert dataset.factors.names == ("x", "kind")
+    assert brightness(dataset) == [30, 10, 0, 20]
+    write(folder, *rows[:3], ",1,dog", header="image_id,x,file")
+    with pytest.raises(InputError, match=r"lacks values in line 5 \(image_id\); mend"):
+        FolderDataset(str(folder), file="image_id").prepare()
+    dropped = FolderDataset(str(folder), file="image_id", gaps="drop")
+    assert dropped.factors.names == ("x", "file")
+    with pytest.raises(InputError, match=r"no column 'image', .* \(did you mean image_id\?\); its"):
+        FolderDataset(str(folder), file="image").prepare()
+
+
 def test_a_table_elsewhere_and_names_in_other_spellings(folder: Path) -> None:
     table = folder.parent / "table.csv"
     table.write_text("\ufefffile,x\n./a.png,1\nb.png,2\nsub//c.png,3\n d.png,4\n", encoding="utf-8")
@@ -192,7 +209,11 @@ def test_gaps_are_named_or_dropped(
         ([], "file,x", "has no rows"),
         (["a.png,1", "a.png,2"], "file,x", r"several rows name the same image: a\.png \(line 2, l"),
         (["a.png,1,2"], "file,x", "line 2 has 3 cells, but there are 2 columns: file, x"),
-        (["a.png,1"], "name,x", r"no column 'file'.*its first line says name, x"),
+        (
+            ["a.png,1"],
+            "name,x",
+            r"no column 'file', .* line says name, x; if name does, set",
+        ),
         (["a.png;1"], "file;x", "seems to be separated by ';', and commas are expected"),
         (["a.png,1,2"], "file,x,x", "columns with names of their own, not file, x, x"),
         (["a.png"], "file", "no column besides file; set table to null"),

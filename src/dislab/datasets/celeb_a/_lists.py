@@ -65,17 +65,26 @@ def read_lists(attributes: Path, partition: Path) -> npt.NDArray[np.uint8]:
 def _attributes(path: Path) -> npt.NDArray[np.uint8]:
     with reading(path, PAGE), path.open(encoding="utf-8", errors="replace") as stream:
         count, names = stream.readline().strip(), stream.readline().split()
-    if count != str(IMAGES):
+    if path.suffix == ".csv":
+        names = count.split(",")[1:]
+    elif count != str(IMAGES):
         raise refusal(path, f"its first line is {count[:20]!r} instead of {IMAGES}", PAGE)
     if tuple(names) != NAMES:
-        raise refusal(path, "its second line does not name the 40 attributes in order", PAGE)
+        line = "first" if path.suffix == ".csv" else "second"
+        raise refusal(path, f"its {line} line does not name the 40 attributes in order", PAGE)
     return _table(path, 2, ("-1", "1"), len(NAMES))
 
 
 def _table(path: Path, skip: int, words: tuple[str, ...], columns: int) -> npt.NDArray[np.uint8]:
-    """Index in `words` of each entry after the file name, one row per image."""
+    """Index in `words` of each entry after the file name, one row per image.
+
+    The copies on Kaggle are tables of comma-separated values, with one line of column names.
+    """
     with reading(path, PAGE):
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[skip:]
+        text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix == ".csv":
+        text, skip = text.replace(",", " "), 1
+    lines = text.splitlines()[skip:]
     if len(lines) != IMAGES:
         raise refusal(path, f"it has lines for {len(lines)} images instead of {IMAGES}", PAGE)
     known = "|".join(map(re.escape, words))

@@ -21,8 +21,12 @@ _HEIGHT: Final = 218
 _LABELS: Final = "celeba/labels"
 
 PICTURES: Final = Published(("img_align_celeba.zip", "img_align_celeba"), lists.PAGE, kind="part")
-ATTRIBUTES: Final = Published(("list_attr_celeba.txt",), lists.PAGE, kind="part")
-PARTITION: Final = Published(("list_eval_partition.txt",), lists.PAGE, kind="part")
+ATTRIBUTES: Final = Published(
+    ("list_attr_celeba.txt", "list_attr_celeba.csv"), lists.PAGE, kind="part"
+)
+PARTITION: Final = Published(
+    ("list_eval_partition.txt", "list_eval_partition.csv"), lists.PAGE, kind="part"
+)
 
 FACTORS: Final = (
     *(Factor(name, (0.0, 1.0), "categorical") for name in lists.NAMES),
@@ -50,8 +54,9 @@ class CelebA(BankedDataset):
             178.
         side: Height and width of the images in pixels, at most `crop`.
         path: The folder with img_align_celeba (or its zip archive), list_attr_celeba.txt and
-            list_eval_partition.txt; the cache folder is searched as well. They must be downloaded
-            manually, as the publishers require consent to their terms.
+            list_eval_partition.txt, or both lists as csv, as on Kaggle; the cache folder is
+            searched as well. They must be downloaded manually, as the publishers require consent to
+            their terms.
 
     Raises:
         InputError: The crop or the side is out of range.

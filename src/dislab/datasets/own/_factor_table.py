@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from dislab.datasets.files.image_files import SUFFIXES
 from dislab.datasets.own._columns import Column, listing
 from dislab.datasets.own._texts import is_number, is_word, missing, name_hint
 from dislab.errors import InputError, suggestion
 from dislab.factors import Kind
 
-FILE: Final = "file"
-"""Column with the file names of images."""
-
 _ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
+
+
+_Content = tuple[list[str], list[str], list[list[str]]]
+"""Names of columns, places of rows, and cells by row."""
 
 
 class Row(NamedTuple):
@@ -22,15 +24,17 @@ class Row(NamedTuple):
 
     Attributes:
         place: Its line in the table, for messages.
-        cells: Its values as text, by column; empty if missing.
+        file: Name of its image, as in a folder listing: `a.png`, not `./a.png`.
+        cells: Its other values as text, by column; empty if missing.
     """
 
     place: str
+    file: str
     cells: dict[str, str]
 
 
-def read_table(path: Path) -> list[Row]:
-    """Reads the rows of a table, all with the same columns, one of which is `file`.
+def read_table(path: Path, file: str) -> list[Row]:
+    """Reads the rows of a table, all with the same columns, of which `file` names the images.
 
     The file is Parquet if its suffix says so, else comma-separated text in UTF-8 whose first line
     names the columns. Rejects unreadable files, rows of different lengths, and missing or
@@ -41,27 +45,28 @@ def read_table(path: Path) -> list[Row]:
             f"the table {path} does not exist; give the file of the factor values, its path "
             "relative to the folder of the images"
         )
-    rows = _parquet(path) if path.suffix == ".parquet" else _csv(path)
+    names, places, rows = _parquet(path) if path.suffix == ".parquet" else _csv(path)
+    _check_names(path, names, file, rows[0] if rows else [])
     if not rows:
         raise InputError(f"{path} has no rows; it needs one for each image")
-    return rows
+    return [_row(path, names, file, *row) for row in zip(places, rows, strict=True)]
 
 
 def named_twice(rows: Sequence[Row]) -> list[str]:
     """Files named by several rows, with the lines of these rows."""
     places: dict[str, list[str]] = {}
     for row in rows:
-        places.setdefault(row.cells[FILE], []).append(row.place)
+        places.setdefault(row.file, []).append(row.place)
     return [f"{name} ({', '.join(found)})" for name, found in places.items() if len(found) > 1]
 
 
 def gaps(
-    rows: Sequence[Row], names: Sequence[str], kinds: Mapping[str, Kind]
+    rows: Sequence[Row], file: str, names: Sequence[str], kinds: Mapping[str, Kind]
 ) -> tuple[dict[str, list[str]], str]:
     """Columns without a value, by the line of their row, and advice on words that may be names."""
-    found: list[list[str]] = [[] for _ in rows]
+    found = [[file] if missing([row.file], None) else [] for row in rows]
     hint = ""
-    for name in (FILE, *names):
+    for name in names:
         cells = [row.cells[name] for row in rows]
         lacking = missing(cells, kinds.get(name))
         for row in lacking:
@@ -77,18 +82,18 @@ def columns(
     return {name: _column(rows, name, kinds.get(name)) for name in names}
 
 
-def chosen(rows: Sequence[Row], factors: Sequence[str] | None) -> list[str]:
+def chosen(rows: Sequence[Row], file: str, factors: Sequence[str] | None) -> list[str]:
     """Columns to use as factors."""
-    known = [name for name in rows[0].cells if name != FILE]
+    known = list(rows[0].cells)
     for name in factors or ():
         if name not in known:
             hint = suggestion(name, known)
             raise InputError(
-                f"the table has no column {name!r}{hint}; besides {FILE} it has {', '.join(known)}"
+                f"the table has no column {name!r}{hint}; besides {file} it has {', '.join(known)}"
             )
     taken = known if factors is None else list(dict.fromkeys(factors))
     if not taken:
-        raise InputError(f"the table has no column besides {FILE}; set table to null to go without")
+        raise InputError(f"the table has no column besides {file}; set table to null to go without")
     return taken
 
 
@@ -106,32 +111,18 @@ def _column(rows: Sequence[Row], name: str, kind: Kind | None) -> Column:
     )
 
 
-def _csv(path: Path) -> list[Row]:
+def _csv(path: Path) -> _Content:
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             reader = csv.reader(stream)
             names = [name.strip() for name in next(reader, [])]
-            _check_names(path, names)
-            rows = [
-                Row(f"line {reader.line_num}", _cells(path, names, cells, reader.line_num))
-                for cells in reader
-                if cells
-            ]
+            lines = [(f"line {reader.line_num}", cells) for cells in reader if cells]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as comma-separated text: {error}") from error
-    return rows
+    return names, [place for place, _ in lines], [cells for _, cells in lines]
 
 
-def _cells(path: Path, names: list[str], cells: list[str], line: int) -> dict[str, str]:
-    if len(cells) != len(names):
-        raise InputError(
-            f"{path}: line {line} has {len(cells)} cells, but there are {len(names)} columns: "
-            f"{', '.join(names)}"
-        )
-    return _normal(dict(zip(names, cells, strict=True)))
-
-
-def _parquet(path: Path) -> list[Row]:
+def _parquet(path: Path) -> _Content:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
@@ -145,31 +136,41 @@ def _parquet(path: Path) -> list[Row]:
         raise InputError(f"{path} cannot be read as a Parquet file: {error}") from error
     # pandas writes its index as a column of this name by default
     names = [name for name in table.column_names if not _ROW_NUMBERS.fullmatch(name)]
-    _check_names(path, names)
     values: list[dict[str, Any]] = table.to_pylist()
-    return [
-        Row(f"row {number}", _normal({name: _text(row[name]) for name in names}))
-        for number, row in enumerate(values, start=1)
-    ]
+    places = [f"row {number}" for number in range(1, len(values) + 1)]
+    return names, places, [[_text(row[name]) for name in names] for row in values]
 
 
-def _normal(cells: dict[str, str]) -> dict[str, str]:
-    """Cells with a normalised image name, as in a folder listing: `a.png`, not `./a.png`."""
-    name = cells[FILE].strip()
-    return {**cells, FILE: Path(name).as_posix() if name else ""}
+def _row(path: Path, names: list[str], file: str, place: str, values: list[str]) -> Row:
+    if len(values) != len(names):
+        raise InputError(
+            f"{path}: {place} has {len(values)} cells, but there are {len(names)} columns: "
+            f"{', '.join(names)}"
+        )
+    cells = dict(zip(names, values, strict=True))
+    name = cells.pop(file).strip()
+    return Row(place, Path(name).as_posix() if name else "", cells)
 
 
 def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _check_names(path: Path, names: list[str]) -> None:
+def _check_names(path: Path, names: list[str], file: str, first: list[str]) -> None:
+    """Rejects column names that are missing or duplicate; `first` is the first row of values."""
     if len(set(names)) < len(names) or "" in names:
         raise InputError(f"{path} needs columns with names of their own, not {', '.join(names)}")
-    if FILE not in names:
+    if file not in names:
         other = next((mark for mark in (";", "\t") if mark in "".join(names)), None)
         hint = f"; it seems to be separated by {other!r}, and commas are expected" if other else ""
+        images = [
+            name
+            for name, cell in zip(names, first, strict=False)
+            if Path(cell.strip()).suffix.lower() in SUFFIXES
+        ]
+        if images:
+            hint = f"; if {images[0]} does, set file: {images[0]}, or rename that column"
         raise InputError(
-            f"{path} has no column {FILE!r}, which names the images; its first line says "
-            f"{', '.join(names) or 'nothing'}{hint}"
+            f"{path} has no column {file!r}, which names the images{suggestion(file, names)}; its "
+            f"first line says {', '.join(names) or 'nothing'}{hint}"
         )

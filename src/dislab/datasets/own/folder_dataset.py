@@ -27,13 +27,14 @@ from dislab.factors import FactorSpace, FactorWarning, Kind
 class FolderDataset(BankedDataset):
     """Images of your own: a folder of them, and a table of factor values if you have one.
 
-    The table has one row per image. The column `file` gives its path relative to the folder; the
-    others are factors. Any set of combinations of values is possible. Columns of numbers are
-    ordinal, or circular if they have a period; columns of names are categorical. A column with more
-    than 20 different numbers, and more than half as many as rows, contains measurements: its factor
-    is continuous, and a message names it. If images have equal values, an additional last factor
-    `instance` distinguishes them. Without a table, the only factor is the image number; such images
-    can be used for training and pictures, but not for scores.
+    The table has one row per image. The column `file`, or another one that you name, gives its path
+    relative to the folder; the others are factors. Any set of combinations of values is possible.
+    Columns of numbers are ordinal, or circular if they have a period; columns of names are
+    categorical. A column with more than 20 different numbers, and more than half as many as rows,
+    contains measurements: its factor is continuous, and a message names it. If images have equal
+    values, an additional last factor `instance` distinguishes them. Without a table, the only
+    factor is the image number; such images can be used for training and pictures, but not for
+    scores.
 
     The images are converted once and stored in the cache folder; if the name, the size or the time
     of one of them changes, they are converted again.
@@ -42,7 +43,7 @@ class FolderDataset(BankedDataset):
         folder: Folder of the images, which may be in subfolders.
         table: A CSV or Parquet file (with `pip install 'dislab[parquet]'`), relative to the folder;
             null for images without factors.
-        factors: Columns to use as factors; all except `file` unless given.
+        factors: Columns to use as factors; all except that of the files unless given.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
             the rules above.
         units: Units of numeric values, by factor.
@@ -55,6 +56,7 @@ class FolderDataset(BankedDataset):
         colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
         fit: Treatment of non-square images when resizing to `side`: `squash` distorts them, `crop`
             keeps the central square, `pad` adds black borders. Crop and pad need a side.
+        file: The column of the table that names the images.
 
     Raises:
         InputError: The side is below 1, or missing for `fit`.
@@ -78,6 +80,7 @@ class FolderDataset(BankedDataset):
         side: int | None = None,
         colour: Literal["keep", "grey", "rgb"] = "keep",
         fit: Literal["squash", "crop", "pad"] = "squash",
+        file: str = "file",
     ) -> None:
         check_fit(side, fit)
         self.folder = folder
@@ -88,6 +91,7 @@ class FolderDataset(BankedDataset):
         self.side = side
         self.colour: Literal["keep", "grey", "rgb"] = colour
         self.fit: Literal["squash", "crop", "pad"] = fit
+        self.file = file
 
     @property
     def factors(self) -> FactorSpace:
@@ -129,18 +133,19 @@ class FolderDataset(BankedDataset):
             if not images:
                 raise InputError(f"{folder} holds no images")
             return _Layout(unlabelled(len(images)), images)
-        rows = self._complete(table_files.read_table(folder / self.table), folder, images)
-        names = table_files.chosen(rows, self.columns)
+        rows = table_files.read_table(folder / self.table, self.file)
+        rows = self._complete(rows, folder, images)
+        names = table_files.chosen(rows, self.file, self.columns)
         columns = table_files.columns(rows, names, self.traits.kinds)
         space, order = labelled(columns, self.traits)
-        return _Layout(space, [rows[number].cells[table_files.FILE] for number in order])
+        return _Layout(space, [rows[number].file for number in order])
 
     def _complete(
         self, rows: list[table_files.Row], folder: Path, images: Sequence[str]
     ) -> list[table_files.Row]:
         """Rows with an image and all values; others are dropped or rejected."""
-        names = table_files.chosen(rows, self.columns)
-        lacking, hint = table_files.gaps(rows, names, self.traits.kinds)
+        names = table_files.chosen(rows, self.file, self.columns)
+        lacking, hint = table_files.gaps(rows, self.file, names, self.traits.kinds)
         said = [f"{place} ({', '.join(found)})" for place, found in lacking.items()]
         complaint = f"{self.table} lacks values in {listing(said)}"
         self._refuse(said, complaint, hint)
@@ -150,7 +155,7 @@ class FolderDataset(BankedDataset):
         rows = [row for row in rows if row.place not in lacking]
         if twice := table_files.named_twice(rows):
             raise InputError(f"several rows name the same image: {listing(twice)}")
-        listed = {row.cells[table_files.FILE]: row for row in rows}
+        listed = {row.file: row for row in rows}
         absent = {name for name in listed if not (folder / name).is_file()}
         said = [f"{name} ({row.place})" for name, row in listed.items() if name in absent]
         self._refuse(said, f"{folder} lacks images that have a row: {listing(said)}")
