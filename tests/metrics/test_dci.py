@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dislab.codes.bank import ConstantFactorWarning
 from dislab.codes.importance import importance_scores
+from dislab.codes.learners import HistogramBoosting
 from dislab.codes.splits import UnseenValueWarning
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
@@ -67,6 +68,58 @@ def test_perfect_codes_score_one() -> None:
         result["importance"][2:], torch.eye(3).double(), rtol=0.0, atol=0.005
     )
     assert result["informativeness_per_factor"].tolist() == [1.0, 1.0, 1.0]
+
+
+Values = tuple[float, ...]
+RARE: list[tuple[int, Values, int]] = [
+    (2000, (0.995, 0.005), 2),
+    (2000, (0.99, 0.01), 2),
+    (2000, (0.95, 0.05), 4),
+    (2000, (0.5, 0.5), 10),
+    (2000, (0.985, 0.005, 0.005, 0.005), 3),
+    (2000, (0.499, 0.002, 0.499), 2),
+    (15000, (0.999, 0.001), 2),
+    (15000, (0.5, 0.5), 4),
+]
+"""Images, frequencies of the values, and number of factors."""
+
+
+def clean_codes(
+    images: int, shares: Values, factors: int, seed: int = 0
+) -> tuple[FactorSpace, Tensor, Tensor]:
+    """Codes in narrow groups, one latent a factor, and two latents of noise."""
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.multinomial(torch.tensor(shares), images * factors, True, generator=generator)
+    values = drawn.view(images, factors)
+    values[: len(shares)] = torch.arange(len(shares))[:, None]  # every value is learnt from
+    codes = torch.cat([values + 0.05 * noise(images, factors, seed), noise(images, 2, 50)], dim=1)
+    levels = tuple(map(float, range(len(shares))))
+    space = FactorSpace(tuple(Factor("abcdefghij"[name], levels) for name in range(factors)))
+    return space, codes, values
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("images", "shares", "factors"), RARE)
+def test_clean_codes_of_skewed_factors_score_one(
+    images: int, shares: Values, factors: int, seed: int
+) -> None:
+    """As with exact boosting; a quantile between two groups of codes would mix their images."""
+    space, codes, values = clean_codes(images, shares, factors, seed)
+    metric = DCI(space)
+    metric.update(codes, values)
+    result = metric.compute()
+    for name in ("disentanglement", "completeness", "informativeness"):
+        assert result[f"dci_hgbt_{name}"].item() >= 0.99, name
+
+
+def test_a_single_image_of_a_value_is_told_from_the_others() -> None:
+    """Its latent alone gets importance, as the root split takes the image out."""
+    codes, labels = noise(1333, 3), torch.zeros(1333, dtype=torch.int64)
+    codes[0, 1], labels[0] = 9.0, 1
+    model = HistogramBoosting(rounds=2).fit(codes, labels)
+    assert model.importances().tolist() == pytest.approx([0, 1, 0], abs=1e-6)
+    assert model.predict(codes).equal(labels)
 
 
 def test_rotated_codes_are_informative_but_entangled() -> None:

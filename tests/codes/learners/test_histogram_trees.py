@@ -1,6 +1,7 @@
 """Bins of codes, trees grown on them, and their sums."""
 
 import copy
+import itertools
 
 import numpy as np
 import numpy.typing as npt
@@ -36,18 +37,53 @@ def test_the_largest_numbers_have_a_threshold_between_them() -> None:
     assert bin_codes(np.array([[largest], [largest / 2]])).number.tolist() == [[1, 0]]
 
 
-@pytest.mark.parametrize("bins", [255, 16, 2])
-@pytest.mark.parametrize("images", [300, 1500])
-def test_bins_are_those_of_scikit_learn(bins: int, images: int) -> None:
-    rng = np.random.default_rng(0)
-    codes = rng.normal(size=(images, 3))
+def test_bins_of_few_codes_are_those_of_scikit_learn() -> None:
+    codes = np.random.default_rng(0).normal(size=(255, 3))
     codes[:, 1] = codes[:, 1].round(1)
-    codes[:, 2] = np.where(codes[:, 2] < 1, 0, codes[:, 2])  # quantiles that are the same
-    mapper = _BinMapper(n_bins=bins + 1).fit(codes)
-    own = bin_codes(codes, bins)
+    mapper = _BinMapper(n_bins=256).fit(codes)
+    own = bin_codes(codes)
     assert own.number.T.tolist() == mapper.transform(codes).tolist()
     for edges, theirs in zip(own.thresholds, mapper.bin_thresholds_, strict=True):
         np.testing.assert_allclose(edges, theirs, rtol=1e-15)
+
+
+@pytest.mark.parametrize("bins", [255, 16, 2])
+@pytest.mark.parametrize("images", [300, 1500])
+def test_bins_hold_at_most_two_parts_of_the_images(bins: int, images: int) -> None:
+    (number,), (edges,) = bin_codes(np.random.default_rng(0).normal(size=(images, 1)), bins)[:2]
+    counts = np.bincount(number, minlength=len(edges) + 1)
+    assert 0 < len(edges) < bins
+    assert counts.min() > 0
+    assert counts.max() <= 2 * np.ceil(images / (bins - 1 - min(32, bins // 4)))
+
+
+def test_equal_codes_share_a_bin() -> None:
+    codes = np.random.default_rng(0).normal(size=(1500, 1))
+    codes = np.where(codes < 1, 0, codes)
+    own = bin_codes(codes)
+    assert len(set(own.number[0][codes[:, 0] == 0].tolist())) == 1
+    assert own.number[0][codes[:, 0] == 0].max() < own.number[0][codes[:, 0] > 0].min()
+
+
+@pytest.mark.parametrize("rare", [1, 2, 7, 50])
+@pytest.mark.parametrize("images", [300, 1333, 10_000])
+def test_a_gap_has_an_edge_however_few_images_are_beside_it(images: int, rare: int) -> None:
+    """Of 33 groups of codes, all but one of a few images, no two share a bin."""
+    rng = np.random.default_rng(images)
+    group = np.minimum(np.arange(images) // rare, 32)
+    codes = (group + 0.05 * rng.uniform(-1, 1, size=images))[rng.permutation(images)]
+    own = bin_codes(np.stack([codes, -codes], axis=1))
+    for number in own.number:
+        bins_of_groups = [set(number[codes.round() == one].tolist()) for one in range(33)]
+        shared = [a & b for a, b in itertools.combinations(bins_of_groups, 2)]
+        assert not any(shared)
+
+
+def test_the_largest_numbers_have_edges_between_them() -> None:
+    codes = np.random.default_rng(0).uniform(-1, 1, size=(400, 1)) * np.finfo(np.float64).max
+    (edges,) = bin_codes(codes).thresholds
+    assert np.isfinite(edges).all()
+    assert len(edges) > 200
 
 
 CODES = np.array([[0.0, 1], [0, 0], [1, 1], [1, 0]])

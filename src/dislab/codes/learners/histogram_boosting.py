@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.codes.learners.histogram_trees import (
+    LEAST_CURVATURE,
     NO_SPLIT,
     CodeBins,
     CompleteTrees,
@@ -72,6 +73,18 @@ def _start(labels: Column) -> Float[Tensor, " kind"]:
     return logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
 
 
+def _least(labels: Column, kinds: int) -> Float[Tensor, " kind"]:
+    """Smallest curvature of a child: enough for one image of each class alone at the start.
+
+    With p the share of a class, the curvature of an image is p·(1 − p).
+    """
+    usual = torch.full((kinds,), LEAST_CURVATURE)
+    if labels.is_floating_point():
+        return usual
+    share = labels.bincount()[-kinds:] / len(labels)
+    return torch.minimum(usual, share * (1 - share) / 2)
+
+
 def _boost_together(
     bins: CodeBins,
     columns: Sequence[Column],
@@ -84,7 +97,8 @@ def _boost_together(
     spans = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
     logits = torch.cat(list(starts)).float().repeat(bins.number.shape[1], 1)
     derivatives = torch.empty(2, *logits.shape)
-    grower = TreeGrower(bins, sum(sizes), depth, rate)
+    least = torch.cat([_least(*one) for one in zip(columns, sizes, strict=True)])
+    grower = TreeGrower(bins, sum(sizes), depth, rate, least)
     grown = []
     for _ in range(rounds):
         for kinds, labels in zip(spans, columns, strict=True):
@@ -177,8 +191,10 @@ class HistogramBoosting(BoostedTrees):
 
     The algorithm of scikit-learn's histogram gradient boosting, with the depth, rounds, rate and
     smallest leaf of its exact `GradientBoostingClassifier`, 255 bins and no early stopping, for all
-    classes and all columns of labels at once. Splits are the same unless two of them are equally
-    good up to rounding. Training runs on the host.
+    classes and all columns of labels at once. Two things differ: edges of bins are in the widest
+    gaps of the codes (`bin_codes`), and a single image of a rare label can be split off. Of at most
+    255 different codes and common labels, splits are the same unless two of them are equally good
+    up to rounding. Training runs on the host.
 
     Args:
         rounds: Number of boosting rounds, each with one tree per class.
@@ -239,7 +255,8 @@ class HistogramRegression(BoostedTrees):
 
     The trees of `HistogramBoosting` with squared errors: the algorithm of scikit-learn's
     `HistGradientBoostingRegressor` with the depth, rounds, rate and smallest leaf of its exact
-    `GradientBoostingRegressor`, 255 bins and no early stopping. Training runs on the host.
+    `GradientBoostingRegressor`, 255 bins, with edges in the widest gaps of the codes, and no early
+    stopping. Training runs on the host.
 
     Args:
         rounds: Number of boosting rounds, each with one tree.
