@@ -2,13 +2,16 @@
 
 import warnings
 from functools import partial
+from inspect import signature
 from typing import Any, NamedTuple
 
 import pytest
 import torch
 from torch import Tensor
 
+from dislab import metrics
 from dislab.codes.bank import ConstantFactorWarning
+from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import (
     DCI,
@@ -286,3 +289,28 @@ def test_direction_and_bounds_are_declared(name: str) -> None:
     factors = draw_factors(800)
     first = next(iter(score(name, graded_codes(factors), factors).values()))
     assert first.ndim == 0
+
+
+BINS = [
+    pytest.param(plugin.name, setting, id=f"{plugin.name}.{setting}")
+    for plugin in available("metrics")
+    if plugin.distribution == "dislab"
+    for setting in signature(getattr(metrics, plugin.name)).parameters
+    if setting in ("bins", "factor_bins")
+]
+
+
+def test_many_scores_take_bins() -> None:
+    assert len(BINS) > 15
+
+
+@pytest.mark.parametrize("bins", [1, 0, -3, 10_001, 10**9, 10**12, 2.5, True, float("nan")])
+@pytest.mark.parametrize(("name", "setting"), BINS)
+def test_bins_out_of_bounds_are_refused_by_every_score(
+    name: str, setting: str, bins: float
+) -> None:
+    build = getattr(metrics, name)
+    with pytest.raises(InputError, match=rf"^([A-Za-z]+\.)?{setting} is .*; it must be "):
+        build(SPACE, **{setting: bins})
+    for allowed in (2, 10_000):
+        assert getattr(build(SPACE, **{setting: allowed}), setting) == allowed

@@ -1,5 +1,6 @@
 """The scores read off mutual information, against scikit-learn's counts."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from dislab.errors import InputError
+from dislab.factors import Factor, FactorSpace
 from dislab.metrics import DCIMIG, JEMMIG, InfoMEC, MeanPairwiseMI, MIGSup, Modularity
 
 
@@ -148,10 +150,24 @@ def test_what_a_linear_classifier_extracts(graded: Any) -> None:
     assert result["infoe"].item() == pytest.approx(np.mean(expected), abs=1e-3)
 
 
-@pytest.mark.parametrize("kind", [MIGSup, JEMMIG, DCIMIG, MeanPairwiseMI, Modularity, InfoMEC])
-def test_bins_below_two_are_refused(kind: Any, graded: Any) -> None:
-    with pytest.raises(InputError, match="bins is 1; it must be a whole number of at least 2"):
-        kind(graded.space, bins=1)
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_jemmig_takes_the_smallest_joint_entropy_of_equally_informative_latents(
+    order: list[int],
+) -> None:
+    """Latents are the factor, the factor with a coin, and the factor with a die.
+
+    The factor has one bit and all three hold it, so that the gap is 0; the joint entropy is one bit
+    with the first latent, two with the second.
+    """
+    factor, coin, die = torch.cartesian_prod(*map(torch.arange, (2, 2, 6))).T
+    codes = torch.stack([factor, 10 * factor + coin, 10 * factor + die], 1).double()[:, order]
+    space = FactorSpace((Factor("a", (0.0, 1.0)),))
+    metric = JEMMIG(space)
+    metric.update(codes, factor[:, None])
+    assert metric.compute()["jemmig_nats"].item() == pytest.approx(math.log(2))
+    metric.reset()
+    metric.update(codes[:, [column for column in range(3) if order[column]]], factor[:, None])
+    assert metric.compute()["jemmig_nats"].item() == pytest.approx(2 * math.log(2))
 
 
 def test_no_neighbours_are_refused(graded: Any) -> None:

@@ -108,12 +108,6 @@ def test_factors_that_never_vary_are_left_out() -> None:
     assert result["mig"].item() == pytest.approx(per_factor.nanmean().item())
 
 
-@pytest.mark.parametrize("bins", [1, 0, -3])
-def test_bins_below_two_are_refused(bins: int) -> None:
-    with pytest.raises(InputError, match=f"bins is {bins}"):
-        MIG(SPACE, bins=bins)
-
-
 def test_broken_codes_are_refused() -> None:
     codes = torch.randn(10, 3)
     codes[4, 1] = torch.nan

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
+from dislab.functional.checks import check_count
 
 NAMES_SHOWN: Final = 8
 """Largest number of names or numbers listed in a message; the rest are counted."""
@@ -19,9 +20,17 @@ SMALLEST: Final = 1e-100
 """Smallest allowed magnitude of a latent's largest code, other than 0, so that its square is not
 0."""
 
+MOST_BINS: Final = 10_000
+"""Largest number of bins of a latent or a factor, so that tables of counts fit into memory."""
+
 
 class ConstantFactorWarning(UserWarning):
     """A factor has one value in all the scored images and was left out of a score."""
+
+
+def check_bins(name: str, bins: object) -> None:
+    """Refuses a number of bins that is not a whole number from 2 to 10,000."""
+    check_count(name, bins, 2, MOST_BINS)
 
 
 def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:

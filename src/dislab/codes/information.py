@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+EQUAL: Final = 1e-9
+"""Difference in information, in nats, up to which two latents are equally informative."""
 CODES_AT_ONCE: Final = 8192
 """Number of codes binned together, so that temporaries stay in the cache; changes no result."""
 
@@ -174,11 +176,14 @@ def joint_entropy_excess(
     """Joint entropy of a factor and its most informative latent, minus the gap, in nats.
 
     It is 0 at best: the latent then holds the factor and nothing else, and no other latent has
-    information about it. Do & Tran (2020), https://arxiv.org/abs/1908.09961.
+    information about it. Of equally informative latents, the one of smallest joint entropy counts.
+    Do & Tran (2020), https://arxiv.org/abs/1908.09961.
     """
     padded = torch.cat([information, torch.zeros_like(information[:1])])
-    best, index = padded.topk(2, dim=0)
-    joint = latent_entropy[index[0].clamp(max=len(latent_entropy) - 1)] + entropy - best[0]
+    best = padded.topk(2, dim=0).values
+    tied = information >= best[0] - EQUAL
+    own = torch.where(tied, latent_entropy[:, None], torch.inf).amin(0)
+    joint = own + entropy - best[0]
     return (joint - best[0] + best[1]).clamp(min=0.0)
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.checks import check_bins
 from dislab.codes.learners import LogisticClassifier
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
@@ -131,7 +132,7 @@ class BetaVAEScore(Metric):
         factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
-        check_count("factor_bins", factor_bins, 2)
+        check_bins("factor_bins", factor_bins)
         self.factor_bins = factor_bins
         check_count("points_train", points_train, 2, most=10_000_000)
         check_count("points_test", points_test, 1, most=10_000_000)

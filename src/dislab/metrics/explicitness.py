@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.checks import check_bins
 from dislab.codes.correlations import roc_auc
 from dislab.codes.learners import LogisticClassifier, logits_of_answers
 from dislab.codes.splits import (
@@ -19,7 +20,6 @@ from dislab.codes.splits import (
 )
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_count
 
 Classifier = Literal["one_vs_rest", "multinomial"]
 """One regression per value against all others, or one per factor for all its values."""
@@ -68,7 +68,7 @@ class Explicitness(Metric):
         factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
-        check_count("factor_bins", factor_bins, 2)
+        check_bins("factor_bins", factor_bins)
         self.factor_bins = factor_bins
         check_fraction(test_fraction)
         self.test_fraction = test_fraction

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.checks import check_bins
 from dislab.codes.value_rows import ValueRows, rows_of
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
@@ -162,7 +163,7 @@ class FactorVAEScore(Metric):
         factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
-        check_count("factor_bins", factor_bins, 2)
+        check_bins("factor_bins", factor_bins)
         self.factor_bins = factor_bins
         check_count("votes_train", votes_train, 1, most=10_000_000)
         check_count("votes_test", votes_test, 1, most=10_000_000)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dislab.base import Metric, Sample
 from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.checks import check_bins
 from dislab.codes.importance import check_enough, too_few
 from dislab.codes.information import concentration_ratio, gaps_of_counts, joint_counts
 from dislab.codes.learners import LogisticClassifier
@@ -53,7 +54,8 @@ class InfoMEC(Metric):
         factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
-        InputError: The estimator is unknown, or there are no neighbours or fewer than two bins.
+        InputError: The estimator is unknown, there are no neighbours, or the bins
+            are not from 2 to 10,000.
     """
 
     higher_is_better = True
@@ -72,10 +74,10 @@ class InfoMEC(Metric):
         factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
-        check_count("factor_bins", factor_bins, 2)
+        check_bins("factor_bins", factor_bins)
         self.factor_bins = factor_bins
         check_count("neighbours", neighbours, 1)
-        check_count("bins", bins, 2)
+        check_bins("bins", bins)
         self.estimator: Estimator = estimator
         self.neighbours = neighbours
         self.bins = bins

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import CodeBank
+from dislab.codes.checks import check_bins
 from dislab.codes.information import bin_numbers
 from dislab.codes.splits import spread_columns
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_at_least
 
 
 def held_deviations(
@@ -72,7 +72,7 @@ class IRS(Metric):
         if not 0 <= quantile <= 1:
             raise InputError(f"quantile is {quantile}; it must lie between 0 and 1")
         if bins is not None:
-            check_at_least("bins", bins, 2)
+            check_bins("bins", bins)
         elif names := [one.name for one in space.factors if one.kind == "continuous"]:
             raise InputError(
                 "bins is null, which holds each value by itself, but of continuous factors hardly "

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import CodeBank
+from dislab.codes.checks import check_bins
 from dislab.codes.information import information_gaps
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_count
 
 
 @final
@@ -26,7 +26,7 @@ class MeanPairwiseMI(Metric):
         bins: Number of equal-width bins per latent.
 
     Raises:
-        InputError: There are fewer than two bins.
+        InputError: The bins are not from 2 to 10,000.
     """
 
     higher_is_better = False
@@ -35,7 +35,7 @@ class MeanPairwiseMI(Metric):
 
     def __init__(self, space: FactorSpace, bins: int = 20) -> None:
         super().__init__(space)
-        check_count("bins", bins, 2)
+        check_bins("bins", bins)
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:

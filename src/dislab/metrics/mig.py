@@ -6,9 +6,8 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import FACTOR_BINS, CodeBank
-from dislab.errors import InputError
+from dislab.codes.checks import check_bins
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_count
 
 
 @final
@@ -30,7 +29,7 @@ class MIG(Metric):
         factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
-        InputError: There are fewer than two bins.
+        InputError: The bins are not from 2 to 10,000.
     """
 
     higher_is_better = True
@@ -39,10 +38,9 @@ class MIG(Metric):
 
     def __init__(self, space: FactorSpace, bins: int = 20, factor_bins: int = FACTOR_BINS) -> None:
         super().__init__(space)
-        check_count("factor_bins", factor_bins, 2)
+        check_bins("factor_bins", factor_bins)
         self.factor_bins = factor_bins
-        if bins < 2:
-            raise InputError(f"bins is {bins}; mutual information needs at least 2")
+        check_bins("bins", bins)
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:

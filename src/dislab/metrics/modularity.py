@@ -7,11 +7,11 @@ from torch import Tensor
 
 from dislab.base import Metric, Sample
 from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.checks import check_bins
 from dislab.codes.importance import check_enough, too_few
 from dislab.codes.information import informed_latents, modularity_per_latent
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.functional.checks import check_count
 
 
 @final
@@ -36,7 +36,7 @@ class Modularity(Metric):
         factor_bins: Number of equal-width bins per continuous factor.
 
     Raises:
-        InputError: There are fewer than two bins, or the share is not between 0 and 1.
+        InputError: The bins are not from 2 to 10,000, or the share is not between 0 and 1.
     """
 
     higher_is_better = True
@@ -52,9 +52,9 @@ class Modularity(Metric):
         factor_bins: int = FACTOR_BINS,
     ) -> None:
         super().__init__(space)
-        check_count("factor_bins", factor_bins, 2)
+        check_bins("factor_bins", factor_bins)
         self.factor_bins = factor_bins
-        check_count("bins", bins, 2)
+        check_bins("bins", bins)
         if not 0 <= active_share <= 1:
             raise InputError(f"active_share is {active_share}; it must lie between 0 and 1")
         self.bins = bins
