@@ -210,8 +210,8 @@ def test_a_checkpoint_that_does_not_fit_is_refused(
 def test_scores_of_stages_stand_side_by_side(tmp_path: Path) -> None:
     path = runs.write_scores(tmp_path / "run", "validate", {"scores": {"mig": 0.25}})
     runs.write_scores(tmp_path / "run", "test", {"scores": {"mig": 0.5}})
-    runs.write_scores(tmp_path / "run", "validate", {"scores": {"dci": [float("nan"), 1.0]}})
-    expected = {"validate": {"scores": {"dci": [None, 1.0]}}, "test": {"scores": {"mig": 0.5}}}
+    runs.write_scores(tmp_path / "run", "validate", {"parts": {"dci": [float("nan"), 1.0]}})
+    expected = {"validate": {"parts": {"dci": [None, 1.0]}}, "test": {"scores": {"mig": 0.5}}}
     assert json.loads(path.read_text()) == expected
     assert runs.read_scores(tmp_path / "run") == expected
 

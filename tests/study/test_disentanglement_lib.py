@@ -224,9 +224,9 @@ def test_evaluations_without_an_equivalent_are_counted(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "nested too deeply"),
         ("\xff", "is no JSON"),
-        ("[1]", "holds no results"),
+        ("[1]", "holds no JSON object"),
         ("{}", "holds no results"),
         ('{"mig": 0.1}', "is no result of an evaluation by disentanglement_lib"),
         ('{"scores": {"0": 1}}', "results.json, row 0 is no result of an evaluation"),

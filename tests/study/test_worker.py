@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from dislab.errors import InputError, TrainingError
 from dislab.storage import atomic
 from dislab.study import results, worker
 from dislab.study.claims import Claims
-from dislab.study.plan import Plan
+from dislab.study.plan import PLAN, Plan, read_plan
 from dislab.study.results import StudyFolder
 from dislab.study.study import Study
 from dislab.study.worker import Settings, Worker
@@ -262,15 +263,86 @@ def test_a_run_without_checkpoint_starts_afresh(
     assert (here / "stages" / "train" / "settings.yaml").is_file()
 
 
+@pytest.mark.parametrize(
+    "text", ['{"dig', "[]", '{"digest": 1e999}', "[" * 10_000, '{"digest": "\\ud800"}', "\0"]
+)
 def test_a_damaged_record_is_made_again(
-    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+    text: str, work: Callable[..., None], folder: StudyFolder, tmp_path: Path
 ) -> None:
     plan = planned(tmp_path, ONE)
     work(plan, Units())
-    (folder.stage(plan.runs[0].id, "score") / results.DONE).write_text('{"dig')
+    (folder.stage(plan.runs[0].id, "score") / results.DONE).write_text(text)
     units = Units()
-    work(plan, units)
+    with pytest.warns(results.RecordWarning, match="done.json"):
+        work(plan, units)
     assert [stage for _, stage in units.started] == ["score"]
+
+
+@pytest.mark.parametrize(
+    "link", ["", "stages", "stages/train", "stages/train/log.txt", "images", "checkpoints"]
+)
+def test_a_link_out_of_the_study_is_refused(
+    link: str, work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, ONE)
+    (home := tmp_path / "home").mkdir()
+    (home / "last.ckpt").write_text("all")
+    path = folder.run(plan.runs[0].id) / link
+    path.parent.mkdir(parents=True)
+    path.symlink_to(home / "last.ckpt" if path.suffix else home)
+    with pytest.raises(InputError, match=r"leads out of .* to .*home"):
+        work(plan, Units())
+    assert [one.read_text() for one in home.iterdir()] == ["all"]
+    path.unlink()
+    work(plan, Units())
+    assert states(folder, plan) == ["finished"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("runs", 0, 0), "../../home"),
+        (("runs", 0, 0), "/home"),
+        (("runs", 0, 0), ".."),
+        (("runs", 0, 0), "a" * 300),
+        (("runs", 0, 0), "a*"),
+        (("runs", 0, 0), 7),
+        (("runs", 0, 1), "x"),
+        (("runs", 0, 2), -1),
+        (("name",), "../x"),
+        (("stages", 1), "../score"),
+        (("axes",), ["nothing"]),
+        (("resources", "cpus"), "all"),
+        (("groups", 0, "config"), []),
+        (("groups", 0, "stages", "score"), None),
+    ],
+)
+def test_a_plan_of_somebody_else_is_checked(
+    path: tuple[str | int, ...], value: object, folder: StudyFolder, tmp_path: Path
+) -> None:
+    planned(tmp_path, ONE).write(folder.path)
+    record = json.loads((folder.path / PLAN).read_text())
+    part = record
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    (folder.path / PLAN).write_text(json.dumps(record))
+    with pytest.raises(InputError, match=r"plan\.json is damaged.* make it again") as raised:
+        read_plan(folder.path)
+    assert "\n" not in str(raised.value)
+
+
+def test_fields_of_later_versions_are_ignored(
+    work: Callable[..., None], folder: StudyFolder, tmp_path: Path
+) -> None:
+    plan = planned(tmp_path, ONE)
+    plan.write(folder.path)
+    work(plan, Units())
+    records = [folder.path / PLAN, *folder.path.rglob("done.json")]
+    assert len(records) == 3
+    for path in records:
+        path.write_text(json.dumps({**json.loads(path.read_text()), "of a later version": [1]}))
+    assert states(folder, read_plan(folder.path)) == ["finished"]
 
 
 @pytest.mark.parametrize("name", ["1e1638797704", "1e5", "123456789012", "000000000e12"])

@@ -24,7 +24,7 @@ from dislab.errors import (
     one_line,
 )
 from dislab.signals import interrupting
-from dislab.storage import atomic
+from dislab.storage import atomic, read_json, record_of
 from dislab.study.units import Outcome, Report, Task
 
 _WATCH: Final = 0.5
@@ -60,10 +60,10 @@ class Process:
         """Outcome of its task."""
         path = self._task.report
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            found = record_of(Report, read_json(path, ""), str(path))
             path.unlink()
-            return Report(**record)
-        except (OSError, ValueError, TypeError):
+            return found
+        except (OSError, InputError):
             code = self._process.exitcode
             how = f"by signal {-code}" if code and code < 0 else f"with status {code}"
             return Report("crash", f"the process ended {how}; its output is in {self._task.log}")

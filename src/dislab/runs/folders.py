@@ -11,7 +11,7 @@ from lightning.pytorch import Trainer
 
 from dislab.errors import BusyError, InputError
 from dislab.runs.loggers import IDENTITY
-from dislab.storage import acquire
+from dislab.storage import acquire, is_component
 
 CONFIG: Final = "config.yaml"
 
@@ -44,9 +44,10 @@ def new_run(root: str | Path, name: str) -> Path:
     Raises:
         InputError: The name is no plain folder name, or the folder cannot be created.
     """
-    if not re.fullmatch(r"\w[\w.+=,-]*", name):
+    if not is_component(name):
         raise InputError(
-            f"{name!r} cannot name a run; use letters, digits and . _ + = , - without slashes"
+            f"{name!r:.80} cannot name a run; use letters, digits and . _ + = , - without "
+            "slashes, at most 200"
         )
     parent = Path(root, name)
     try:

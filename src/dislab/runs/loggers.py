@@ -10,7 +10,7 @@ from lightning.pytorch.loggers import Logger, MLFlowLogger, TensorBoardLogger, W
 
 from dislab.errors import InputError, one_line
 from dislab.extras import imported
-from dislab.storage import atomic
+from dislab.storage import atomic, read_json
 
 LoggerName: TypeAlias = Literal["tensorboard", "wandb", "mlflow", "csv", "none"]
 """Values of `--logger`. With `csv` and `none` a run writes only its own `metrics.csv`."""
@@ -143,19 +143,13 @@ def _identity(folder: Path, name: str) -> str | None:
     path = folder / IDENTITY
     if not path.is_file():
         return None
-    try:
-        found = json.loads(path.read_text(encoding="utf-8")).get(name)
-    except (ValueError, AttributeError) as error:
-        raise InputError(
-            f"{path} has no identifiers of loggers ({one_line(error)}); remove the file, and "
-            "the run goes on as a new one there"
-        ) from error
+    found = read_json(path, "remove the file, and the run goes on as a new one there").get(name)
     return None if found is None else str(found)
 
 
 def _remember(folder: Path, name: str, identity: str) -> None:
     path = folder / IDENTITY
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    known = read_json(path, "remove the file") if path.is_file() else {}
     if known.get(name) != identity:
         with atomic(path) as temporary:
             temporary.write_text(json.dumps({**known, name: identity}) + "\n", encoding="utf-8")

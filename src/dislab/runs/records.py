@@ -1,13 +1,12 @@
 """Records of scores in a run folder, and the versions that numbers depend on."""
 
-import json
 from pathlib import Path
 from platform import python_version
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from dislab.builders import version_of
 from dislab.errors import InputError
-from dislab.storage import atomic, json_text, locked
+from dislab.storage import atomic, check_fields, json_text, locked, read_json
 
 ScoreStage = Literal[
     "validate",
@@ -24,6 +23,26 @@ Record = dict[str, Any]
 """JSON data: numbers, strings, lists and dictionaries."""
 
 SCORES = "scores.json"
+
+_NUMBERS = dict[str, float | None]
+_FIELDS: Final[dict[str, Any]] = {
+    "scores": _NUMBERS,
+    "chance": _NUMBERS | None,
+    "intervals": dict[str, list[float | None] | None] | None,
+    "parts": dict[str, Any],
+    "metrics": dict[str, dict[str, Any]],
+    "skipped": dict[str, str],
+    "notes": list[str],
+    "sample": dict[str, Any],
+    "versions": dict[str, str],
+    "draw": dict[str, Any],
+    "data": dict[str, Any],
+    "checkpoint": dict[str, Any],
+    "losses": _NUMBERS,
+    "untrained": dict[str, Any] | None,
+    "baselines": dict[str, _NUMBERS] | None,
+}
+"""Types of the fields of a record, any of which may be missing."""
 
 
 def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
@@ -60,14 +79,14 @@ def read_scores(run: str | Path) -> dict[str, Record]:
     path = Path(run, SCORES)
     if not path.is_file():
         raise InputError(f"{path.parent} has no {SCORES}; `dislab validate` or `test` writes one")
-    try:
-        records = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(
-            f"{path} is no JSON ({error}); delete it and score the run again"
-        ) from error
-    if not isinstance(records, dict):
-        raise InputError(f"{path} holds no JSON object; delete it and score the run again")
+    remedy = "delete it and score the run again"
+    records = read_json(path, remedy)
+    for stage, record in records.items():
+        try:
+            check_fields({stage: record}, {stage: Record}, str(path))
+            check_fields(record, _FIELDS, f"{path}, {stage},")
+        except InputError as error:
+            raise InputError(f"{error}; {remedy}") from error
     return records
 
 

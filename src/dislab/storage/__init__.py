@@ -1,4 +1,4 @@
-"""Files that dislab keeps: the cache folder, atomic writes, locks and verified downloads.
+"""Files that dislab keeps: the cache folder, atomic writes, records, locks, verified downloads.
 
 It needs only the standard library, platformdirs, filelock and tqdm.
 """
@@ -6,6 +6,7 @@ It needs only the standard library, platformdirs, filelock and tqdm.
 from dislab.storage.cache import CACHE_VARIABLE, cache_file, cache_folder, cache_path, unreadable
 from dislab.storage.downloads import download, sha256
 from dislab.storage.locks import acquire, locked
+from dislab.storage.records import check_fields, check_inside, is_component, read_json, record_of
 from dislab.storage.writing import (
     atomic,
     check_output,
@@ -24,13 +25,18 @@ __all__ = [
     "cache_file",
     "cache_folder",
     "cache_path",
+    "check_fields",
+    "check_inside",
     "check_output",
     "created",
     "download",
     "folders_above",
+    "is_component",
     "json_text",
     "locked",
     "new_folder",
+    "read_json",
+    "record_of",
     "remove_leftovers",
     "reopened",
     "sha256",

@@ -9,12 +9,14 @@ only; so no lock is needed. The former owner sees the higher number and stops.
 import json
 import os
 import platform
+import re
 import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from dislab.errors import InputError
+from dislab.storage import check_inside, read_json
 
 BEAT: Final = 5.0
 """Interval between heartbeats, in seconds."""
@@ -48,8 +50,9 @@ class Claim:
     def release(self) -> None:
         """Releases the run."""
         run, number = _parts(self._path)
-        for older in range(number + 1):
-            (self._path.parent / f"{run}.{older}").unlink(missing_ok=True)
+        for path in _claims(self._path.parent, run):
+            if 0 <= _parts(path)[1] <= number:
+                path.unlink(missing_ok=True)
 
 
 class Claims:
@@ -67,6 +70,7 @@ class Claims:
         self._folder = folder
         self._stale = stale
         self._clock = folder / f".clock-{uuid.uuid4().hex[:8]}"
+        check_inside(folder.parent, folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._now()
@@ -108,10 +112,10 @@ class Claims:
     def _is_abandoned(self, path: Path) -> bool:
         try:
             changed = path.stat().st_mtime
-            owner = json.loads(path.read_text(encoding="utf-8"))
+            owner = read_json(path, "")
         except FileNotFoundError:  # released meanwhile
             return True
-        except (OSError, ValueError):  # still being written, or truncated
+        except InputError:  # still being written, truncated, or released meanwhile
             owner = {}
         if owner.get("machine") == machine() and _has_ended(owner):
             return True
@@ -155,9 +159,15 @@ def _files(folder: Path) -> list[Path]:
 
 def _parts(path: Path) -> tuple[str, int]:
     run, _, number = path.name.rpartition(".")
-    return run, int(number) if number.isdecimal() else -1
+    return run, int(number) if re.fullmatch(r"[0-9]{1,9}", number) else -1
+
+
+def _claims(folder: Path, run: str) -> list[Path]:
+    """The claims on a run."""
+    parts = {path: _parts(path) for path in folder.glob(f"{run}.*")}
+    return [path for path, (name, number) in parts.items() if name == run and number >= 0]
 
 
 def _latest(folder: Path, run: str) -> int | None:
     """The highest number of the claims on a run."""
-    return max((_parts(path)[1] for path in folder.glob(f"{run}.*")), default=None)
+    return max((_parts(path)[1] for path in _claims(folder, run)), default=None)

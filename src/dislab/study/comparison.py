@@ -1,11 +1,13 @@
 """Tables of run folders that belong to no study."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dislab.errors import InputError
+from dislab.study.results import RecordWarning
 from dislab.study.stages.score import with_chance
 from dislab.yaml_files import read_mapping
 
@@ -39,7 +41,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from dislab.runs import has_diverged, read_scores
+    from dislab.runs import has_diverged
 
     folders = [Path(one) for one in runs]
     if not folders:
@@ -63,8 +65,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     )
     scores = []
     for folder in folders:
-        records = read_scores(folder) if (folder / _SCORES).is_file() else {}
-        scores.append(_scores(records))
+        scores.append(_scores(_records(folder)))
     table["state"] = [
         "diverged" if has_diverged(folder) else "finished" if one else "waiting"
         for folder, one in zip(folders, scores, strict=True)
@@ -79,6 +80,17 @@ def _config(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(f"{folder} is no run: it has no {_CONFIG}; runs are in runs/")
     return read_mapping(path, "model: {class_path: VAE}")
+
+
+def _records(folder: Path) -> dict[str, Any]:
+    """The records of scores of a run; none, with a warning, if they are damaged."""
+    from dislab.runs import read_scores  # imports Lightning, which tables do not need
+
+    try:
+        return read_scores(folder) if (folder / _SCORES).is_file() else {}
+    except InputError as error:
+        warnings.warn(str(error), RecordWarning, stacklevel=2)
+        return {}
 
 
 def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:

@@ -1,14 +1,14 @@
 """Imports results of disentanglement_lib as a table of runs."""
 
 import ast
-import json
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from dislab.errors import InputError, one_line
+from dislab.errors import InputError
+from dislab.storage import read_json
 from dislab.study.study import StudyWarning
 
 if TYPE_CHECKING:
@@ -175,15 +175,8 @@ def _results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; check the path") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path} is no JSON: {one_line(error)}; give a file that disentanglement_lib wrote"
-        ) from error
-    if not isinstance(content, dict) or not content:
+    content = read_json(path, "give a file that disentanglement_lib wrote", finite=False)
+    if not content:
         raise InputError(f"{path} holds no results; give a file that disentanglement_lib wrote")
     return content
 

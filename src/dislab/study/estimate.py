@@ -12,11 +12,19 @@ def training_steps(config: Mapping[str, Any]) -> int | None:
     trainer = config.get("trainer") or {}
     data = (config.get("data") or {}).get("init_args") or {}
     limits = []
-    if (steps := trainer.get("max_steps", -1)) >= 0:
+    steps, epochs = trainer.get("max_steps", -1), trainer.get("max_epochs")
+    length, batches = data.get("steps_per_epoch"), trainer.get("accumulate_grad_batches", 1)
+    if isinstance(steps, int) and steps >= 0:
         limits.append(steps)
-    epochs, length = trainer.get("max_epochs"), data.get("steps_per_epoch")
-    if epochs is not None and epochs >= 0 and length:
-        limits.append(epochs * ceil(length / trainer.get("accumulate_grad_batches", 1)))
+    if (
+        isinstance(epochs, int)
+        and isinstance(length, int)
+        and isinstance(batches, int)
+        and epochs >= 0
+        and length > 0
+        and batches > 0
+    ):
+        limits.append(epochs * ceil(length / batches))
     return min(limits, default=None)
 
 

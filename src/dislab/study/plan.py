@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError
-from dislab.storage import atomic
+from dislab.storage import atomic, check_fields, check_inside, is_component, read_json, record_of
 from dislab.study.stages import load_stage, option
 from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
 from dislab.yaml_files import read_text
@@ -135,6 +135,7 @@ class Plan:
         }
         text = json.dumps(record)
         for path in (_plan_of(folder, self.name), folder / PLAN):
+            check_inside(folder, path)
             with atomic(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
 
@@ -183,34 +184,58 @@ def study_file_of(folder: Path, study: str) -> Path:
 
 
 def _read_plan(path: Path) -> Plan:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if record["format"] != _FORMAT:
-            raise InputError(
-                f"{path} is of another dislab ({record['versions'].get('dislab')}); use that one, "
-                "or make the plan again: dislab study run FILE"
-            )
-        groups = [
-            PlannedGroup(
-                **{**one, "stages": {k: StageSettings(**v) for k, v in one["stages"].items()}}
-            )
-            for one in record["groups"]
-        ]
-        return Plan(
-            name=record["name"],
-            axes=tuple(record["axes"]),
-            stages=tuple(record["stages"]),
-            runs=tuple(PlannedRun(name, seed, groups[k]) for name, seed, k in record["runs"]),
-            resources=Resources(**record["resources"]),
-            failure=Failure(**record["failure"]),
-            versions=record["versions"],
+    remedy = "make it again: dislab study run FILE"
+    record = read_json(path, remedy, finite=False)
+    if record.get("format") != _FORMAT:
+        there = record.get("versions")
+        version = there.get("dislab") if isinstance(there, dict) else None
+        raise InputError(
+            f"{path} is of another dislab ({version}); use that one, or make the plan again: "
+            "dislab study run FILE"
         )
+    try:
+        groups = [_group(one, str(path)) for one in record["groups"]]
+        numbers = range(len(groups))  # which has no -1
+        runs = tuple(
+            PlannedRun(name, seed, groups[numbers.index(k)]) for name, seed, k in record["runs"]
+        )
+        parts = {
+            "runs": runs,
+            "resources": record_of(Resources, record["resources"], str(path)),
+            "failure": record_of(Failure, record["failure"], str(path)),
+        }
+        plan = record_of(Plan, {**record, **parts}, str(path))
+        _check_plan(plan)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"{path} is damaged ({error!r}); make it again: dislab study run FILE"
-        ) from error
+            raise InputError(f"{error}; {remedy}") from error
+        raise InputError(f"{path} is damaged ({error!r}); {remedy}") from error
+    return plan
+
+
+def _group(record: Mapping[str, Any], origin: str) -> PlannedGroup:
+    stages = {name: record_of(StageSettings, one, origin) for name, one in record["stages"].items()}
+    return record_of(PlannedGroup, {**record, "stages": stages}, origin)
+
+
+def _check_plan(plan: Plan) -> None:
+    """Refuses what no plan of dislab holds, such as a name that leads to another folder."""
+    for name in (plan.name, *plan.stages, *(run.id for run in plan.runs)):
+        if not is_component(name):
+            raise ValueError(f"{name!r:.80} cannot name a study, a stage or a run")
+    if len({run.id for run in plan.runs}) < len(plan.runs):
+        raise ValueError("a run is listed twice")
+    for run in plan.runs:
+        check_fields({"seed": run.seed}, {"seed": int}, "it")
+    for group in {id(run.group): run.group for run in plan.runs}.values():
+        lacks = [*(set(plan.axes) - set(group.axes)), *(set(plan.stages) - set(group.stages))]
+        if lacks:
+            raise ValueError(f"a group has no {lacks[0]!r}")
+        for section in ("model", "data", "trainer"):
+            if not isinstance(group.config.get(section, {}), dict):
+                raise ValueError(f"{section} of a group is no mapping")
+    if plan.resources.cpus < 1 or plan.resources.gpus < 0:
+        raise ValueError("cpus or gpus is too small")
 
 
 def make_plan(

@@ -1,12 +1,13 @@
 """The state of each stage of a study's runs: done, diverged, failed, or not started."""
 
-import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
-from dislab.storage import atomic, json_text
+from dislab.errors import InputError
+from dislab.storage import atomic, check_inside, json_text, read_json, record_of
 from dislab.study.plan import Plan, PlannedRun
 
 RUNS: Final = "runs"
@@ -23,8 +24,14 @@ Kind = Literal["crash", "memory", "exception", "input"]
 RETRIED: Final[tuple[Kind, ...]] = ("crash", "memory")
 """Failures that may not recur in another attempt."""
 
+T = TypeVar("T", "Done", "Failed")
+
 State = Literal["finished", "diverged", "failed", "running", "waiting"]
 """State of a run, as tables show it."""
+
+
+class RecordWarning(UserWarning):
+    """Warns of a damaged record, which counts as missing while all others are read."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +97,29 @@ class StudyFolder:
 
     def done(self, run: PlannedRun, stage: str) -> Done | None:
         """Record of a stage completed with the current settings of the run, or None."""
-        record = self._current(run, stage, DONE)
-        return None if record is None else Done(**record)
+        return self._current(run, stage, DONE, Done)
 
     def failed(self, run: PlannedRun, stage: str) -> Failed | None:
         """Record of a stage that failed with the current settings of the run, or None."""
-        record = self._current(run, stage, FAILED)
-        return None if record is None else Failed(**record)
+        return self._current(run, stage, FAILED, Failed)
 
-    def _current(self, run: PlannedRun, stage: str, name: str) -> dict[str, Any] | None:
-        """A record of a stage; None if its settings have changed since."""
-        record = _read(self.stage(run.id, stage) / name)
-        same = record is not None and record.get("digest") == run.group.stages[stage].digest
-        return record if same else None
+    def _current(self, run: PlannedRun, stage: str, name: str, cls: type[T]) -> T | None:
+        """A record of a stage; None if its settings have changed since, or if it is damaged.
+
+        Warns:
+            RecordWarning: The record is damaged.
+        """
+        path = self.stage(run.id, stage) / name
+        if not path.is_file():
+            return None
+        try:
+            record = read_json(path, "it counts as missing")
+            if record.get("digest") != run.group.stages[stage].digest:
+                return None
+            return record_of(cls, record, str(path))
+        except InputError as error:
+            warnings.warn(str(error), RecordWarning, stacklevel=2)
+            return None
 
     def write_done(self, run: PlannedRun, stage: str, done: Done) -> None:
         """Records that a stage is done, and removes the record of an earlier failure."""
@@ -123,6 +140,7 @@ class StudyFolder:
             if (path := self.stage(run.id, stage) / FAILED).is_file()
         ]
         for path in found:
+            check_inside(self.path, path.parent)
             path.unlink(missing_ok=True)
         return len(found)
 
@@ -132,15 +150,6 @@ def is_given_up(failed: Failed | None, retries: int) -> bool:
     if failed is None:
         return False
     return failed.kind not in RETRIED or failed.attempts > retries
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    """A record; None if it is missing or damaged."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return record if isinstance(record, dict) else None
 
 
 def _write(path: Path, record: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from dislab.errors import InputError
 from dislab.study.claims import Claims
 from dislab.study.plan import PLAN, Plan, PlannedRun, read_plan
-from dislab.study.results import Failed, StudyFolder, is_given_up
+from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
 from dislab.study.study_file import read_study_file
 
@@ -200,11 +200,15 @@ class Study:
         for run in self.plan.runs:
             if id(run.group) in seen or self.folder.done(run, "score") is None:
                 continue
+            try:
+                primary = metrics(self.folder.run(run.id))
+            except InputError as error:  # another run of the group may have a whole file
+                warnings.warn(str(error), RecordWarning, stacklevel=2)
+                continue
             seen.add(id(run.group))
-            for one in metrics(self.folder.run(run.id)):
-                if not one["primary"].startswith("sampled/"):
-                    end: Best = "highest" if one["higher_is_better"] else "lowest"
-                    found.setdefault(f"score.{one['primary']}", end)
+            for name, end in primary.items():
+                if not name.startswith("sampled/"):
+                    found.setdefault(f"score.{name}", end)
         return found
 
     def _status(self, run: PlannedRun, working: frozenset[str]) -> RunStatus:

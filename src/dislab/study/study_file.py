@@ -3,13 +3,13 @@
 import itertools
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError, suggestion
+from dislab.storage import is_component
 from dislab.study.stages import checked_stages, option
 from dislab.yaml_files import parse_mapping, read_text
 
@@ -27,7 +27,6 @@ _KEYS: Final = (
     "resources",
     "failure",
 )
-_NAME: Final = re.compile(r"\w[\w.+=,-]*")
 _MOST_RUNS: Final = 1_000_000
 _STAGES: Final[Mapping[str, Mapping[str, Any]]] = {"train": {}, "score": {}}
 
@@ -180,9 +179,10 @@ class _Reader:
         self._path = path
 
     def name(self, value: object) -> str:
-        if not isinstance(value, str) or not _NAME.fullmatch(value):
-            raise self._wrong("name", value, "letters, digits and . _ + = , - without slashes")
-        return value
+        if isinstance(value, str) and is_component(value):
+            return value
+        allowed = "letters, digits and . _ + = , - without slashes, at most 200"
+        raise self._wrong("name", value, allowed)
 
     def files(self, value: object, key: str) -> tuple[Path, ...]:
         """Configuration files, whose paths are relative to the study file."""

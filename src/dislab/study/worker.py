@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from dislab.errors import InputError, TrainingError
-from dislab.storage import atomic
+from dislab.storage import atomic, check_inside
 from dislab.study.claims import BEAT, STALE, Claim, Claims
 from dislab.study.plan import Plan, PlannedRun
 from dislab.study.results import (
@@ -140,8 +140,11 @@ class Worker:
     def _task(self, run: PlannedRun, stage: str) -> Task:
         """Task for a stage of a run, with everything that its process needs."""
         here, place = self._folder.run(run.id), self._folder.stage(run.id, stage)
+        check_inside(self._folder.path, place)
         try:
             place.mkdir(parents=True, exist_ok=True)
+            for path in (place / LOG, *here.iterdir()):  # training would write through a link
+                check_inside(self._folder.path, path)
             if stage == FIRST:
                 self._prepare(run, here, place)
         except OSError as error:

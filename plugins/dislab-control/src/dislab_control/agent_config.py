@@ -2,7 +2,6 @@
 
 import dataclasses
 import inspect
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 from dislab.errors import InputError, suggestion
 from dislab.functional.checks import check_choice, check_count
 from dislab.runs import checkpoint_of
-from dislab.storage import atomic, json_text, sha256
+from dislab.storage import atomic, json_text, read_json, record_of, sha256
 from dislab_control.observations import OBSERVATIONS
 from dislab_control.registration import environment
 from dislab_control.world import World
@@ -150,12 +149,10 @@ def read_config(folder: Path) -> AgentConfig:
             f"{folder} holds no agent: it has no {CONFIG}; `dislab act fit` makes such folders"
         )
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return AgentConfig(**content)
+        return record_of(AgentConfig, read_json(path, "train the agent again"), str(path))
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    except (OSError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged: {error}; train the agent again") from error
+        message = str(error)
+        raise InputError(message if str(path) in message else f"{path}: {message}") from error
 
 
 def agent_config(

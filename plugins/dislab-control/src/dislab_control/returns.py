@@ -6,16 +6,16 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.stats import bootstrap
 
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_choice, check_count
-from dislab.storage import atomic, json_text
+from dislab.storage import atomic, check_fields, json_text, read_json
 from dislab_control.agent_config import AgentConfig, read_config
 from dislab_control.agents import AGENT, batch, load_agent
 from dislab_control.batch_env import BatchEnv
@@ -299,11 +299,13 @@ def read_returns(folder: Path) -> dict[str, dict[str, Any]]:
         InputError: There is no such file, or it is damaged.
     """
     path = folder / RETURNS
+    remedy = f"write it: dislab act test {folder}"
+    record = read_json(path, remedy)
     try:
-        found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["domains"]
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} cannot be read; write it: dislab act test {folder}") from error
-    return found
+        check_fields(record, {"domains": dict[str, dict[str, Any]]}, str(path))
+        return cast("dict[str, dict[str, Any]]", record["domains"])
+    except (InputError, KeyError) as error:
+        raise InputError(f"{path} is damaged: {one_line(error)}; {remedy}") from error
 
 
 def returns_table(found: dict[str, dict[str, Any]]) -> str:

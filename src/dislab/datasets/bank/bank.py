@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, cast
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from dislab.datasets.bank.blocks import Blocks, Rows, journal, write_blocks
 from dislab.errors import InputError
-from dislab.storage import atomic, locked, remove_leftovers, sha256, unreadable
+from dislab.storage import atomic, locked, read_json, remove_leftovers, sha256, unreadable
 
 __all__ = [
     "BankSpec",
@@ -140,10 +140,9 @@ def _fault(spec: BankSpec, thorough: bool) -> str:
 
 def _record(spec: BankSpec) -> dict[str, Any]:
     try:
-        record = json.loads(_beside(spec.path).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_json(_beside(spec.path), "")
+    except InputError:
         return {}
-    return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
 
 
 def _write(spec: BankSpec) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, final
 
 from dislab.errors import InputError, TrainingError
+from dislab.storage import check_inside
 from dislab.study.launchers.base import Launcher, Workers
 
 _TICK: Final = 0.5
@@ -94,6 +95,7 @@ def _cards() -> list[str]:
 
 
 def _start(workers: Workers, log: Path, environment: Mapping[str, str]) -> _Worker:
+    check_inside(workers.folder, log)
     with log.open("ab") as out:
         process = subprocess.Popen(
             [*workers.command, "--attached"],

@@ -46,7 +46,8 @@ class CodesStage(Stage):
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
         """`dislab encode`."""
-        return ["encode", str(run), *(f"--{name}={value}" for name, value in settings.items())]
+        given = self.checked(settings).items()  # again: the plan may come from somebody else
+        return ["encode", str(run), *(f"--{name}={value}" for name, value in given)]
 
     def scores(self, run: Path) -> dict[str, float | None]:
         """Returns no scores: codes are compared across runs."""

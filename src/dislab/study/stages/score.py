@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 from dislab.study.stages.base import Stage, of_section
+
+if TYPE_CHECKING:
+    from dislab.study.statistics.selection import Best
 
 CHANCE: Final = "/chance"
 """Suffix that names the chance level of a score."""
@@ -58,9 +61,13 @@ def with_chance(record: Mapping[str, Any]) -> dict[str, float | None]:
     return scores | {f"{name}{CHANCE}": levels[name] for name in scores if name in levels}
 
 
-def metrics(run: Path) -> list[dict[str, Any]]:
-    """Each metric of a run: its `primary` score, `higher_is_better`, and settings."""
-    return list(_record(run, "").get("metrics", {}).values())
+def metrics(run: Path) -> dict[str, "Best"]:
+    """The primary score of each metric of a run, and whether higher or lower is better."""
+    return {
+        str(one["primary"]): "highest" if one.get("higher_is_better") else "lowest"
+        for one in _record(run, "").get("metrics", {}).values()
+        if "primary" in one
+    }
 
 
 def _record(run: Path, suffix: str) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Stage that computes transfer scores."""
 
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, final
 
 from dislab.errors import InputError
+from dislab.functional.checks import check_choice
 from dislab.study.stages.base import Stage, option
 from dislab.study.stages.score import recorded
 
@@ -27,8 +29,13 @@ class TransferStage(Stage):
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
         """`dislab transfer`, with every setting."""
-        command = ["transfer", str(run)]
-        for name, value in settings.items():
+        from dislab.callbacks import TransferScores
+
+        command, names = ["transfer", str(run)], tuple(signature(TransferScores).parameters)
+        for name, value in settings.items():  # the plan may come from somebody else
+            check_choice("the name of a setting of transfer", name, names)
+            if isinstance(value, list) and any(str(one).startswith("-") for one in value):
+                raise InputError(f"transfer.{name} is {value!r:.80}, in which - begins a value")
             if isinstance(value, list):  # an empty one is the command's default
                 command += [f"--{name}", *map(str, value)] if value else []
             elif value is not None:
