@@ -170,6 +170,39 @@ def test_jemmig_takes_the_smallest_joint_entropy_of_equally_informative_latents(
     assert metric.compute()["jemmig_nats"].item() == pytest.approx(2 * math.log(2))
 
 
+def of_codes(kind: Any, name: str, codes: torch.Tensor, factors: torch.Tensor) -> float:
+    sizes = [int(size) + 1 for size in factors.amax(0)]
+    names = "abc"[: len(sizes)]
+    space = FactorSpace(
+        tuple(
+            Factor(own, tuple(map(float, range(size))))
+            for own, size in zip(names, sizes, strict=True)
+        )
+    )
+    metric = kind(space)
+    metric.update(codes, factors)
+    return float(metric.compute()[name])
+
+
+def test_dcimig_sees_mixed_latents_and_not_spread_factors() -> None:
+    factors = torch.cartesian_prod(*map(torch.arange, (3, 4, 6))).repeat(10, 1)
+    spread = factors.double().repeat(1, 3)
+    assert of_codes(DCIMIG, "dcimig", spread, factors) == pytest.approx(1.0)
+    mixed = torch.stack([factors[:, 0] + factors[:, 1], factors[:, 2]], 1).double()
+    assert of_codes(DCIMIG, "dcimig", mixed, factors) < 0.7
+
+
+def test_jemmig_rewards_collapse() -> None:
+    """Constant codes get 1 − H / (H + log bins), more than useful ones with noise."""
+    factors = torch.cartesian_prod(torch.arange(4), torch.arange(4)).repeat(200, 1)
+    generator = torch.Generator().manual_seed(0)
+    noise = torch.randn(factors.shape, generator=generator, dtype=torch.float64)
+    noisy = of_codes(JEMMIG, "jemmig", factors + 0.4 * noise, factors)
+    constant = of_codes(JEMMIG, "jemmig", torch.ones_like(noise), factors)
+    assert constant == pytest.approx(1 - math.log(4) / (math.log(4) + math.log(20)))
+    assert constant > noisy
+
+
 def test_no_neighbours_are_refused(graded: Any) -> None:
     with pytest.raises(InputError, match="neighbours is 0"):
         InfoMEC(graded.space, neighbours=0)

@@ -8,7 +8,7 @@ import torch
 
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.metrics import IRS
+from dislab.metrics import IRS, evaluate_fully
 from dislab.metrics.irs import held_deviations
 
 
@@ -54,6 +54,12 @@ def test_factors_are_binned_as_in_the_published_code(bins: int | None) -> None:
         away = [np.percentile(np.abs(one - one.mean(0)), 99, axis=0) for one in groups]
         expected = np.clip(1 - np.mean(away, axis=0) / largest, 0, 1)
         np.testing.assert_allclose(own.numpy(), expected, atol=1e-9)
+
+
+def test_resamples_give_no_interval(graded: Any) -> None:
+    """A resample lacks the largest distance too often."""
+    found = evaluate_fully(graded.codes, graded.factors, ["IRS", "MIG"], bootstrap=10)
+    assert set(found.intervals) == {"mig"}
 
 
 def test_the_published_number_of_bins_is_the_default(graded: Any) -> None:

@@ -113,4 +113,8 @@ def test_what_a_score_cannot_see() -> None:
     assert "two latents of one factor" in blind_spot("mig")
     assert blind_spot("sampled/mig") == blind_spot("mig")
     assert blind_spot("score_of_a_plugin") == ""
+    assert "spread over several latents" in blind_spot("dcimig")
+    assert "constant codes" in blind_spot("jemmig_nats")
+    assert "origin" in blind_spot("sap_svc")
+    assert "origin" not in blind_spot("sap_r2")
     assert MIG.__name__ in {plugin.name for plugin in available("metrics")}

@@ -66,6 +66,7 @@ class IRS(Metric):
     higher_is_better = True
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
+    bootstraps = False  # resamples miss the largest distance: intervals would be too narrow
 
     def __init__(self, space: FactorSpace, quantile: float = 0.99, bins: int | None = 20) -> None:
         super().__init__(space)

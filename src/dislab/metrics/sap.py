@@ -43,7 +43,7 @@ class SAP(Metric):
         space: The factors of the images.
         predictor: `r2` or `svc`.
         standardize: Whether codes are standardised for `svc`; otherwise its result depends on their
-            scale. `r2` does not depend on it.
+            unit and their origin. `r2` does not depend on them.
         test_fraction: Share of the images, the last ones, on which `svc` is tested.
 
     Raises:
