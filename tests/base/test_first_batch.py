@@ -256,13 +256,16 @@ def test_a_part_that_breaks_its_contract_is_named(
         (lambda batch: batch._replace(image=batch.image.numpy()), "image as ndarray; every field"),
         (
             lambda batch: batch._replace(image=batch.image * 255),
-            r"with pixels from 0 to 255; pixels lie in \[0, 1\]: divide by 255",
+            r"image whose pixels are torch.float32 from 0 to 255: divide them by .* such as 255",
         ),
         (
             lambda batch: batch._replace(image=(batch.image * 255).to(torch.uint8)),
             "delivers image as torch.uint8; pixels are floats",
         ),
-        (lambda batch: batch._replace(image=batch.image / 0), "with pixels from nan to nan"),
+        (
+            lambda batch: batch._replace(image=batch.image / 0),
+            "from nan to nan: leave out images with NaN or infinity",
+        ),
         (
             lambda batch: batch._replace(image=batch.image[:, 0]),
             r"delivers image of shape \(16, 4, 4\); it has shape \(batch, 1, 4, 4\)",

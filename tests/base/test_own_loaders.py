@@ -1,5 +1,6 @@
 """Methods take images of loaders and arrays that are not dislab's."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -7,6 +8,7 @@ import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch.utils.data import DataLoader, TensorDataset
 
 from dislab.base import Objective
@@ -90,17 +92,35 @@ def test_predictions_have_codes_and_labels() -> None:
         (
             VAE,
             TensorDataset(IMAGES * 2),
-            "the data loader delivers image with pixels from 0 to 1.9",
+            "the data loader delivers image whose pixels are torch.float32 from 0 to 2: divide",
         ),
-        (VAE, TensorDataset(IMAGES[:, 0]), r"delivers image of shape \(4, 8, 8\); it has shape"),
+        (
+            VAE,
+            TensorDataset(BYTES % 2),
+            "delivers image whose pixels are .* from 0 to .*: multiply",
+        ),
+        (
+            VAE,
+            TensorDataset(BYTES.int() * 16),
+            "torch.int32 from 0 to 40.*: divide them by .* 4095",
+        ),
+        (VAE, TensorDataset(BYTES.long()), r"torch.int64 from 0 to 2.*: .* by images\.byte\(\)"),
+        (VAE, TensorDataset(IMAGES * 2 - 1), r"from -1 to .*: map .* by \(images \+ 1\) / 2"),
+        (VAE, TensorDataset(IMAGES * math.nan), "from nan to nan: leave out images"),
+        (VAE, TensorDataset(IMAGES[:, 0]), r"delivers image of shape \(8, 8, 8\); it has shape"),
         (VAE, [{"image": one} for one in IMAGES], "the data loader delivers a dict, and VAE learn"),
     ],
 )
 def test_batches_that_are_no_images_are_explained(
     model: type[Objective], items: Any, message: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
-        trainer().fit(vae(model), DataLoader(items, batch_size=4))
+    def run(stage: str) -> None:
+        getattr(trainer(), stage)(vae(model), DataLoader(items, batch_size=8))
+
+    for stage in ("fit", "validate", "test", "predict"):
+        if stage != "predict" or model is VAE:  # predictions take single images
+            with pytest.raises(InputError, match=message):
+                run(stage)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.uint8])
@@ -118,3 +138,62 @@ def test_codes_of_arrays(kind: type) -> None:
     with pytest.raises(InputError, match=r"images have shape \(12, 1, 4, 8\); VAE was made for"):
         vae().codes(array[:, :, :4])  # type: ignore[arg-type]
     assert torch.allclose(vae().encode(array).mean, vae().codes(IMAGES))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (BYTES.long(), r"int64 from 0 to .*: .* by images.astype\('uint8'\)"),
+        (BYTES.int() * 257, "int32 from 0 to .*: divide them by the largest .* 65535"),
+        (BYTES % 2, "uint8 from 0 to 1: make them booleans, or multiply them by 255"),
+        (BYTES.float(), "float32 from 0 to .*: divide them by .* 255"),
+        (IMAGES * 2 - 1, r"float32 from -.* to .*: map \[-1, 1\] to \[0, 1\]"),
+        (IMAGES * math.nan, "float32 from nan to nan: leave out images"),
+        (BYTES % 2 / 255, "float32 from 0 to 0.0039.*: multiply them by 255"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:You defined a `validation_step` but have no")
+@pytest.mark.parametrize("method", ["codes", "encode", "reconstruct"])
+def test_pixels_out_of_range_are_not_encoded(
+    images: torch.Tensor, message: str, method: str
+) -> None:
+    model = vae()
+    trainer().fit(model, DataLoader(TensorDataset(IMAGES), batch_size=4))
+    for encode in (getattr(vae(), method), getattr(model, method)):
+        with pytest.raises(InputError, match=f"images are {message}"):
+            encode(images.numpy())
+        if images.is_floating_point():
+            with pytest.raises(InputError, match=f"images are torch.{message}"):
+                encode(images)
+
+
+def test_booleans_and_swapped_bytes_are_encoded() -> None:
+    model = vae()
+    for array in (IMAGES.numpy().astype(">f4"), IMAGES.double().numpy().astype(np.longdouble)):
+        assert torch.allclose(model.codes(array), model.codes(IMAGES))  # type: ignore[arg-type]
+    white = BYTES > 127
+    codes = model.codes(white.numpy())  # type: ignore[arg-type]
+    assert torch.equal(codes, model.codes(white.float()))
+
+
+@pytest.mark.parametrize("images", [list(IMAGES.numpy()), Image.new("L", (8, 8)), None])
+@pytest.mark.parametrize("method", ["codes", "encode", "reconstruct"])
+def test_images_are_one_array(images: Any, method: str) -> None:
+    message = (
+        rf"{method} of VAE takes images as one array or tensor .*, not {type(images).__name__}"
+    )
+    with pytest.raises(InputError, match=message):
+        getattr(vae(), method)(images)
+
+
+def test_transformations_of_torch_have_no_values_to_check() -> None:
+    model = vae().eval()
+    codes = torch.func.vmap(lambda image: model.codes(image[None])[0])(IMAGES)
+    assert torch.allclose(codes, model.codes(IMAGES), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:You defined a `validation_step` but have no")
+def test_loaders_of_booleans_train() -> None:
+    loop = trainer()
+    loop.fit(vae(), DataLoader(TensorDataset(BYTES > 127), batch_size=4))
+    assert loop.global_step == 3

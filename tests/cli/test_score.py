@@ -144,7 +144,11 @@ NAN[[4, 9], 0] = np.nan
         (nothing, [], "codes.npz does not exist; give an .npz file or a run folder"),
         (truncated, [], "codes.npz cannot be read as .npz: "),
         (damaged, [], "codes.npz cannot be read as .npz: "),
-        (pickled, [], "codes.npz cannot be read as .npz: numpy.savez did not write it; Python obj"),
+        (
+            pickled,
+            [],
+            "codes.npz is a pickle or an old file of torch.save, and .npz files are",
+        ),
         (objects, [], "codes.npz cannot be read as .npz: it holds Python objects, which are not"),
         (
             single,

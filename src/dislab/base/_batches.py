@@ -41,14 +41,16 @@ def received(accepted: tuple[type, ...], batch: Any) -> Any:
     """Converts a batch of any loader to a batch that the method accepts.
 
     For a method that learns from single images, a tensor of images, alone or first in a list,
-    becomes an `ImageBatch`: bytes are divided by 255, and an integer tensor in second place becomes
-    the factors. Any other batch is returned unchanged.
+    becomes an `ImageBatch`: bytes are divided by 255, booleans become 0 and 1, and an integer
+    tensor in second place becomes the factors. Any other batch is returned unchanged.
     """
     named = hasattr(batch, "_fields")
     parts = batch if isinstance(batch, list | tuple) else [batch]
     if named or ImageBatch not in accepted or not parts or not isinstance(parts[0], Tensor):
         return batch
-    image = parts[0].float().div(255) if parts[0].dtype == torch.uint8 else parts[0]
+    image = parts[0]
+    if image.dtype in (torch.uint8, torch.bool):
+        image = image.float().div(255 if image.dtype == torch.uint8 else 1)
     return ImageBatch(image, _positions(image, parts[1] if len(parts) > 1 else None))
 
 

@@ -13,14 +13,12 @@ from torch import Tensor, nn
 from dislab.base.datamodule import DataModule
 from dislab.base.failures import named, parts_named
 from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer
+from dislab.base.pixels import pixel_fault
 from dislab.errors import InputError
 from dislab.functional.distributed import gather_rows
 
 _IMAGES: Final = ("image", "second", "transform", "target")
 """Fields of a batch that hold images."""
-
-_MARGIN: Final = 0.01
-"""Tolerance of pixels outside of [0, 1], for example from rounding in an interpolation."""
 
 
 @contextmanager
@@ -82,19 +80,18 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
         raise InputError(
             f"{source} delivers {name} of shape {tuple(image.shape)}; it has shape (batch, {size})"
         )
-    if not image.is_floating_point():
-        raise InputError(
-            f"{source} delivers {name} as {image.dtype}; pixels are floats in [0, 1]: divide "
-            "whole numbers of 0 to 255 by 255"
-        )
     if not image.numel():
         return
-    ends = gather_rows(torch.stack(torch.aminmax(image.detach().float()))[None])
+    numbers = torch.zeros(1) if image.is_complex() else image.detach().float()
+    ends = gather_rows(torch.stack(torch.aminmax(numbers))[None])
     low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
-    if not (low >= -_MARGIN and high <= 1 + _MARGIN):  # true for NaN as well
+    if fault := pixel_fault(image.dtype, low, high, len(image)):
+        raise InputError(f"{source} delivers {name} whose pixels {fault}")
+    if not image.is_floating_point():
         raise InputError(
-            f"{source} delivers {name} with pixels from {low:g} to {high:g}; pixels lie in [0, 1]: "
-            "divide by 255, or return uint8 from the data set's images, which are divided for you"
+            f"{source} delivers {name} as {image.dtype}; pixels are floats in [0, 1]: convert "
+            "booleans by image.float(), divide bytes by 255, or return uint8 from the data set's "
+            "images, which are divided for you"
         )
 
 

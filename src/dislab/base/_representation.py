@@ -6,6 +6,7 @@ from typing import ClassVar
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from dislab.base._array_inputs import taking_arrays
 from dislab.base.parts import Posterior
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
@@ -75,6 +76,7 @@ class Representation(ABC):
         """
         raise InputError(f"{type(self).__name__} has no likelihood of pixels")
 
+    @taking_arrays
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:

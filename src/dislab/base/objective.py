@@ -59,13 +59,13 @@ class Objective(pl.LightningModule, Representation):
     """A method: its loss, and the codes that it gives images.
 
     A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode` if
-    it has a posterior and a decoder. `codes` and `encode` also accept NumPy arrays: floats in [0,
-    1], or bytes, which are divided by 255; no gradients are then recorded. A method that learns
-    from single images also trains on batches of PyTorch loaders: a tensor of images, or a list that
-    begins with one. All random numbers of a step are a function of the run's seed and the number of
-    the batch. They are drawn for the global batch, and each process takes its rows. Therefore a
-    resumed run continues exactly, the result does not depend on the number of processes, and every
-    device draws the same numbers.
+    it has a posterior and a decoder. `codes`, `encode` and `reconstruct` also accept NumPy arrays:
+    floats in [0, 1], booleans, or bytes, which are divided by 255; no gradients are then recorded.
+    They refuse pixels out of [0, 1]. A method that learns from single images also trains on batches
+    of PyTorch loaders: a tensor of images, or a list that begins with one. All random numbers of a
+    step are a function of the run's seed and the number of the batch. They are drawn for the global
+    batch, and each process takes its rows. Therefore a resumed run continues exactly, the result
+    does not depend on the number of processes, and every device draws the same numbers.
 
     Args:
         optimizer: Makes the optimiser from parameter groups; None is Adam with a learning rate
@@ -100,7 +100,7 @@ class Objective(pl.LightningModule, Representation):
         self._make_scheduler = scheduler
         self._seed = 0
         self._watch = Watch()
-        self._tried: set[Stage] = set()
+        self._tried: set[str] = set()
         self.own_classes: dict[str, type] = {}
         self._parts_checked = False
         for name in ("steps", "draw_seed"):
@@ -242,6 +242,11 @@ class Objective(pl.LightningModule, Representation):
     def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Codes and factors of one batch."""
         batch = self._received(batch, ImageBatch)
+        if "predict" not in self._tried:
+            self._tried.add("predict")
+            data = getattr(self.trainer, "datamodule", None)
+            with first_batch(self, (ImageBatch,), data, batch):
+                return self.predict_step(batch, batch_idx)
         return {"codes": self.codes(batch.image), "factors": batch.factors}
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
@@ -346,10 +351,10 @@ class Objective(pl.LightningModule, Representation):
     def _step(self, batch: Any, stage: Stage, number: int, weight: int) -> Tensor:
         if stage not in self._tried:  # only the first batch is checked
             self._tried.add(stage)
-            if stage == "train":
-                check_batch_size(self, count_of(batch) * world()[1])
             data = getattr(self.trainer, "datamodule", None)
             with first_batch(self, self.batch_types, data, batch):
+                if stage == "train":
+                    check_batch_size(self, count_of(batch) * world()[1])
                 return self._step(batch, stage, number, weight)
         terms = self.terms_of(batch, stage, number)
         if stage == "train":

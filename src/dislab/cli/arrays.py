@@ -9,7 +9,7 @@ import numpy as np
 
 from dislab.errors import InputError, one_line
 from dislab.factors import Factor, FactorSpace, are_measured
-from dislab.storage import atomic, json_text, sha256
+from dislab.storage import atomic, foreign_format, json_text, sha256
 
 _NAMES: Final = ("names", "factor_names")
 _VALUES: Final = "values_"
@@ -24,14 +24,17 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
     """
     if not path.is_file():
         raise InputError(f"{path} does not exist; give an .npz file")
+    written = f"numpy.savez(FILE, {', '.join(f'{name}={name}' for name in needed)})"
+    if found := foreign_format(path):
+        raise InputError(
+            f"{path} is {found}, and .npz files are read; load it in Python, and write its arrays "
+            f"by {written}"
+        )
     try:
         with path.open("rb") as stream:
             stored = np.load(stream, allow_pickle=False)
             if isinstance(stored, np.ndarray):
-                listed = ", ".join(f"{name}={name}" for name in needed)
-                raise InputError(
-                    f"{path} holds a single array; numpy.savez(FILE, {listed}) writes all of them"
-                )
+                raise InputError(f"{path} holds a single array; {written} writes all of them")
             if missing := [name for name in needed if name not in stored]:
                 there = ", ".join(stored) or "nothing"
                 raise InputError(f"{path} has no {' and no '.join(missing)}; it has {there}")

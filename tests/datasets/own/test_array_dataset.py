@@ -136,9 +136,12 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"images": IMAGES.astype(int)}, r"images are int64; give .*images.astype\('uint8'\)"),
-        ({"images": IMAGES.astype(float)}, r"float64 with pixels from 0 to 255; .* divide them"),
-        ({"images": IMAGES / 127.5 - 1}, r"from -1 to 1; floats must lie in \[0, 1\]: rescale"),
+        (
+            {"images": IMAGES.astype(int)},
+            r"are int64 from 0 to 255: .*images.astype\('uint8'\)",
+        ),
+        ({"images": IMAGES.astype(float)}, "float64 from 0 to 255: divide them by .* such as 255"),
+        ({"images": IMAGES / 127.5 - 1}, r"from -1 to 1: map .* by \(images \+ 1\) / 2"),
         ({"images": IMAGES * np.nan}, "from nan to nan"),
         ({"images": [[1, 2], [3]]}, "images are no array: .*; give rows of one length"),
         ({"images": IMAGES[0, 0]}, r"shape \(5, 4\); it must have three or four axes"),

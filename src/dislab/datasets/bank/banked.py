@@ -10,6 +10,7 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset
+from dislab.base.pixels import blocks_of, check_contents
 from dislab.datasets.bank.bank import (
     BankSpec,
     Blocks,
@@ -53,9 +54,12 @@ class BankedDataset(Dataset):
 
         Raises:
             InputError: Files that the images are read from are missing, cannot be fetched or are
-                not the published ones, or the cache folder cannot be written to.
+                not the published ones, the cache folder cannot be written to, or the pixels are 0
+                and 1 of 255.
         """
-        prepare_bank(self._spec())
+        spec = self._spec()
+        prepare_bank(spec)
+        check_contents(f"images of {type(self).__name__}", blocks_of(open_bank(spec).numpy()))
 
     def tables(self) -> dict[str, Tensor]:
         """The images as `pixels`, one row of bytes per state.

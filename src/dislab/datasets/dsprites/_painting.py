@@ -11,7 +11,7 @@ from jaxtyping import UInt8
 from PIL import Image
 from torch import Tensor
 
-from dislab.datasets.files.image_files import UNREADABLE
+from dislab.datasets.files.image_files import UNREADABLE, check_picture
 from dislab.errors import InputError
 from dislab.functional.random import host_generator
 
@@ -31,7 +31,10 @@ def painting(path: str | None, least: int) -> UInt8[Tensor, "3 height width"]:
     given = Path(path).expanduser()
     try:
         with Image.open(given) as image:
+            check_picture(image, f"the background {given}")
             small = image.convert("RGB")
+    except InputError:
+        raise
     except UNREADABLE as error:
         raise InputError(f"the background {given} cannot be read as an image: {error}") from error
     small.thumbnail(LARGEST)

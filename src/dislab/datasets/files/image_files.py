@@ -1,9 +1,10 @@
 """Finds image files of the user and reads them into rows, with errors that name the file."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,9 @@ UNEQUAL: Final = (
 
 _KEPT: Final = {"1": "L", "L": "L", "RGB": "RGB"}
 _CONVERTED: Final = frozenset(("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "HSV"))
+_DEEP: Final = re.compile(r";16[BLN]$")
+"""End of Pillow's names of stored pixels with 16 bits."""
+_BITS_PER_SAMPLE: Final = 258
 _AT_A_TIME: Final = 256
 
 
@@ -97,18 +101,21 @@ def read_image(
     Args:
         path: The file.
         side: Height and width to resize to, by area averaging; None keeps the size.
-        colour: Whether to keep the colour mode, or convert to grey or RGB; transparency is dropped.
+        colour: Whether to keep the colour mode, or convert to grey or RGB; an equal transparency
+            of all pixels is dropped.
         fit: Treatment of a non-square image.
 
     Raises:
-        InputError: The image cannot be read, or has an unsupported mode.
+        InputError: The image cannot be read, or is one that `check_picture` refuses.
     """
     try:
         with Image.open(path) as image:
-            ImageOps.exif_transpose(image, in_place=True)  # cameras may store turned images
-            return pixels_of(image, str(path), side, colour, fit)
+            return pixels_of(image, str(path), side, colour, fit, turn=True)
     except UnidentifiedImageError as error:
-        raise InputError(f"{path} is no image that can be read; remove it from the set") from error
+        raise InputError(
+            f"{path} is no image that can be read; remove it from the set, or save it as PNG with "
+            "8 bits a channel"
+        ) from error
     except UNREADABLE as error:
         if isinstance(error, InputError):
             raise
@@ -116,7 +123,12 @@ def read_image(
 
 
 def pixels_of(
-    image: Image.Image, name: str, side: int | None, colour: Colour, fit: Fit
+    image: Image.Image,
+    name: str,
+    side: int | None,
+    colour: Colour,
+    fit: Fit,
+    turn: bool = False,
 ) -> npt.NDArray[np.uint8]:
     """Pixels of a Pillow image, shape (channel, height, width).
 
@@ -126,10 +138,14 @@ def pixels_of(
         side: As for `read_image`.
         colour: As for `read_image`.
         fit: As for `read_image`.
+        turn: Whether to turn the image as its EXIF data say.
 
     Raises:
-        InputError: The image has an unsupported mode.
+        InputError: The image is one that `check_picture` refuses, or its mode is not kept.
     """
+    check_picture(image, name)
+    if turn:
+        ImageOps.exif_transpose(image, in_place=True)  # cameras may store turned images
     mode = _mode(name, image.mode, colour)
     converted = image if image.mode == mode else image.convert(mode)
     if side is not None and converted.size != (side, side):
@@ -142,6 +158,55 @@ def pixels_of(
             converted = converted.resize(size, averaging)
     pixels = np.asarray(converted, dtype=np.uint8)
     return pixels[None] if pixels.ndim == 2 else np.moveaxis(pixels, -1, 0)
+
+
+def check_picture(image: Image.Image, name: str) -> None:
+    """Refuses a Pillow image of which Pillow would drop a part without a word.
+
+    Args:
+        image: The image; not loaded yet, or its bits per channel may be unknown.
+        name: Its name, for messages.
+
+    Raises:
+        InputError: It has more than 8 bits a channel, several pages or frames, a mode that is not
+            converted, or pixels of different transparency.
+    """
+    if _is_deep(image):
+        raise InputError(
+            f"{name} has more than 8 bits a channel (mode {image.mode}); divide its pixels by the "
+            "largest possible value, such as 65535 for 16 bits, multiply them by 255, and save "
+            "them with 8 bits"
+        )
+    pages = getattr(image, "n_frames", 1)
+    if pages > 1 and image.format != "MPO":  # photographs with a preview or a map of brightness
+        raise InputError(
+            f"{name} has {pages} pages or frames, and one is read of each file; save each as a "
+            "file of its own"
+        )
+    if image.mode not in _CONVERTED:
+        raise InputError(f"{name} has the mode {image.mode}, which is not read; save it as RGB")
+    if image.has_transparency_data:
+        low, high = cast("tuple[int, int]", image.convert("RGBA").getchannel("A").getextrema())
+        if low != high or high == 0:
+            raise InputError(
+                f"{name} is transparent in places, and transparency is not read; draw it on a "
+                "background of one colour, such as by Image.alpha_composite(Image.new('RGBA', "
+                "image.size, 'white'), image.convert('RGBA')).convert('RGB')"
+            )
+
+
+def _is_deep(image: Image.Image) -> bool:
+    """Whether an image has more than 8 bits a channel, of which Pillow keeps 8 in most modes."""
+    if image.mode == "F" or image.mode.startswith("I"):
+        return True
+    for tile in getattr(image, "tile", ()):
+        arguments = tile[3] if isinstance(tile[3], tuple) else (tile[3],)
+        if _DEEP.search(str(arguments[0])):
+            return True
+        if tile[0] == "ppm" and arguments[-1] > 255:
+            return True
+    tags: Mapping[int, tuple[int, ...]] = getattr(image, "tag_v2", {})  # of a TIFF file
+    return max(tags.get(_BITS_PER_SAMPLE, (8,))) > 8
 
 
 def read_rows(
@@ -186,10 +251,6 @@ def _mode(path: str, mode: str, colour: Colour) -> str:
                 "set colour to grey or rgb for others"
             )
         return _KEPT[mode]
-    if mode not in _CONVERTED:
-        raise InputError(
-            f"{path} has the mode {mode}, more than 8 bits a channel; save it with 8 bits"
-        )
     return "L" if colour == "grey" else "RGB"
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import ImageShape
+from dislab.base.pixels import blocks_of, check_pixels
 from dislab.datasets.bank.bank import bank_rows
 from dislab.datasets.own._columns import Column, listing
 from dislab.datasets.own._texts import missing, name_hint
@@ -23,9 +24,6 @@ ROWS: Final = "rows"
 """Names of the tables of a data set of arrays: the stored images, and the row of each state."""
 
 _CHANNELS: Final = (1, 3)
-_MARGIN: Final = 0.01
-"""Tolerance for fractions outside [0, 1], such as after rounding in a resize."""
-_AT_A_TIME: Final = 1024
 
 
 class Form(NamedTuple):
@@ -61,38 +59,19 @@ def form_of(shape: tuple[int, ...], layout: Layout) -> Form:
     return Form((third, first, second) if last else (first, second, third), last)
 
 
-def check_pixels(dtype: np.dtype[Any]) -> None:
-    """Rejects arrays of types other than 8-bit integers, floats and booleans."""
-    if dtype != np.uint8 and dtype.kind not in "bf":
-        raise InputError(
-            f"images are {dtype}; give pixels from 0 to 255 as uint8, such as by "
-            "images.astype('uint8'), or fractions in [0, 1] as floats"
-        )
-
-
-def to_bytes(images: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def to_bytes(images: npt.NDArray[Any], name: str = IMAGES) -> npt.NDArray[np.uint8]:
     """Converts to pixels from 0 to 255; fractions are rounded to the nearest of 256 levels.
 
-    Raises:
-        InputError: The numbers have another type, or fractions lie outside [0, 1].
+    Rejects other types, fractions outside [0, 1]; `name` is for messages.
     """
-    check_pixels(images.dtype)
     if images.dtype == np.uint8:
         return images
     if images.dtype.kind == "b":
         return images.astype(np.uint8) * np.uint8(255)
+    check_pixels(name, [images])
     result = np.empty(images.shape, dtype=np.uint8)
-    for start in range(0, len(images), _AT_A_TIME):
-        block = images[start : start + _AT_A_TIME].astype(np.float32)
-        low, high = float(block.min()), float(block.max())
-        if not (low >= -_MARGIN and high <= 1 + _MARGIN):  # also for NaN
-            remedy = "divide them by the largest possible value" if low >= 0 else "rescale them"
-            raise InputError(
-                f"images are {images.dtype} with pixels from {low:g} to {high:g}; floats must lie "
-                f"in [0, 1]: {remedy}"
-            )
-        np.rint(block.clip(0, 1) * 255, out=block)
-        result[start : start + _AT_A_TIME] = block
+    for block, pixels in zip(blocks_of(images), blocks_of(result), strict=True):
+        pixels[...] = np.rint(block.astype(np.float32).clip(0, 1) * 255)
     return result
 
 
@@ -172,7 +151,7 @@ def as_array(name: str, rows: object) -> npt.NDArray[Any]:
         raise InputError(f"{name} are masked in {masked} places; leave these images out")
     try:
         return np.asarray(rows)
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError) as error:  # the last two of torch
         raise InputError(f"{name} are no array: {error}; give rows of one length") from error
 
 

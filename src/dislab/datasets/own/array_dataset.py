@@ -13,6 +13,7 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
+from dislab.base.pixels import blocks_of, check_contents
 from dislab.datasets.files.image_files import fingerprint
 from dislab.datasets.own._arrays import (
     IMAGES,
@@ -59,7 +60,8 @@ class ArrayDataset(Dataset):
         layout: Position of the channel axis; `auto` infers it.
 
     Raises:
-        InputError: Type, shape, values or number of the arrays are invalid or do not match.
+        InputError: Type, shape, values or number of the arrays are invalid or do not match; or the
+            pixels are bytes 0 and 1, which would be almost black.
     """
 
     def __init__(
@@ -84,8 +86,10 @@ class ArrayDataset(Dataset):
             labels = labelled(named, traits)
         self._space = labels.space
         self._file = _mapped_file(images)
+        pixels = to_bytes(pixels)
+        check_contents(IMAGES, blocks_of(pixels))
         if self._file is None:
-            self._tables = {IMAGES: _in_memory(to_bytes(pixels)[labels.order], self._form.last)}
+            self._tables = {IMAGES: _in_memory(pixels[labels.order], self._form.last)}
             self._form = self._form._replace(last=False)
         else:
             self._tables = {IMAGES: _unread(pixels), ROWS: torch.from_numpy(labels.order)}

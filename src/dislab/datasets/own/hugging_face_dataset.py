@@ -1,17 +1,26 @@
 """Images of your own, in a data set of Hugging Face."""
 
 import hashlib
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, NamedTuple, final
 
 import numpy as np
+from PIL import Image
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.files.image_files import UNEQUAL, check_fit, pixels_of, size_of
+from dislab.datasets.files.image_files import (
+    UNEQUAL,
+    UNREADABLE,
+    check_fit,
+    check_picture,
+    pixels_of,
+    size_of,
+)
 from dislab.datasets.own._arrays import columns
 from dislab.datasets.own._columns import (
     Labels,
@@ -150,19 +159,46 @@ class HuggingFaceDataset(BankedDataset):
     def _images(self, numbers: Indices) -> list[Rows]:
         """Pixels of the images of some rows, shape (channel, height, width) each."""
         try:
-            images = self._read.table.select(numbers)[self.image][:]
+            images = self._undecoded.select(numbers)[self.image][:]
         except (OSError, ValueError, SyntaxError) as error:  # errors of Pillow and Arrow
             raise InputError(f"images of {self.path} cannot be read: {one_line(error)}") from error
-        found = []
-        for number, image in zip(numbers, images, strict=True):
-            if not hasattr(image, "convert"):
-                raise InputError(
-                    f"row {number} of {self.path} holds a {type(image).__name__} in the column "
-                    f"{self.image}, and no image; name the column of the images by image"
-                )
-            name = f"row {number} of {self.path}"
-            found.append(pixels_of(image, name, self.side, self.colour, self.fit))
-        return found
+        return [
+            self._decoded(image, f"row {number} of {self.path}")
+            for number, image in zip(numbers, images, strict=True)
+        ]
+
+    @cached_property
+    def _undecoded(self) -> Any:
+        """The table with images as their files, as decoded images do not tell their bits."""
+        import datasets
+
+        table = self._read.table
+        if type(table.features[self.image]).__name__ != "Image":
+            return table
+        return table.cast_column(self.image, datasets.Image(decode=False))
+
+    def _decoded(self, image: Any, name: str) -> Rows:
+        try:
+            if isinstance(image, Mapping) and set(image) == {"bytes", "path"}:
+                image = self._open(image, name)
+            if hasattr(image, "convert"):
+                return pixels_of(image, name, self.side, self.colour, self.fit)
+        except InputError:
+            raise
+        except UNREADABLE as error:
+            raise InputError(f"{name} cannot be read: {one_line(error)}") from error
+        raise InputError(
+            f"{name} holds a {type(image).__name__} in the column {self.image}, and no image; name "
+            "the column of the images by image"
+        )
+
+    def _open(self, image: Mapping[str, Any], name: str) -> Any:
+        """An image decoded by the library, after a look at its file."""
+        content, path = image["bytes"], image["path"]
+        if content is not None or (path is not None and Path(path).is_file()):
+            with Image.open(path if content is None else io.BytesIO(content)) as picture:
+                check_picture(picture, name)
+        return self._read.table.features[self.image].decode_example(image)
 
     def _pictures(self) -> Pictures:
         table, labels = self._read
@@ -221,7 +257,7 @@ def _opened(path: str, configuration: str | None, split: str, download: bool) ->
                 return found[split]
             return found
         if place.is_file():
-            kind = _FILES.get(place.suffix)
+            kind = _FILES.get(place.suffix.lower())
             if kind is None:
                 raise InputError(f"{place} is no folder and no file in {', '.join(_FILES)}")
             return datasets.load_dataset(kind, data_files={split: str(place)}, split=split)

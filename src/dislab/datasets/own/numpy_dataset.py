@@ -16,6 +16,7 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape
+from dislab.base.pixels import blocks_of, check_contents, check_pixels
 from dislab.datasets.bank.bank import BankSpec, Rows, bank_record, open_bank, prepare_bank
 from dislab.datasets.files.image_files import fingerprint
 from dislab.datasets.files.npz import Header, array_blocks, open_header, read_array
@@ -24,7 +25,6 @@ from dislab.datasets.own._arrays import (
     ROWS,
     Form,
     Layout,
-    check_pixels,
     columns,
     form_of,
     gather,
@@ -33,11 +33,10 @@ from dislab.datasets.own._arrays import (
 from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
 from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import FactorSpace, Kind
-from dislab.storage import cache_file
+from dislab.storage import cache_file, foreign_format
 
 _LOCAL_HEADER: Final = 30
 """Local header of a zip member before its name; ends with the lengths of name and extra field."""
-_AT_A_TIME: Final = 1024
 
 
 @final
@@ -117,8 +116,10 @@ class NumpyDataset(Dataset):
         """Converts the images once, unless they can be mapped unchanged.
 
         Raises:
-            InputError: The images cannot be read, or the cache folder cannot be written to.
+            InputError: The images cannot be read, the cache folder cannot be written to, or the
+                pixels are out of range, or bytes 0 and 1, which would be almost black.
         """
+        check_contents(f"images of {self._path}", self._blocks())
         if not self._stored.as_bytes:
             prepare_bank(self._spec())
 
@@ -168,20 +169,26 @@ class NumpyDataset(Dataset):
         return path
 
     @cached_property
+    def _is_archive(self) -> bool:
+        """Whether the file is an npz file, whatever its suffix."""
+        try:
+            with self._path.open("rb") as file:
+                return file.read(2) == b"PK"
+        except OSError as error:
+            raise _refusal(self._path, one_line(error)) from error
+
+    @cached_property
     def _stored(self) -> "_Stored":
-        if self._path.suffix == ".npz":
-            stored = _member(self._path, self.images_name)
-        elif self.images_name is not None:
+        if self._is_archive:
+            return _member(self._path, self.images_name)
+        array = _npy(self._path)
+        if self.images_name is not None:
             raise InputError(
                 f"{self._path} is no npz file and holds one array; leave images out, not "
                 f"{self.images_name!r}"
             )
-        else:
-            array = _npy(self._path)
-            as_bytes = array.dtype == np.uint8 and array.flags.c_contiguous
-            stored = _Stored("", array.shape, array.dtype, array if as_bytes else None)
-        check_pixels(stored.dtype)
-        return stored
+        as_bytes = array.dtype == np.uint8 and array.flags.c_contiguous
+        return _Stored("", array.shape, array.dtype, array if as_bytes else None)
 
     @cached_property
     def _form(self) -> Form:
@@ -206,7 +213,7 @@ class NumpyDataset(Dataset):
         return labelled(columns(stems, None, count, self.traits.kinds), self.traits)
 
     def _values(self, name: str) -> npt.NDArray[Any]:
-        if self._path.suffix != ".npz":
+        if not self._is_archive:
             return np.asarray(_npy(self._path.parent / Path(name).expanduser()))
         with _archive(self._path) as archive:
             _check_member(self._path, archive, name)
@@ -234,17 +241,23 @@ class NumpyDataset(Dataset):
 
     def _blocks(self) -> Iterator[Rows]:
         """The images in the order of the file, as chunks of rows of bytes."""
+        name = f"images of {self._path}"
+        for block in self._stored_blocks():
+            try:
+                pixels = to_bytes(np.ascontiguousarray(block), name)
+            except InputError:
+                check_pixels(name, self._stored_blocks())  # the remedy depends on all pixels
+                raise
+            yield pixels.reshape(len(block), -1)
+
+    def _stored_blocks(self) -> Iterator[npt.NDArray[Any]]:
         if not self._stored.name:
-            array = _npy(self._path)
-            for start in range(0, len(array), _AT_A_TIME):
-                block = to_bytes(np.ascontiguousarray(array[start : start + _AT_A_TIME]))
-                yield block.reshape(len(block), -1)
+            yield from blocks_of(_npy(self._path))
             return
         refuse = partial(_refusal, self._path)
         with _archive(self._path) as archive:
             header = _plain(open_header(archive, self._stored.name, refuse), IMAGES, refuse)
-            for block in array_blocks(header, self._stored.name, refuse):
-                yield to_bytes(block).reshape(len(block), -1)
+            yield from array_blocks(header, self._stored.name, refuse)
 
 
 class _Stored(NamedTuple):
@@ -264,7 +277,7 @@ def _npy(path: Path) -> npt.NDArray[Any]:
     """The array of a npy file, mapped; changes to it never reach the file."""
     try:
         # torch needs writable pages
-        return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+        return np.asarray(np.lib.format.open_memmap(path, mode="c"))
     except (OSError, ValueError, EOFError) as error:
         raise _refusal(path, one_line(error)) from error
 
@@ -296,6 +309,8 @@ def _member(path: Path, name: str | None) -> _Stored:
 
 def _only_images(path: Path, archive: zipfile.ZipFile) -> str:
     """The only array of three or four axes."""
+    if not _arrays(archive):
+        raise _refusal(path, "it has no arrays")
     found = []
     for name in _arrays(archive):
         header = open_header(archive, name, partial(_refusal, path))
@@ -317,6 +332,8 @@ def _arrays(archive: zipfile.ZipFile) -> Sequence[str]:
 
 def _check_member(path: Path, archive: zipfile.ZipFile, name: str) -> None:
     known = _arrays(archive)
+    if not known:
+        raise _refusal(path, "it has no arrays")
     if name not in known:
         hint = suggestion(name, known)
         raise InputError(f"{path} has no array {name!r}{hint}; it has {', '.join(known)}")
@@ -344,4 +361,9 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _refusal(path: Path, fault: str) -> InputError:
+    if found := foreign_format(path):
+        return InputError(
+            f"{path} is {found}; load it in Python, and write its arrays by numpy.save or "
+            "numpy.savez"
+        )
     return InputError(f"{path} cannot be used: {fault}; write it by numpy.save or numpy.savez")

@@ -15,10 +15,12 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dislab.base import Dataset, ImageShape
-from dislab.datasets.files.image_files import UNEQUAL, check_fit, pixels_of, size_of
+from dislab.base.pixels import blocks_of, check_contents
+from dislab.datasets.files.image_files import UNEQUAL, UNREADABLE, check_fit, pixels_of, size_of
 from dislab.datasets.own._arrays import (
     IMAGES,
     Form,
+    as_array,
     columns,
     entries,
     form_of,
@@ -33,7 +35,7 @@ from dislab.datasets.own._columns import (
     warn_left_out,
     with_class_names,
 )
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import FactorSpace, Kind
 
 Part = int | str
@@ -183,6 +185,7 @@ class TorchDataset(Dataset):
             for part, value in found.items():
                 values.setdefault(part, []).append(value)
         assert pixels is not None
+        check_contents(f"images of {type(self.dataset).__name__}", blocks_of(pixels))
         labels = self._labels(values, count)
         return _Read(labels, torch.from_numpy(pixels[labels.order]))
 
@@ -217,23 +220,28 @@ class TorchDataset(Dataset):
         warn_left_out(f"the items of {type(self.dataset).__name__}", map(repr, parts))
 
     def _pixels(self, image: Any, number: int) -> npt.NDArray[np.uint8]:
+        name = f"item {number} of {type(self.dataset).__name__}"
         if isinstance(image, Image.Image):
-            return pixels_of(image, f"item {number}", self.side, self.colour, self.fit)
+            try:
+                return pixels_of(image, name, self.side, self.colour, self.fit)
+            except UNREADABLE as error:
+                if isinstance(error, InputError):
+                    raise
+                raise InputError(f"{name} cannot be read: {one_line(error)}") from error
         try:
-            array = np.asarray(image)
+            array = as_array(IMAGES, image)
             form = form_of((1, *array.shape), _layout(image))
             pixels = to_bytes(array[None])[0]
-        except (InputError, ValueError, TypeError) as error:
+        except InputError as error:
             raise InputError(
-                f"item {number} of {type(self.dataset).__name__} has no image that can be used: "
-                f"{error}; leave Normalize and the like out of its transform, or name another part "
-                "by image"
+                f"{name} has no image that can be used: {error}; leave Normalize and the like out "
+                "of its transform, or name another part by image"
             ) from error
         if pixels.ndim == 3:
             pixels = pixels if form.last else np.moveaxis(pixels, 0, -1)
             pixels = pixels[..., 0] if pixels.shape[-1] == 1 else pixels
         drawn = Image.fromarray(np.ascontiguousarray(pixels))
-        return pixels_of(drawn, f"item {number}", self.side, self.colour, self.fit)
+        return pixels_of(drawn, name, self.side, self.colour, self.fit)
 
     def _labels(self, values: dict[Part, list[Any]], count: int) -> Labels:
         if self.parts is None:
