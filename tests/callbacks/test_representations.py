@@ -25,11 +25,12 @@ def test_the_file_holds_the_codes_and_factors_of_the_predicted_states(
     with torch.no_grad():
         codes = objective.codes(data.images(torch.from_numpy(states)))
     with np.load(tmp_path / "run" / "representations.npz", allow_pickle=False) as file:
-        assert set(file) == {"codes", "factors", "factor_names"}
+        assert set(file) == {"codes", "factors", "factor_names", "states"}
         assert file["codes"].dtype == np.float32
         assert file["factors"].dtype == np.int64
         np.testing.assert_allclose(file["codes"], codes.numpy(), rtol=1e-6)
         np.testing.assert_array_equal(file["factors"], data.factors.positions(states))
+        np.testing.assert_array_equal(file["states"], states)
         assert file["factor_names"].tolist() == ["x", "y", "brightness"]
 
 
@@ -37,7 +38,7 @@ def test_numbers_of_continuous_factors_are_in_the_file(
     tmp_path: Path, trainer: MakeTrainer, objective: Objective
 ) -> None:
     points = np.random.default_rng(0).random((30, 1))
-    pixels = np.zeros((30, 8, 8), dtype=np.uint8)
+    pixels = np.random.default_rng(1).integers(256, size=(30, 8, 8), dtype=np.uint8)
     dataset = ArrayDataset(pixels, points, names=["x"], kinds={"x": "continuous"})
     runner = trainer(callbacks=[Representations()])
     data = SingleData(dataset, batch_size=4, validation=0.1, test=0.5)
@@ -46,6 +47,7 @@ def test_numbers_of_continuous_factors_are_in_the_file(
         assert file["values_x"].tolist() == np.sort(points[:, 0]).tolist()
         found = file["values_x"][file["factors"]]
         assert np.array_equal(found, dataset.values(data.indices("test")))
+        assert np.array_equal(points[file["rows"]], found)
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from dislab.cli import main
 from dislab.errors import InputError
@@ -74,6 +75,29 @@ def test_codes_of_a_run(
         out = f"{seed}.npz"
         assert main(["encode", str(run), "--images=90", f"--seed={seed}", f"--out={out}"]) == 0
         assert np.array_equal(read_codes(Path(out)).states, found.states) is same
+
+
+def test_codes_of_own_images_name_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("images").mkdir()
+    for number in range(40):
+        Image.new("L", (8, 8), 6 * number).save(f"images/{number}.png")
+    own = "{{class_path: FolderDataset, init_args: {{folder: images, table: null}}}}"
+    monkeypatch.setattr(f"{__name__}.SMALL", SMALL.replace("GaussianBlob", own))
+    run = trained(VAE, "own")
+    for _ in range(2):  # also over the first file
+        assert main(["encode", str(run), f"--out={run}/codes.npz"]) == 0
+    assert main(["predict", "--run", str(run)]) == 0
+    model = load_run(run)
+    for file, count in (("codes.npz", 40), ("representations.npz", 4)):
+        with np.load(run / file, allow_pickle=False) as stored:
+            assert len(stored["files"]) == len(stored["states"]) == count
+            numbers = [int(name.removesuffix(".png")) for name in stored["files"]]
+            images = torch.tensor(numbers).view(-1, 1, 1, 1).expand(-1, 1, 8, 8) * 6 / 255
+            with torch.no_grad():
+                np.testing.assert_allclose(stored["codes"], model.codes(images), atol=1e-6)
 
 
 def test_a_method_without_codes_writes_nothing(

@@ -1,7 +1,7 @@
 """Contract of the data sets."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,17 @@ class Dataset(ABC):
             index: State numbers.
         """
         return index
+
+    def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
+        """Identification of images where they came from, to join codes with other data.
+
+        Images of a folder have `files`, their names relative to it; those of a user's array or
+        table have `rows`, their numbers in it. Others have nothing: their states are documented.
+
+        Args:
+            index: State numbers.
+        """
+        return {}
 
     def values(self, index: Indices) -> npt.NDArray[np.float64]:
         """Factor values in their units, one column per factor; categorical ones as value numbers.

@@ -12,7 +12,7 @@ from torch import Tensor
 from dislab.callbacks._trainer import data_of, is_rehearsal, run_folder
 from dislab.errors import InputError
 from dislab.functional.distributed import world
-from dislab.runs.codes import measured_values
+from dislab.runs.codes import described
 from dislab.storage import atomic
 
 Share = tuple[list[Tensor], list[Tensor]]
@@ -23,8 +23,10 @@ class Representations(pl.Callback):
     """Writes the codes of a prediction run into `representations.npz` of the run folder.
 
     Its keys are `codes` (float32, one row per image), `factors` (int64 value numbers, one row per
-    image) and `factor_names`; for a continuous factor also `values_NAME` (float64), its values in
-    order. Load it with `numpy.load(path)`. With several processes, rows are ordered by rank.
+    image), `factor_names` and `states`, the numbers of the images in the data set; for a continuous
+    factor also `values_NAME` (float64), its values in order; for images of your own also their
+    names as `files`, or their numbers as `rows`. Load it with `numpy.load(path)`. With several
+    processes, rows are ordered by rank.
     """
 
     def __init__(self) -> None:
@@ -66,14 +68,14 @@ class Representations(pl.Callback):
         if is_rehearsal(trainer) or not trainer.is_global_zero or not codes:
             return
         path = folder / "representations.npz"
-        space = data_of(trainer, "Representations").factors
+        data = data_of(trainer, "Representations")
+        factors = np.concatenate([rows.numpy() for share in shares for rows in share[1]])
         with atomic(path) as temporary, temporary.open("wb") as stream:
             np.savez(
                 stream,
                 codes=np.concatenate(codes),
-                factors=np.concatenate([rows.numpy() for share in shares for rows in share[1]]),
-                factor_names=np.array(space.names),
-                **measured_values(space),
+                factor_names=np.array(data.factors.names),
+                **described(data, data.factors.index(factors)),
             )
         rank_zero_info(f"Representations: {path}")
 

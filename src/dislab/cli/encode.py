@@ -17,7 +17,8 @@ Write a model's codes of some images, and the KL of each latent in nats, to a fi
 
 The images are drawn by --seed alone, so that runs on the same data encode the same images, and
 their latents can be compared. The file is what numpy.savez writes: codes, kl, states (numbers of
-the images in the data set), factors and names, which `dislab score FILE` reads. Nothing is written
+the images in the data set), factors and names, which `dislab score FILE` reads; for images of your
+own also files (their names in the folder) or rows (their numbers in your array). Nothing is written
 for a method without codes."""
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from dislab.base import DataModule, Objective
 from dislab.base.inference import lacks, over_images
 from dislab.errors import InputError
-from dislab.factors import FactorSpace, Indices
+from dislab.factors import Indices
 from dislab.functional.gaussians import kl_per_latent
 from dislab.storage import atomic
 
@@ -77,19 +77,17 @@ def write_codes(
     """Writes codes as an `npz` file, atomically.
 
     Its arrays are those of `StoredCodes`, and `factors` (int64, shape (image, factor)) with
-    `names`, as `dislab score` reads them; for a continuous factor also `values_NAME`. The KL of
-    each latent is in nats, and None for a method without posteriors.
+    `names`, as `dislab score` reads them; for a continuous factor also `values_NAME`, and
+    `files` or `rows` if the images are the user's own (see `Dataset.image_ids`). The KL of each
+    latent is in nats, and None for a method without posteriors.
     """
-    space = data.factors
     with atomic(path) as temporary, temporary.open("wb") as stream:
         np.savez(
             stream,
             codes=codes.numpy(),
             kl=np.full(codes.shape[1], np.nan) if kl is None else kl.numpy(),
-            states=states,
-            factors=space.positions(states),
-            names=np.array(space.names),
-            **measured_values(space),
+            names=np.array(data.factors.names),
+            **described(data, states),
         )
 
 
@@ -97,13 +95,23 @@ def is_codes(path: Path) -> bool:
     """Whether a file has the arrays that `write_codes` writes, and no others."""
     with zipfile.ZipFile(path) as file:
         names = {name.removesuffix(".npy") for name in file.namelist()}
-    others = names - {*StoredCodes._fields, "factors", "names"}
-    return len(names) - len(others) == 5 and all(one.startswith("values_") for one in others)
+    needed = {*StoredCodes._fields, "factors", "names"}
+    others = names - needed - {"files", "rows"}
+    return needed <= names and all(one.startswith("values_") for one in others)
 
 
-def measured_values(space: FactorSpace) -> dict[str, Any]:
-    """Values of each continuous factor, in order, under the name `values_NAME`."""
-    return {f"values_{one.name}": one.numbers for one in space.factors if one.kind == "continuous"}
+def described(data: DataModule, states: Indices) -> dict[str, Any]:
+    """Arrays that describe images: `states`, `factors`, `files` or `rows`, and `values_NAME`.
+
+    The last are the values of each continuous factor, in order.
+    """
+    values = {
+        f"values_{one.name}": one.numbers
+        for one in data.factors.factors
+        if one.kind == "continuous"
+    }
+    ids = data.dataset.image_ids(states)
+    return {"states": states, "factors": data.factors.positions(states), **values, **ids}
 
 
 def read_codes(path: Path) -> StoredCodes:

@@ -234,3 +234,19 @@ def test_one_line_names_all_columns_of_a_kind() -> None:
     [message] = [str(one.message) for one in said]
     assert message.startswith("a, b are categorical: they have 21 different texts in 21 images, su")
     assert issubclass(ContinuousFactorWarning, FactorWarning)
+
+
+@every_entrance
+def test_images_are_traced_to_where_they_came_from(entrance: Entrance, tmp_path: Path) -> None:
+    labels = [f"{(7 * number) % 12:x}k" for number in range(12)]
+    dataset = entrance(labels, {"kind": "categorical"}, tmp_path)
+    dataset.prepare()
+    index = torch.tensor([5, 0, 11])
+    ids = dataset.image_ids(index.numpy())
+    if isinstance(dataset, FolderDataset):
+        assert ids["files"].tolist() == [dataset.files[state] for state in index]
+        assert dataset.files[:3] == ("0.png", "7.png", "2.png")
+        rows = [int(name.removesuffix(".png")) for name in ids["files"]]
+    else:
+        rows = ids["rows"].tolist()
+    assert np.array_equal(dataset.images(index)[:, 0].numpy(), IMAGES[rows])

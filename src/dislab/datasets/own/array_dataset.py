@@ -27,7 +27,7 @@ from dislab.datasets.own._arrays import (
 )
 from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
 from dislab.errors import InputError
-from dislab.factors import FactorSpace, Kind
+from dislab.factors import FactorSpace, Indices, Kind
 
 
 @final
@@ -84,15 +84,15 @@ class ArrayDataset(Dataset):
             traits = Traits(kinds or {}, units or {}, periods or {})
             named = columns(factors, names, len(pixels), traits.kinds)
             labels = labelled(named, traits)
-        self._space = labels.space
+        self._space, self._order = labels
         self._file = _mapped_file(images)
         pixels = to_bytes(pixels)
         check_contents(IMAGES, blocks_of(pixels))
         if self._file is None:
-            self._tables = {IMAGES: _in_memory(pixels[labels.order], self._form.last)}
+            self._tables = {IMAGES: _in_memory(pixels[self._order], self._form.last)}
             self._form = self._form._replace(last=False)
         else:
-            self._tables = {IMAGES: _unread(pixels), ROWS: torch.from_numpy(labels.order)}
+            self._tables = {IMAGES: _unread(pixels), ROWS: torch.from_numpy(self._order)}
 
     @property
     def factors(self) -> FactorSpace:
@@ -121,6 +121,14 @@ class ArrayDataset(Dataset):
             index: State numbers.
         """
         return gather(tables, index, self._form)
+
+    def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
+        """The numbers of images in the order in which they were given, as `rows`.
+
+        Args:
+            index: State numbers.
+        """
+        return {"rows": self._order[index]}
 
     def provenance(self) -> dict[str, str]:
         """Checksum of the pixels in the order of the states; for a file its name, size and time.

@@ -6,7 +6,10 @@ import warnings
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.banked import BankedDataset, Pictures
@@ -20,7 +23,7 @@ from dislab.datasets.files.image_files import (
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, unlabelled
 from dislab.errors import InputError
-from dislab.factors import FactorSpace, FactorWarning, Kind
+from dislab.factors import FactorSpace, FactorWarning, Indices, Kind
 
 
 @final
@@ -101,6 +104,23 @@ class FolderDataset(BankedDataset):
             InputError: The table cannot be used, or does not match the folder.
         """
         return self._layout.space
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Name of each image, relative to the folder, in the order of the states.
+
+        Raises:
+            InputError: As for `factors`.
+        """
+        return tuple(self._layout.files)
+
+    def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
+        """The names of images as `files`.
+
+        Args:
+            index: State numbers.
+        """
+        return {"files": np.array([self._layout.files[state] for state in index], dtype=np.str_)}
 
     @cached_property
     def image_shape(self) -> ImageShape:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, NamedTuple, final
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
 from dislab.base import ImageShape
@@ -125,6 +126,14 @@ class HuggingFaceDataset(BankedDataset):
         [first] = self._images(self._read.labels.order[:1])
         channels, height, width = first.shape
         return (channels, height, width)
+
+    def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
+        """The numbers of images in the order in which they were given, as `rows`.
+
+        Args:
+            index: State numbers.
+        """
+        return {"rows": self._read.labels.order[index]}
 
     @cached_property
     def _read(self) -> "_Read":

@@ -32,7 +32,7 @@ from dislab.datasets.own._arrays import (
 )
 from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
 from dislab.errors import InputError, one_line, suggestion
-from dislab.factors import FactorSpace, Kind
+from dislab.factors import FactorSpace, Indices, Kind
 from dislab.storage import cache_file, foreign_format
 
 _LOCAL_HEADER: Final = 30
@@ -141,6 +141,14 @@ class NumpyDataset(Dataset):
             index: State numbers.
         """
         return gather(tables, index, self._form)
+
+    def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
+        """The numbers of images in the order in which they were given, as `rows`.
+
+        Args:
+            index: State numbers.
+        """
+        return {"rows": self._labels.order[index]}
 
     def provenance(self) -> dict[str, str]:
         """Path, and fingerprint of the file (name, size, time); checksum of converted images.

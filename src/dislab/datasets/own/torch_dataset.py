@@ -36,7 +36,7 @@ from dislab.datasets.own._columns import (
     with_class_names,
 )
 from dislab.errors import InputError, one_line, suggestion
-from dislab.factors import FactorSpace, Kind
+from dislab.factors import FactorSpace, Indices, Kind
 
 Part = int | str
 """Index of a value in a tuple, or its key in a dictionary."""
@@ -155,6 +155,14 @@ class TorchDataset(Dataset):
             index: State numbers.
         """
         return gather(tables, index, Form(self.image_shape, last=False))
+
+    def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
+        """The numbers of images in the order in which they were given, as `rows`.
+
+        Args:
+            index: State numbers.
+        """
+        return {"rows": self._read.labels.order[index]}
 
     def provenance(self) -> dict[str, str]:
         """Class of the data set, and checksum of the pixels in the order of their states."""
