@@ -146,7 +146,8 @@ class Clock(pl.Callback):
             if done >= self.steps:
                 self.start = done, now
         elif done >= self.start[0] + self.steps:
-            print(1e3 * (now - self.start[1]) / (done - self.start[0]), flush=True)
+            # a progress bar may have replaced sys.stdout, and may be in the middle of a line
+            os.write(1, f"\n{1e3 * (now - self.start[1]) / (done - self.start[0])}\n".encode())
             os._exit(0)
 
     def hang_up(self) -> None:

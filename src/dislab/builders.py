@@ -5,10 +5,22 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeAlias
+from platform import python_version
+from typing import Any, Final, TypeAlias
 
 from dislab import plugins
 from dislab.errors import InputError
+
+DISTRIBUTIONS: Final = (
+    "dislab",
+    "torch",
+    "lightning",
+    "torchmetrics",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+)
+"""Distributions that any result may depend on."""
 
 Builder: TypeAlias = Callable[..., Any]
 """Makes a part: a class, a `functools.partial` of one, or a function."""
@@ -99,6 +111,11 @@ def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str
     cls = type(part)
     declared = _declared(group).get(f"{cls.__module__}:{cls.__qualname__}", {})
     return declared | {engine: version_of(engine) for engine in engines}
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that results may depend on; for PyTorch including its build."""
+    return {name: version_of(name) for name in DISTRIBUTIONS} | {"python": python_version()}
 
 
 @functools.cache

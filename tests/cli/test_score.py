@@ -59,11 +59,12 @@ def test_the_table_and_the_json_hold_the_scores(
     assert {"dislab", "torch", "scikit-learn"} <= set(record["versions"])
 
 
-def test_a_run_folder_stands_for_its_representations(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["representations.npz", "codes.npz"])
+def test_a_run_folder_stands_for_its_codes(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arrays = draw() | {"factor_names": np.array(["x", "y"])}
-    np.savez(tmp_path / "representations.npz", **arrays)
+    np.savez(tmp_path / name, **arrays)
     assert main(["score", str(tmp_path), "--metrics", "MIG"]) == 0
     assert f"{evaluate(**draw(), metrics='MIG')['mig']:.4f}" in capsys.readouterr().out
 
@@ -256,7 +257,7 @@ def test_a_run_that_predicted_nothing_is_told_how(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["score", str(tmp_path)]) == 2
-    assert f"`dislab predict --run {tmp_path}` writes one" in capsys.readouterr().err
+    assert f"`dislab encode {tmp_path}` writes one" in capsys.readouterr().err
 
 
 def table_of(printed: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dislab.errors import InputError
 from dislab.metrics import MIG
 from dislab.plugins import available
 from dislab.report.blind_spots import blind_spot
+from dislab.report.figures import sheet_figure
 from dislab.report.run_record import Table, read_run
 
 BLIND = "what it cannot see"
@@ -118,3 +119,24 @@ def test_what_a_score_cannot_see() -> None:
     assert "origin" in blind_spot("sap_svc")
     assert "origin" not in blind_spot("sap_r2")
     assert MIG.__name__ in {plugin.name for plugin in available("metrics")}
+
+
+@pytest.mark.parametrize(
+    ("parts", "title"),
+    [
+        ({}, "mutual information"),
+        ({"kl_per_latent": [1.0, 2.0]}, "information in the mean"),
+    ],
+)
+def test_the_page_titles_the_information_of_means_as_the_picture_does(
+    parts: dict[str, Any], title: str
+) -> None:
+    record = {
+        "scores": {"mig": 0.5},
+        "parts": {"mig_mutual_information": [[0.1, 0.2], [0.3, None]], **parts},
+        "data": {"factors": ["x", "y"]},
+    }
+    figure = sheet_figure(record)
+    assert figure is not None
+    titles = [axes.get_title("left") for axes in figure.axes]
+    assert any(one.startswith(title) for one in titles), titles

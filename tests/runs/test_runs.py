@@ -242,7 +242,8 @@ def test_scores_that_cannot_be_read_are_refused(
 
 def test_versions_are_those_of_the_imported_libraries() -> None:
     found = runs.versions()
-    assert list(found) == ["dislab", "torch", "lightning", "numpy", "scikit-learn", "python"]
+    libraries = ["torch", "lightning", "torchmetrics", "numpy", "scipy", "scikit-learn"]
+    assert list(found) == ["dislab", *libraries, "python"]
     assert found["torch"] == torch.__version__
     assert found["lightning"] == lightning.__version__
     assert found["numpy"] == np.__version__

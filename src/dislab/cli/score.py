@@ -22,7 +22,7 @@ column a latent, or one vector a latent, whose first principal component is scor
 row an image and one column a factor, integers that number the values 0, 1, 2, … or measured
 numbers; if there is an array names (or factor_names), it names the factors. A factor with nearly as
 many different numbers as images is continuous, and a line says so. Of a run folder the file
-representations.npz is read, which `dislab predict` writes."""
+representations.npz is read, which `dislab predict` writes, else codes.npz of `dislab encode`."""
 
 
 def run(args: list[str]) -> int:
@@ -158,12 +158,10 @@ def _columns(word: str) -> list[int]:
 
 def _file(path: Path) -> Path:
     if path.is_dir():
-        inside = path / "representations.npz"
-        if not inside.is_file():
-            raise InputError(
-                f"{path} has no {inside.name}; `dislab predict --run {path}` writes one"
-            )
-        return inside
+        for name in ("representations.npz", "codes.npz"):
+            if (path / name).is_file():
+                return path / name
+        raise InputError(f"{path} has no file of codes; `dislab encode {path}` writes one")
     if not path.is_file():
         raise InputError(f"{path} does not exist; give an .npz file or a run folder")
     return path

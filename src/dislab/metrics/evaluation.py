@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from platform import python_version
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from torch import Tensor
 from tqdm import tqdm
@@ -11,17 +10,14 @@ from tqdm import tqdm
 from dislab.base import Metric, MetricBuilder, Sample
 from dislab.base.failures import named, parts_named
 from dislab.base.metric import primary, reason_against
-from dislab.builders import origins, settings, version_of
+from dislab.builders import origins, settings, versions
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.metrics._chance import chance_levels
 from dislab.metrics._intervals import Bootstrap, intervals
 
-__all__ = ["Bootstrap", "Evaluation", "built", "score_bank", "versions"]
-
-DISTRIBUTIONS: Final = ("dislab", "torch", "torchmetrics", "numpy", "scipy", "scikit-learn")
-"""Distributions that any score may depend on."""
+__all__ = ["Bootstrap", "Evaluation", "built", "score_bank"]
 
 
 class Evaluation(NamedTuple):
@@ -100,11 +96,6 @@ def score_bank(
         skipped,
         chance_levels(metrics, full, bank, bootstrap.seed) if chance else {},
     )
-
-
-def versions() -> dict[str, str]:
-    """Versions of the libraries that any score may depend on."""
-    return {name: version_of(name) for name in DISTRIBUTIONS} | {"python": python_version()}
 
 
 def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:

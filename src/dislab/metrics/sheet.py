@@ -1,6 +1,6 @@
 """The score sheet of an evaluation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,34 @@ from dislab.plots import score_sheet
 
 
 def sheet(found: Evaluation, title: str = "") -> Figure:
-    """A page with all scores and their intervals, importances, mutual information and KL.
+    """A page with all scores and their intervals, importances, mutual information and KL."""
+    factors = list(found.provenance["factors"])
+    return sheet_of(found.values, found.intervals, factors, found.parts, title, found.chance)
+
+
+def sheet_of(
+    values: Mapping[str, float],
+    intervals: Mapping[str, tuple[float, float]],
+    factors: Sequence[str],
+    parts: Mapping[str, Any],
+    title: str,
+    chance: Mapping[str, float],
+) -> Figure:
+    """The page of an evaluation, or of its record in `scores.json`.
 
     If there are several matrices of importances, or of mutual information, the first is drawn;
     missing ones are left out.
     """
     return score_sheet(
-        found.values,
-        found.intervals,
-        list(found.provenance["factors"]),
-        _first(found.parts, "importance"),
-        _first(found.parts, "mutual_information"),
-        _first(found.parts, "kl_per_latent"),
+        values,
+        intervals,
+        factors,
+        _first(parts, "importance"),
+        _first(parts, "mutual_information"),
+        _first(parts, "kl_per_latent"),
         title,
-        found.chance,
-        "information in the mean" if _of_means(found.parts) else "mutual information",
+        chance,
+        "information in the mean" if _of_means(parts) else "mutual information",
     )
 
 
@@ -37,6 +50,7 @@ def _of_means(parts: Mapping[str, Any]) -> bool:
 
 
 def _first(parts: Mapping[str, Any], ending: str) -> npt.NDArray[np.float64] | None:
+    """The first part whose name has this ending; null in a file becomes NaN."""
     for name, part in parts.items():
         if name.endswith(ending):
             return np.asarray(part, dtype=np.float64)

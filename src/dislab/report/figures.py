@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
-from dislab.plots import score_sheet
+from dislab.metrics.sheet import sheet_of
 
 STAGES: Final = {"train": "#26456e", "validation": "#c0392b"}
 """Stages to draw curves of, with their colours."""
@@ -75,16 +75,14 @@ def sheet_figure(record: Mapping[str, Any]) -> Figure | None:
         record: The record written by `test` or `validate`.
     """
     scores = {name: one for name, one in record.get("scores", {}).items() if one is not None}
-    parts = record.get("parts", {})
     try:
-        return score_sheet(
+        return sheet_of(
             scores,
             {name: (ends[0], ends[1]) for name, ends in record.get("intervals", {}).items()},
             list(record["data"]["factors"]),
-            _matrix(parts, "importance"),
-            _matrix(parts, "mutual_information"),
-            _matrix(parts, "kl_per_latent"),
-            chance={k: v for k, v in (record.get("chance") or {}).items() if v is not None},
+            record.get("parts", {}),
+            "",
+            {k: v for k, v in (record.get("chance") or {}).items() if v is not None},
         )
     except (
         InputError,
@@ -93,11 +91,3 @@ def sheet_figure(record: Mapping[str, Any]) -> Figure | None:
         ValueError,
     ):  # a record written by hand
         return None
-
-
-def _matrix(parts: Mapping[str, Any], ending: str) -> npt.NDArray[np.float64] | None:
-    """The first part whose name has this ending; null in the file becomes NaN."""
-    for name, part in parts.items():
-        if name.endswith(ending):
-            return np.asarray(part, dtype=np.float64)
-    return None

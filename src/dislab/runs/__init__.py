@@ -4,6 +4,7 @@ The folder of a run is `<root>/<name>/version_<k>/` and contains `config.yaml`, 
 `scores.json`, `metrics.csv`, TensorBoard events and `images/`.
 """
 
+from dislab.builders import versions
 from dislab.runs.checkpoints import CheckpointFiles, check_resumable, read_checkpoint
 from dislab.runs.curves import Curves
 from dislab.runs.divergence import forget_divergence, has_diverged, record_divergence
@@ -20,7 +21,7 @@ from dislab.runs.loggers import LoggerName, check_logger, named_logger
 from dislab.runs.models import check_model_names, from_settings, load_run, rebuild, settings_of
 from dislab.runs.opened import Encoded, OpenRun, open_run
 from dislab.runs.origin import origin
-from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, versions, write_scores
+from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, write_scores
 
 __all__ = [
     "CONFIG",

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from dislab.base import DataModule, Objective
-from dislab.runs.records import Record, versions
+from dislab.builders import versions
+from dislab.runs.records import Record
 
 
 def origin(model: Objective, data: DataModule, checkpoint: str | Path | None) -> Record:

@@ -1,10 +1,8 @@
 """Records of scores in a run folder, and the versions that numbers depend on."""
 
 from pathlib import Path
-from platform import python_version
 from typing import Any, Final, Literal
 
-from dislab.builders import version_of
 from dislab.errors import InputError
 from dislab.storage import atomic, check_fields, json_text, locked, read_json
 
@@ -88,9 +86,3 @@ def read_scores(run: str | Path) -> dict[str, Record]:
         except InputError as error:
             raise InputError(f"{error}; {remedy}") from error
     return records
-
-
-def versions() -> dict[str, str]:
-    """Versions of the packages that affect results; for PyTorch including its build."""
-    names = ("dislab", "torch", "lightning", "numpy", "scikit-learn")
-    return {name: version_of(name) for name in names} | {"python": python_version()}

@@ -132,7 +132,7 @@ def study_page_of(
             "settings": list(settings.values()),
             "runs": [
                 {
-                    "settings": places[id(one.run.group)],
+                    "settings": places[one.run.group.read],
                     "facts": list(_facts(one)),
                     "links": _links(study.folder.run(one.run.id), folder),
                 }
@@ -257,9 +257,9 @@ def _cell(value: Any) -> Any:
     return plain if isinstance(plain, int) and not isinstance(plain, bool) else str(plain)
 
 
-def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
+def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Settings shared by all runs, and the distinguishing settings of each group of runs."""
-    groups = {id(one.run.group): one.run.group for one in runs}
+    groups = {one.run.group.read: one.run.group for one in runs}
     flat = {
         key: {
             name: str(value)

@@ -114,14 +114,14 @@ class Plan:
         Workers of this study read the second file, so that another study started in the same
         folder does not change their runs.
         """
-        groups: dict[int, int] = {}
+        groups: dict[str, int] = {}
         rows = []
         kept: list[dict[str, Any]] = []
         for run in self.runs:
-            if id(run.group) not in groups:
-                groups[id(run.group)] = len(kept)
+            if run.group.read not in groups:
+                groups[run.group.read] = len(kept)
                 kept.append(asdict(run.group))
-            rows.append([run.id, run.seed, groups[id(run.group)]])
+            rows.append([run.id, run.seed, groups[run.group.read]])
         record = {
             "format": _FORMAT,
             "name": self.name,
@@ -227,7 +227,7 @@ def _check_plan(plan: Plan) -> None:
         raise ValueError("a run is listed twice")
     for run in plan.runs:
         check_fields({"seed": run.seed}, {"seed": int}, "it")
-    for group in {id(run.group): run.group for run in plan.runs}.values():
+    for group in {run.group.read: run.group for run in plan.runs}.values():
         lacks = [*(set(plan.axes) - set(group.axes)), *(set(plan.stages) - set(group.stages))]
         if lacks:
             raise ValueError(f"a group has no {lacks[0]!r}")

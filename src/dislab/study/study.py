@@ -148,10 +148,10 @@ class Study:
                 f"{self.plan.name} keeps no codes, which the agreement of runs is computed from; "
                 f"add `{WORD}: {{images: 5000}}` to stages in the study file, and run it again"
             )
-        groups: dict[int, list[PlannedRun]] = {}
+        groups: dict[str, list[PlannedRun]] = {}
         for run in self.plan.runs:
             if self.folder.done(run, WORD) is not None:
-                groups.setdefault(id(run.group), []).append(run)
+                groups.setdefault(run.group.read, []).append(run)
         parts = []
         for members in groups.values():
             found = {
@@ -196,16 +196,16 @@ class Study:
         if "score" not in self.plan.stages:
             return {}
         found: dict[str, Best] = {}
-        seen: set[int] = set()
+        seen: set[str] = set()
         for run in self.plan.runs:
-            if id(run.group) in seen or self.folder.done(run, "score") is None:
+            if run.group.read in seen or self.folder.done(run, "score") is None:
                 continue
             try:
                 primary = metrics(self.folder.run(run.id))
             except InputError as error:  # another run of the group may have a whole file
                 warnings.warn(str(error), RecordWarning, stacklevel=2)
                 continue
-            seen.add(id(run.group))
+            seen.add(run.group.read)
             for name, end in primary.items():
                 if not name.startswith("sampled/"):
                     found.setdefault(f"score.{name}", end)

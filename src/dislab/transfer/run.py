@@ -92,7 +92,7 @@ def transfer_of(
     check_predictors(chosen)
     data.prepare_data()
     shifts = shifts_of(data, load_scenarios(scenarios), sizes)
-    return _compared(model, shifts, chosen, batch_size, baselines, precision or Precision())
+    return compared(model, shifts, chosen, batch_size, baselines, precision or Precision())
 
 
 def score_run(
@@ -109,19 +109,10 @@ def score_run(
     precision: Precision,
     checkpoint: str | Path | None,
 ) -> tuple[Transfer, Path]:
-    """Runs `transfer_of`, and writes its record and pictures into a run folder."""
-    found = transfer_of(
-        model,
-        data,
-        scenarios,
-        predictors,
-        **sizes._asdict(),
-        batch_size=batch_size,
-        baselines=baselines,
-        precision=precision,
-    )
-    path = runs.write_scores(folder, stage, record_of(model, data, found, checkpoint))
+    """Scores prepared data like `transfer_of`; writes record and pictures into a run folder."""
     shifts = shifts_of(data, scenarios, sizes)
+    found = compared(model, shifts, predictors, batch_size, baselines, precision)
+    path = runs.write_scores(folder, stage, record_of(model, data, found, checkpoint))
     plot_reconstructions(folder, model, shifts, reconstructions, precision)
     return found, path
 
@@ -132,7 +123,7 @@ def check_predictors(predictors: Mapping[str, PredictorBuilder]) -> None:
         made(name, build, latents=1, classes=(0,))
 
 
-def _compared(
+def compared(
     model: Objective,
     shifts: Shifts,
     predictors: Mapping[str, PredictorBuilder],
@@ -157,9 +148,7 @@ def record_of(
     model: Objective, data: DataModule, found: Transfer, checkpoint: str | Path | None
 ) -> runs.Record:
     """Contents for `scores.json`: scores, and where they come from."""
-    record = runs.origin(model, data, checkpoint)
-    versions = record["versions"] | found.provenance["versions"]
-    return {**found.record(), **record, "versions": versions}
+    return {**found.record(), **runs.origin(model, data, checkpoint)}
 
 
 def plot_reconstructions(

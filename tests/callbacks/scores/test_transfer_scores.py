@@ -178,6 +178,26 @@ def test_pictures_show_both_distributions(
         torch.testing.assert_close(shifted_again, objective.reconstruct(shifted))
 
 
+def test_scenarios_are_prepared_once(
+    trainer: Callable[..., pl.Trainer],
+    objective: Objective,
+    data: DataModule,
+    write: Write,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prepared: list[DataModule] = []
+
+    def counted(data: DataModule, scenarios: Any, sizes: Sizes) -> Any:
+        prepared.append(data)
+        return shifts_of(data, scenarios, sizes)
+
+    monkeypatch.setattr("dislab.callbacks.scores.transfer_scores.shifts_of", counted)
+    callback = scored([write("near", INSIDE)])
+    trainer(callbacks=[callback]).test(objective, datamodule=data, verbose=False)
+    assert callback.found is not None
+    assert prepared == [data]
+
+
 def test_a_method_without_decoder_gets_scores_and_no_picture(
     tmp_path: Path, trainer: MakeTrainer, data: DataModule, without_decoder: Objective, write: Write
 ) -> None:

@@ -16,12 +16,12 @@ from dislab.transfer.images import Sizes, check_sizes
 from dislab.transfer.run import (
     TransferBaseline,
     check_predictors,
+    compared,
     plot_reconstructions,
     record_of,
-    transfer_of,
 )
 from dislab.transfer.scenario import load_scenarios
-from dislab.transfer.shifts import shifts_of
+from dislab.transfer.shifts import Shifts, shifts_of
 from dislab.transfer.table import Transfer, transfer_table
 
 
@@ -87,6 +87,7 @@ class TransferScores(ScoreCallback):
         self.batch_size = batch_size
         self.reconstructions = reconstructions
         self.baselines: list[TransferBaseline] = list(dict.fromkeys(baselines or ()))
+        self._shifts: Shifts | None = None
         self.found: Transfer | None = None
         """The latest scores."""
 
@@ -107,7 +108,8 @@ class TransferScores(ScoreCallback):
         data = data_of(trainer, "TransferScores")
         rehearsed = getattr(trainer, "fast_dev_run", False)
         chosen = [one for one in self.scenarios if not (rehearsed and one.dataset)]
-        shifts_of(data, chosen, self.sizes)
+        if self._shifts is None or self._shifts.data is not data:
+            self._shifts = shifts_of(data, chosen, self.sizes)
 
     def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
         """Whether scenarios were chosen, and the objective has codes."""
@@ -117,15 +119,10 @@ class TransferScores(ScoreCallback):
         self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
     ) -> Scored:
         """Errors of the predictors in every scenario."""
-        self.found = transfer_of(
-            module,
-            data,
-            self.scenarios,
-            self.predictors,
-            **self.sizes._asdict(),
-            batch_size=self.batch_size,
-            baselines=self.baselines,
-            precision=trainer.precision_plugin,
+        precision = trainer.precision_plugin
+        shifts = self._prepared(data)
+        self.found = compared(
+            module, shifts, self.predictors, self.batch_size, self.baselines, precision
         )
         record = record_of(module, data, self.found, trainer.ckpt_path)
         logged = {f"transfer/{name}": value for name, value in self.found.values.items()}
@@ -133,6 +130,12 @@ class TransferScores(ScoreCallback):
 
     def plot(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
         """Images of both distributions above their reconstructions."""
-        shifts = shifts_of(data, self.scenarios, self.sizes)
         precision = trainer.precision_plugin
+        shifts = self._prepared(data)
         plot_reconstructions(folder, module, shifts, self.reconstructions, precision)
+
+    def _prepared(self, data: DataModule) -> Shifts:
+        """The images of the scenarios, which are drawn once."""
+        if self._shifts is None or self._shifts.data is not data:
+            self._shifts = shifts_of(data, self.scenarios, self.sizes)
+        return self._shifts
