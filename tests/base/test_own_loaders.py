@@ -159,7 +159,7 @@ def test_pixels_out_of_range_are_not_encoded(
 ) -> None:
     model = vae()
     trainer().fit(model, DataLoader(TensorDataset(IMAGES), batch_size=4))
-    for encode in (getattr(vae(), method), getattr(model, method)):
+    for encode in (getattr(vae().eval(), method), getattr(model.eval(), method)):
         with pytest.raises(InputError, match=f"images are {message}"):
             encode(images.numpy())
         if images.is_floating_point():

@@ -59,8 +59,11 @@ def _converted(image: npt.NDArray[Any], model: pl.LightningModule) -> Tensor:
 
 
 def _check_range(model: pl.LightningModule, image: Tensor) -> None:
-    """Checks pixels outside of a trainer, which checks its first batch without delaying others."""
-    if torch.compiler.is_compiling() or _is_in_trainer(model):
+    """Checks pixels outside of training, in which an objective may add noise to images.
+
+    A trainer checks its first batch, and does not wait for the values of others.
+    """
+    if torch.compiler.is_compiling() or model.training or _is_in_trainer(model):
         return
     try:
         check_pixels("images", [image])
