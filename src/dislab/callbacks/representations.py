@@ -1,5 +1,6 @@
 """Writes the codes of a data set."""
 
+from pathlib import Path
 from typing import Any, final
 
 import lightning.pytorch as pl
@@ -75,6 +76,7 @@ class Representations(pl.Callback):
                 stream,
                 codes=np.concatenate(codes),
                 factor_names=np.array(data.factors.names),
+                checkpoint=np.array(Path(trainer.ckpt_path or "").name),
                 **described(data, data.factors.index(factors)),
             )
         rank_zero_info(f"Representations: {path}")

@@ -43,13 +43,15 @@ class RunPage(pl.Callback):
         module, data = objective_of(pl_module, "RunPage"), data_of(trainer, "RunPage")
         folder = run_folder(trainer)
         if trainer.is_global_zero:
-            self._write(folder, module, data)
+            self._write(folder, module, data, trainer.ckpt_path)
         trainer.strategy.barrier("page")
 
-    def _write(self, folder: Path, module: Objective, data: DataModule) -> None:
+    def _write(
+        self, folder: Path, module: Objective, data: DataModule, checkpoint: str | Path | None
+    ) -> None:
         page = folder / PAGE
         try:
-            write_page([ReportedRun(folder, _stored(folder, module), data)], page)
+            write_page([ReportedRun(folder, _stored(checkpoint or folder, module), data)], page)
         except Exception as error:  # the run is finished; `dislab report` raises it again
             text = one_line(error) or type(error).__name__
             print(
@@ -61,9 +63,9 @@ class RunPage(pl.Callback):
         self.written = True
 
 
-def _stored(folder: Path, module: Objective) -> Objective | None:
-    """The objective from the last checkpoint, as `dislab report` would load it later."""
+def _stored(source: str | Path, module: Objective) -> Objective | None:
+    """The objective from the checkpoint, as `dislab report` would load it later."""
     try:
-        return load_run(folder).to(module.device)
+        return load_run(source).to(module.device)
     except InputError:  # no checkpoint was saved, or a part is not installed
         return None

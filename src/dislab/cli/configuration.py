@@ -5,21 +5,29 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Final
 
+import torch
+from jsonargparse import Namespace
 from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.cli import LightningArgumentParser
 
 from dislab.base import offered
-from dislab.base.named_classes import find_class
+from dislab.base.named_classes import find_class, find_object
 from dislab.callbacks._trainer import run_folder
+from dislab.cli.checkpoint_choice import chosen, taken_out
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
 from dislab.yaml_files import parse_yaml, read_text, yaml_text
+
+_UNWRITABLE: Final = "Unable to serialize instance"
+"""Text that jsonargparse writes in the place of an object."""
 
 _WRITTEN_BY: Final = "# dislab=="
 
@@ -104,8 +112,11 @@ def written_elsewhere(args: Sequence[str]) -> str:
     return ""
 
 
-def of_run(args: Sequence[str]) -> list[str]:
-    """The arguments, preceded by the configuration and checkpoint of the named run."""
+def of_run(args: Sequence[str], resumes: bool) -> list[str]:
+    """The arguments, preceded by the configuration and checkpoint of the named run.
+
+    A run that `resumes` does so from its last checkpoint; other commands take `--checkpoint`.
+    """
     folder = _named(args).folder
     if folder is None:
         return list(args)
@@ -114,7 +125,10 @@ def of_run(args: Sequence[str]) -> list[str]:
         inside = sorted(path.parent.name for path in folder.glob(f"version_*/{CONFIG}"))
         advice = f"name one of its runs: {', '.join(inside)}" if inside else "runs are in runs/"
         raise InputError(f"{folder} is no run: it has no {CONFIG}; {advice}")
-    return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder)}", *args]
+    if resumes:
+        return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder, 'last')}", *args]
+    choice, rest = taken_out(args)
+    return [f"--config={config}", f"--ckpt_path={chosen(folder, choice)}", *rest]
 
 
 def _named(args: Sequence[str]) -> argparse.Namespace:
@@ -190,6 +204,50 @@ def name_of_data(images: Mapping[str, Any]) -> str:
     words += [re.sub(r"\W+", "_", Path(str(one)).stem)[:40] for one in paths if one][:1]
     digest = hashlib.sha256(json.dumps(images, sort_keys=True, default=str).encode()).hexdigest()
     return "-".join([*words, digest[:8]])
+
+
+def dumped(parser: LightningArgumentParser, config: Namespace, **options: Any) -> str:
+    """Settings as YAML, without those of callbacks and plugins that only a default can give.
+
+    For example, the default device of `StochasticWeightAveraging` is an object that no file holds;
+    without it, the class takes its default again.
+
+    Args:
+        parser: The parser of the settings.
+        config: The settings.
+        options: Further arguments of the parser's `dump`.
+
+    Raises:
+        InputError: A setting is another object that no file holds.
+    """
+    config = config.clone()
+    _leave_defaults_out(config)
+    text: str = parser.dump(config, skip_none=False, **options)
+    for line in text.splitlines():
+        if _UNWRITABLE in line:
+            name, _, value = line.strip(" -").partition(f": {_UNWRITABLE}")
+            raise InputError(
+                f"{name} is {value.strip()}, which no configuration can hold; leave it out or give "
+                "it as text"
+            )
+    return text
+
+
+def _leave_defaults_out(settings: Any) -> None:
+    """Removes arguments of classes that are objects and equal their defaults, in place."""
+    if isinstance(settings, Namespace):
+        inner = settings.get("init_args")
+        if isinstance(inner, Namespace) and callable(cls := find_object(settings["class_path"])):
+            for name, one in inspect.signature(cls).parameters.items():
+                value = vars(inner).get(name)
+                if isinstance(value, torch.device | FunctionType) and value == one.default:
+                    del inner[name]
+        settings = vars(settings)
+    if isinstance(settings, dict):
+        settings = settings.values()
+    if not isinstance(settings, str) and isinstance(settings, Iterable):
+        for one in settings:
+            _leave_defaults_out(one)
 
 
 class KeepConfig(Callback):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dislab.cli.arguments import Parser
+from dislab.cli.checkpoint_choice import add_checkpoint, chosen
 from dislab.functional.checks import check_count
 from dislab.study.stages.codes import SPLITS
 
@@ -35,12 +36,19 @@ def run(args: list[str]) -> int:
         options.seed,
         options.batch_size,
         Path(options.out) if options.out else None,
+        options.checkpoint,
     )
     return 0
 
 
 def encode(
-    folder: Path, images: int, split: "Split", seed: int, batch_size: int, out: Path | None = None
+    folder: Path,
+    images: int,
+    split: "Split",
+    seed: int,
+    batch_size: int,
+    out: Path | None = None,
+    checkpoint: str | None = None,
 ) -> None:
     """Writes the codes of a run into `out`, or into `codes.npz` in the run folder.
 
@@ -57,16 +65,18 @@ def encode(
     path = out or folder / CODES
     check_output("--out", path, partial(_is_own, folder=folder) if out else None)
     plugins.load_all(plugins.PARTS)
-    model = load_run(folder)
+    source = chosen(folder, checkpoint)
+    model = load_run(source)
     if not model.has_codes:
         print(f"nothing to encode, as {type(model).__name__} has no codes")
         return
     data = run_data(folder, config)
-    model, precision = placed(folder, model, config.get("trainer") or {})
+    model, precision = placed(source, model, config.get("trainer") or {})
     data.prepare_data()
     data.setup("test")
     states = draw_states(data, split, images, seed)
-    write_codes(path, data, states, *codes_of(data, model, states, batch_size, precision))
+    codes = codes_of(data, model, states, batch_size, precision)
+    write_codes(path, data, states, *codes, source)
     print(path)
 
 
@@ -86,6 +96,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run", metavar="RUN", help="folder of a finished run")
+    add_checkpoint(parser)
     parser.add_argument(
         "--images", type=int, default=5_000, metavar="N", help="how many; all if they are fewer"
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from dislab.cli.arguments import Parser
+from dislab.cli.checkpoint_choice import add_checkpoint, chosen
 
 _DESCRIPTION: Final = """\
 Write the model of a run for other programs, with a model card (README.md).
@@ -25,7 +26,9 @@ def run(args: list[str]) -> int:
 
     formats = list(dict.fromkeys(options.to))
     out = Path(options.out)
-    for one in export(options.run, out, formats, options.half):
+    for one in export(
+        options.run, out, formats, options.half, chosen(Path(options.run), options.checkpoint)
+    ):
         checked = "" if one.difference is None else f"   within {one.difference:.2g} of the model"
         print(f"{out / one.file}{checked}")
     return 0
@@ -38,6 +41,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run", metavar="RUN", help="folder of a finished run, or a checkpoint file")
+    add_checkpoint(parser)
     parser.add_argument(
         "--to",
         nargs="+",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dislab.cli.arguments import Parser
+from dislab.cli.checkpoint_choice import add_checkpoint, chosen
 from dislab.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,11 +30,13 @@ def run(args: list[str]) -> int:
     if studies:
         if options.explorer_only:
             raise InputError("--explorer-only belongs to the page of runs, not to that of a study")
+        if options.checkpoint:
+            raise InputError("--checkpoint belongs to the page of runs, not to that of a study")
         return _study(studies[0], options.folder, out, options.target)
     for option in ("target", "folder"):
         if getattr(options, option) is not None:
             raise InputError(f"--{option} belongs to the page of a study, not to that of runs")
-    return _runs(folders, out, options.explorer_only)
+    return _runs(folders, out, options.explorer_only, options.checkpoint)
 
 
 def _is_study(path: Path) -> bool:
@@ -43,7 +46,9 @@ def _is_study(path: Path) -> bool:
     return (path / PLAN).is_file() or (path.is_file() and path.suffix in (".yaml", ".yml"))
 
 
-def _runs(folders: list[Path], out: Path | None, explorer_only: bool) -> int:
+def _runs(
+    folders: list[Path], out: Path | None, explorer_only: bool, checkpoint: str | None
+) -> int:
     from dislab import plugins
     from dislab.cli.run_data import run_config
     from dislab.report import EXPLORER, PAGE, write_page
@@ -57,7 +62,9 @@ def _runs(folders: list[Path], out: Path | None, explorer_only: bool) -> int:
         run_config(folder)
     check_output("--out", page, is_page if out else None)
     plugins.load_all(plugins.PARTS)
-    write_page([_reported(folder) for folder in folders], page, explorer_only=explorer_only)
+    write_page(
+        [_reported(folder, checkpoint) for folder in folders], page, explorer_only=explorer_only
+    )
     print(page)
     return 0
 
@@ -87,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="RUN|STUDY",
         help="folders of finished runs; or one study: its file or its folder",
     )
+    add_checkpoint(parser)
     parser.add_argument(
         "--out",
         metavar="FILE.html",
@@ -108,14 +116,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _reported(folder: Path) -> "ReportedRun":
+def _reported(folder: Path, checkpoint: str | None = None) -> "ReportedRun":
     """A run with its model and data; if one is missing, the page gives the reason."""
     from dislab.cli.run_data import run_config, run_data
     from dislab.report import ReportedRun
     from dislab.runs import load_run
 
+    source = chosen(folder, checkpoint) if checkpoint else None
     try:
-        module = load_run(folder)
+        module = load_run(source or chosen(folder, None))
         data = run_data(folder, run_config(folder))
         data.prepare_data()
         data.setup("test")

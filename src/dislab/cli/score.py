@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from dislab.cli.arguments import Parser
+from dislab.cli.checkpoint_choice import add_checkpoint
 from dislab.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def run(args: list[str]) -> int:
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
-    path = _file(Path(options.codes))
+    path = _file(Path(options.codes), options.checkpoint)
     _check_outputs(options)
     chosen = None if options.metrics is None else score_choices(options.metrics)
     kinds = _kinds(options.kinds)
@@ -71,6 +72,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("codes", help="an .npz file, or a run folder")
+    add_checkpoint(parser)
     parser.add_argument(
         "--metrics",
         nargs="+",
@@ -156,15 +158,34 @@ def _columns(word: str) -> list[int]:
     return columns
 
 
-def _file(path: Path) -> Path:
+def _file(path: Path, choice: str | None) -> Path:
     if path.is_dir():
         for name in ("representations.npz", "codes.npz"):
             if (path / name).is_file():
+                if choice is not None:
+                    _check_checkpoint(path, path / name, choice)
                 return path / name
         raise InputError(f"{path} has no file of codes; `dislab encode {path}` writes one")
+    if choice is not None:
+        raise InputError("--checkpoint goes with the folder of a run, not with a file of codes")
     if not path.is_file():
         raise InputError(f"{path} does not exist; give an .npz file or a run folder")
     return path
+
+
+def _check_checkpoint(run: Path, codes: Path, choice: str) -> None:
+    """Refuses codes that another checkpoint made."""
+    from dislab.cli.arrays import read_arrays
+    from dislab.cli.checkpoint_choice import chosen
+
+    wanted = chosen(run, choice).name
+    made_by = str(read_arrays(codes, ("codes", "checkpoint"))["checkpoint"])
+    if made_by != wanted:
+        raise InputError(
+            f"{codes} holds codes of {made_by}, not of {wanted}; write those first: dislab "
+            f"{'encode' if codes.name == 'codes.npz' else 'predict --run'} {run} "
+            f"--checkpoint {choice}"
+        )
 
 
 def _check_outputs(options: argparse.Namespace) -> None:

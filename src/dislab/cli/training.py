@@ -44,7 +44,7 @@ def run(command: str, args: Sequence[str]) -> int:
     check_configurations(args)
     with _prepared():
         Parser.origin = written_elsewhere(args)
-        _run_one([command, *of_run(args)])
+        _run_one([command, *of_run(args, resumes=command == "fit")])
     return 0
 
 

@@ -32,13 +32,14 @@ from dislab.callbacks import (
 from dislab.callbacks._trainer import RunFolder
 from dislab.callbacks.pictures import Picture
 from dislab.cli.allocator import keep_freed_memory, old_objects_left_alone
-from dislab.cli.closing import closing
+from dislab.cli.closing import closing, outcome
 from dislab.cli.configuration import (
     OTHER_DATA,
     SECTIONS,
     KeepConfig,
     changed,
     changes,
+    dumped,
     flat,
     images_of,
     name_of_data,
@@ -56,8 +57,10 @@ from dislab.functional.precision import check_precision
 from dislab.runs import (
     CONFIG,
     LAST,
+    Best,
     CheckpointFiles,
     Curves,
+    best_checkpoint,
     check_logger,
     check_model_names,
     check_resumable,
@@ -94,6 +97,9 @@ class TrainingCLI(LightningCLI):
 
     _results: Path | None = None
     """The folder of the results of a finished run."""
+
+    _outcome: tuple[tuple[str, str], ...] = ()
+    """Rows on why training ended, and its best checkpoint."""
 
     _asked: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
     _changed: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
@@ -302,15 +308,12 @@ class TrainingCLI(LightningCLI):
 
     def _dumped(self, config: Any) -> str:
         """Settings as YAML, without checking them again."""
-        text: str = self.settings_parser.dump(config, skip_none=False, skip_validation=True)
-        return text
+        return dumped(self.settings_parser, config, skip_validation=True)
 
     @cached_property
     def config_dump(self) -> dict[str, Any]:
         """The settings that Lightning stores with models, dumped without checking them again."""
-        text = self.parser.dump(
-            self.config, skip_link_targets=False, skip_none=False, skip_validation=True
-        )
+        text = dumped(self.parser, self.config, skip_link_targets=False, skip_validation=True)
         settings: dict[str, Any] = parse_yaml(text, "the configuration")[self.config.subcommand]
         return settings
 
@@ -366,7 +369,8 @@ class TrainingCLI(LightningCLI):
         """Computes test losses, scores the codes, and prints the locations of results."""
         if self._is_rehearsal():
             return
-        steps = self.trainer.global_step
+        steps, best = self.trainer.global_step, self._best()
+        self._outcome = outcome(self.trainer, best)
         if not self.config[self.subcommand]["then_test"]:
             self._close(steps)
             return
@@ -376,7 +380,13 @@ class TrainingCLI(LightningCLI):
         try:
             if any(isinstance(one, StopOnSignal) and one.received for one in callbacks):
                 raise KeyboardInterrupt
-            score(self.model, datamodule=self.datamodule, weights_only=True, verbose=False)
+            score(
+                self.model,
+                datamodule=self.datamodule,
+                ckpt_path=best and best.path,
+                weights_only=True,
+                verbose=False,
+            )
         except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
             rank_zero_info(
                 "Stopped. Training is finished and saved; score it with: "
@@ -384,6 +394,11 @@ class TrainingCLI(LightningCLI):
             )
             sys.exit(_INTERRUPTED)
         self._close(steps)
+
+    def _best(self) -> Best | None:
+        """The checkpoint that the run's monitor chose."""
+        last = last_checkpoint(self.trainer)
+        return None if last is None else best_checkpoint(last.parent)
 
     def validate(self, **arguments: Any) -> None:
         """Scores without Lightning's table of losses, which Progress prints in a line."""
@@ -408,7 +423,7 @@ class TrainingCLI(LightningCLI):
         if self.trainer.is_global_zero:
             callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
             page = any(isinstance(one, RunPage) and one.written for one in callbacks)
-            print(f"\n{closing(self._run_folder.path, page, steps)}")
+            print(f"\n{closing(self._run_folder.path, page, steps, self._outcome)}")
 
     def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
         """Rejects model settings that differ from those of the checkpoint, which override them."""

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from dislab.cli.arguments import Parser
+from dislab.cli.checkpoint_choice import add_checkpoint
 from dislab.errors import InputError
 
 _DESCRIPTION = """\
 Score how predictors on a model's codes carry over to images whose distribution has shifted.
 
-Of each RUN the last checkpoint encodes the images of its data set that the scenarios need; the
+Of each RUN a checkpoint encodes the images of its data set that the scenarios need; the
 table goes to the terminal, and everything into scores.json of the run folder, under test_transfer
 (validate_transfer for data without a test split). Several runs are shown side by side.
 
@@ -21,7 +22,12 @@ are those of the factors. An array values_NAME holds the values of factor NAME, 
 conditions of scenarios refer to: numbers in its unit, or texts for a kind; without it they are the
 numbers 0, 1, 2, …."""
 
-_OF_RUNS: Final[dict[str, Any]] = {"batch_size": 256, "reconstructions": 8, "baselines": []}
+_OF_RUNS: Final[dict[str, Any]] = {
+    "batch_size": 256,
+    "reconstructions": 8,
+    "baselines": [],
+    "checkpoint": None,
+}
 """Defaults of the options that apply only to runs, as codes in a file need no encoding."""
 
 
@@ -63,6 +69,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("runs", nargs="*", metavar="RUN", help="folders of finished runs")
+    add_checkpoint(parser)
     parser.add_argument("--codes", metavar="FILE.npz", help="score the codes in a file instead")
     parser.add_argument(
         "--scenarios",

@@ -11,10 +11,11 @@ from dislab import plugins
 from dislab.base import DataModule, PredictorBuilder
 from dislab.base.rebuilding import arguments_of
 from dislab.callbacks import TransferScores
+from dislab.cli.checkpoint_choice import chosen
 from dislab.cli.run_data import placed, run_config, run_data
 from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_count
-from dislab.runs import checkpoint_of, load_run
+from dislab.runs import load_run
 from dislab.storage import check_output
 from dislab.transfer import Transfer, load_scenarios, made_for, shipped
 from dislab.transfer.choices import Choices, builders
@@ -43,7 +44,8 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
     """The scores of one run; None for a method without codes."""
     config = run_config(folder, _OTHERWISE)
     check_output("scores.json", folder / "scores.json")
-    model = load_run(folder)
+    checkpoint = chosen(folder, options.checkpoint)
+    model = load_run(checkpoint)
     if not model.has_codes:
         print(f"{folder}: nothing to score, as {type(model).__name__} has no codes")
         return None
@@ -55,7 +57,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
     check_count("batch_size", options.batch_size, 1)
     check_count("reconstructions", options.reconstructions, 0, most=100)
     check_predictors(predictors)
-    model, precision = placed(folder, model, config.get("trainer") or {})
+    model, precision = placed(checkpoint, model, config.get("trainer") or {})
     data.prepare_data()
     found, path = score_run(
         folder,
@@ -69,7 +71,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
         options.reconstructions,
         list(dict.fromkeys(options.baselines)),
         precision,
-        checkpoint_of(folder),
+        checkpoint,
     )
     print(f"\n{transfer_table({str(folder): found})}\n{path}")
     return found

@@ -42,7 +42,11 @@ class Exported(NamedTuple):
 
 
 def export(
-    run: str | Path, out: str | Path, formats: Sequence[Format], half: bool = False
+    run: str | Path,
+    out: str | Path,
+    formats: Sequence[Format],
+    half: bool = False,
+    checkpoint: str | Path | None = None,
 ) -> list[Exported]:
     """Exports the model of a run for other programs, with a model card.
 
@@ -55,6 +59,8 @@ def export(
         formats: `safetensors` for dislab itself, `onnx` for other programs, `torch-export` for
             torch without dislab.
         half: Whether safetensors are stored in half precision, at half the size.
+        checkpoint: File of the run whose weights are exported; unless given, the best one of a run
+            with a monitor, else the last one.
 
     Raises:
         InputError: The run cannot be read, a package is missing, the folder cannot be made, or a
@@ -65,7 +71,7 @@ def export(
     if half and "safetensors" not in formats:
         raise InputError("--half is for weights in safetensors; add --to safetensors, or leave out")
     with new_folder("--out", Path(out)) as folder:
-        model = load_run(run).float()
+        model = load_run(checkpoint or run).float()
         needed = [one for one in formats if one != "safetensors"]
         networks = networks_of(model) if needed or "image_shape" in model.hparams else []
         if needed and not networks:

@@ -72,14 +72,20 @@ def codes_of(
 
 
 def write_codes(
-    path: Path, data: DataModule, states: Indices, codes: Tensor, kl: Tensor | None
+    path: Path,
+    data: DataModule,
+    states: Indices,
+    codes: Tensor,
+    kl: Tensor | None,
+    checkpoint: Path,
 ) -> None:
     """Writes codes as an `npz` file, atomically.
 
     Its arrays are those of `StoredCodes`, and `factors` (int64, shape (image, factor)) with
     `names`, as `dislab score` reads them; for a continuous factor also `values_NAME`, and
     `files` or `rows` if the images are the user's own (see `Dataset.image_ids`). The KL of each
-    latent is in nats, and None for a method without posteriors.
+    latent is in nats, and None for a method without posteriors. `checkpoint` is the name of the
+    file that the model came from.
     """
     with atomic(path) as temporary, temporary.open("wb") as stream:
         np.savez(
@@ -87,6 +93,7 @@ def write_codes(
             codes=codes.numpy(),
             kl=np.full(codes.shape[1], np.nan) if kl is None else kl.numpy(),
             names=np.array(data.factors.names),
+            checkpoint=np.array(checkpoint.name),
             **described(data, states),
         )
 
@@ -96,7 +103,7 @@ def is_codes(path: Path) -> bool:
     with zipfile.ZipFile(path) as file:
         names = {name.removesuffix(".npy") for name in file.namelist()}
     needed = {*StoredCodes._fields, "factors", "names"}
-    others = names - needed - {"files", "rows"}
+    others = names - needed - {"files", "rows", "checkpoint"}
     return needed <= names and all(one.startswith("values_") for one in others)
 
 

@@ -1,15 +1,17 @@
 """Creates run folders, locks them during training, and finds their checkpoints."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Final
+from pathlib import Path, PurePath
+from typing import Final, NamedTuple
 
 from filelock import FileLock, Timeout
 from lightning.pytorch import Trainer
+from torch import Tensor
 
 from dislab.errors import BusyError, InputError
+from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.loggers import IDENTITY
 from dislab.storage import acquire, is_component
 
@@ -121,23 +123,87 @@ def _is_of_the_start(file: Path) -> bool:
     return named or file.name.startswith("events.out.tfevents.")
 
 
-def checkpoint_of(run: str | Path) -> Path:
-    """The checkpoint for resuming: the last one of a run folder, or the file itself.
+class Best(NamedTuple):
+    """The checkpoint that a monitored value chose.
 
-    In a run folder this is the newest `last.ckpt`; without one, the newest checkpoint of any name.
+    Attributes:
+        path: The file.
+        monitor: Name of the value.
+        score: Its value at that step.
+    """
+
+    path: Path
+    monitor: str
+    score: float
+
+
+def checkpoint_of(run: str | Path, choice: str | Path | None = None) -> Path:
+    """The checkpoint of a run whose weights are read, or the file itself.
 
     Args:
         run: A run folder, its folder of checkpoints, or a checkpoint file.
+        choice: `best`, the one that `checkpoint.monitor` chose; `last`, from which training goes
+            on; or a file, by its path or its name in the run. Unless given, the best one of a run
+            with a monitor, else the last one.
 
     Raises:
-        InputError: No checkpoint exists; the message lists the files found instead.
+        InputError: The checkpoint does not exist; the message lists those that do.
     """
     run = Path(run)
     if run.is_file():
+        if choice is not None:
+            raise InputError(f"{run} is a checkpoint already; leave out --checkpoint {choice}")
         return run
+    if choice in (None, "best"):
+        if best := best_checkpoint(run):
+            return best.path
+        if choice:
+            raise InputError(
+                f"{run} has no best checkpoint, as no monitor chose one (checkpoint.monitor with "
+                f"checkpoint.save_top_k of at least 1); {_choices(run)}"
+            )
+    if choice in (None, "last"):
+        return _last_of(run)
+    paths = (Path(choice), _checkpoints(run) / choice)
+    for path in filter(Path.is_file, paths):
+        owner = path.absolute().parent.parent
+        if (owner / CONFIG).is_file() and not owner.samefile(run):
+            raise InputError(f"{path} belongs to another run than {run}; {_choices(run)}")
+        return path
+    raise InputError(f"--checkpoint {choice} is no file; {_choices(run)}")
+
+
+def best_checkpoint(run: str | Path) -> Best | None:
+    """The checkpoint that the monitor of a run chose, according to its last checkpoint.
+
+    Args:
+        run: A run folder, or its folder of checkpoints.
+
+    Raises:
+        InputError: The last checkpoint is damaged.
+    """
+    folder = _checkpoints(Path(run))
+    last = folder / LAST.name
+    if not last.is_file():
+        return None
+    callbacks = read_checkpoint(last).get("callbacks")
+    for state in callbacks.values() if isinstance(callbacks, Mapping) else ():
+        if not isinstance(state, Mapping) or not state.get("monitor"):
+            continue
+        named, score = state.get("best_model_path"), state.get("best_model_score")
+        # by its name only, as the folder may have been moved or may be from somebody else
+        path = folder / PurePath(named).name if isinstance(named, str) and named else last
+        if path != last and path.is_file():
+            value = float(score) if isinstance(score, Tensor | float | int) else float("nan")
+            return Best(path, str(state["monitor"]), value)
+    return None
+
+
+def _last_of(run: Path) -> Path:
+    """The newest `last.ckpt`; without one, the newest checkpoint of any name."""
     if not run.is_dir():
         raise InputError(f"{run} does not exist; give a run folder or a checkpoint file")
-    folder = run / "checkpoints" if (run / "checkpoints").is_dir() else run
+    folder = _checkpoints(run)
     found = sorted(folder.glob("*.ckpt"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     last = [path for path in found if re.fullmatch(r"last(-v\d+)?", path.stem)]
     if not found:
@@ -147,6 +213,16 @@ def checkpoint_of(run: str | Path) -> Path:
             "as runs/name/version_0, or a .ckpt file"
         )
     return (last or found)[-1]
+
+
+def _checkpoints(run: Path) -> Path:
+    """The folder of checkpoints of a run, or a folder that holds them itself."""
+    return run / LAST.parent if (run / LAST.parent).is_dir() else run
+
+
+def _choices(run: Path) -> str:
+    names = ", ".join(sorted(path.name for path in _checkpoints(run).glob("*.ckpt")))
+    return f"the run has {names or 'no checkpoint'}; choose best, last or a file"
 
 
 def _number(folder: Path) -> int:

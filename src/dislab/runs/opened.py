@@ -106,7 +106,8 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     if data is None:
         config = run_config(folder, "; for a run from Python give its data: open_run(run, data=…)")
         data = _data(folder, config)
-    model, precision = placed(folder, load_run(run), config.get("trainer") or {})
+    checkpoint = checkpoint_of(run)
+    model, precision = placed(checkpoint, load_run(checkpoint), config.get("trainer") or {})
     data.prepare_data()
     data.setup("test")
     return OpenRun(model, data, precision)
@@ -151,12 +152,12 @@ def configured_data(folder: Path, config: Mapping[str, Any]) -> DataModule:
 
 
 def placed(
-    folder: Path, model: Objective, trainer: Mapping[str, Any]
+    checkpoint: Path, model: Objective, trainer: Mapping[str, Any]
 ) -> tuple[Objective, Precision]:
     """The model of a run on the device set in its configuration, and the precision set there.
 
     Args:
-        folder: The run folder.
+        checkpoint: The file from which the model was loaded.
         model: The model, on the CPU.
         trainer: The section `trainer` of the configuration.
     """
@@ -164,7 +165,7 @@ def placed(
     precision = precision_of(trainer.get("precision"), device)
     model = cast("Objective", precision.convert_module(model)).to(device)
     if model.dtype == float64:  # the weights were read in single precision
-        model.load_state_dict(read_checkpoint(checkpoint_of(folder))["state_dict"])
+        model.load_state_dict(read_checkpoint(checkpoint)["state_dict"])
     return model, precision
 
 

@@ -1,0 +1,58 @@
+"""The option `--checkpoint` of all commands that read the model of a run."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dislab.errors import InputError
+
+
+def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    """Adds the option."""
+    parser.add_argument(
+        "--checkpoint",
+        metavar="best|last|FILE",
+        help="which checkpoint of the run: best, the one that checkpoint.monitor chose; last; or "
+        "a .ckpt file. Unless given, the best one of a run with a monitor, else the last one",
+    )
+
+
+def chosen(run: Path, choice: str | None) -> Path:
+    """The checkpoint of a run; says in one line if it is the best one by default.
+
+    A checkpoint file or an export is returned itself.
+
+    Raises:
+        InputError: The checkpoint does not exist, or a choice is given for what is no run.
+    """
+    from dislab.runs import best_checkpoint, checkpoint_of
+    from dislab.runs.exported import is_exported
+
+    if is_exported(run):
+        if choice is not None:
+            raise InputError(f"{run} is an export of one model; leave out --checkpoint {choice}")
+        return run
+    path = checkpoint_of(run, choice)
+    best = best_checkpoint(run) if choice is None and run.is_dir() else None
+    if best and os.environ.get("LOCAL_RANK", "0") == "0":
+        print(
+            f"Checkpoint: {path}, the best by {best.monitor} ({best.score:.5g}); --checkpoint last "
+            "takes the last one",
+            file=sys.stderr,
+        )
+    return path
+
+
+def taken_out(args: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The choice among the arguments of a training command, and the other arguments.
+
+    There `--checkpoint` alone would be the section of that name.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--checkpoint", nargs="?", const="")
+    options, rest = parser.parse_known_args(list(args))
+    if options.checkpoint == "":
+        raise InputError("--checkpoint needs best, last or a .ckpt file of the run")
+    return options.checkpoint, rest
