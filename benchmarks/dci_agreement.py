@@ -6,6 +6,8 @@ python benchmarks/dci_agreement.py draws     six kinds of codes of 1,000 images,
                                              four minutes
 python benchmarks/dci_agreement.py coarse    six kinds of codes of factors of 2 to 5 values, 600
                                              images, five draws of each: a minute
+python benchmarks/dci_agreement.py skewed    factors whose values are rare, in narrow and in wide
+                                             groups of codes: three minutes
 
 Results of the parts that a call leaves out are kept in the file, and with --quick, which takes
 seconds, so are those of exact boosting. The spread is taken over all parts.
@@ -37,6 +39,47 @@ PARTS = {
 }
 
 
+def zipf(values: int) -> tuple[float, ...]:
+    """Shares of values, each of which is as rare as the square of its rank."""
+    shares = np.arange(1, values + 1) ** -2.0
+    return tuple(shares / shares.sum())
+
+
+SKEWED = {
+    **{
+        f"2 of two values, {rare:g} % and {100 - rare:g} %, {images:,} images": (
+            images,
+            2,
+            (1 - rare / 100, rare / 100),
+            0.05,
+        )
+        for images in (2_000, 15_000)
+        for rare in (0.5, 1, 2, 5, 10)
+    },
+    **{
+        f"{factors} of two equal values, {images:,} images": (images, factors, (0.5, 0.5), 0.05)
+        for images in (2_000, 15_000)
+        for factors in (4, 10)
+    },
+    "3 of four values, three of them 0.5 %, 2,000 images": (
+        2_000,
+        3,
+        (0.985, 0.005, 0.005, 0.005),
+        0.05,
+    ),
+    "3 of ten values, as rare as their squares, 2,000 images": (2_000, 3, zipf(10), 0.05),
+    "2 of 60 values, as rare as their squares, 2,000 images": (2_000, 2, zipf(60), 0.05),
+    "2 of two values, 1 % and 99 %, noise 0.3, 2,000 images": (2_000, 2, (0.99, 0.01), 0.3),
+    "3 of ten values, as rare as their squares, noise 0.3, 2,000 images": (
+        2_000,
+        3,
+        zipf(10),
+        0.3,
+    ),
+}
+"""Images, number of factors, shares of their values, and noise in the distance of two values."""
+
+
 def graded_codes(factors: np.ndarray, latents: int, number: int) -> torch.Tensor:
     """Codes from nearly perfect to nearly lost: a mixing and a noise that grow at two paces."""
     generator = np.random.default_rng(1000 + number)
@@ -60,6 +103,16 @@ def cases(part: str) -> dict[str, tuple[torch.Tensor, np.ndarray]]:
         for kind in KINDS:
             found[kind if part == "kinds" else f"{kind} {seed}"] = drawn[kind], factors
     return found
+
+
+def skewed_case(name: str) -> tuple[torch.Tensor, np.ndarray, tuple[int, ...]]:
+    """Codes, factors and numbers of values: a latent for each factor and two latents of noise."""
+    images, count, shares, noise = SKEWED[name]
+    generator = np.random.default_rng(0)
+    factors = generator.choice(len(shares), size=(images, count), p=shares)
+    own = factors + noise * generator.normal(size=factors.shape)
+    codes = np.concatenate([own, generator.normal(size=(images, 2))], axis=1)
+    return torch.from_numpy(codes), factors, (len(shares),) * count
 
 
 def compare(
@@ -107,7 +160,7 @@ def rows_of_spread(report: dict[str, dict]) -> list[list[str]]:
     """For each score how far `hgbt` lies from `gbt`, over the cases of all parts."""
     results = {
         f"{part} {name}": one
-        for part in PARTS
+        for part in [*PARTS, "skewed"]
         for name, one in report.get(part, {"results": {}})["results"].items()
     }
     rows = []
@@ -135,24 +188,33 @@ def tables(report: dict[str, dict]) -> dict[str, dict]:
         header = ["score", "range of `gbt`", "Spearman", "mean difference", "largest"]
         rows = rows_of_grades(report["graded"]["results"])
         found["graded"] = {"header": header, "rows": rows}
+    if "skewed" in report:
+        header = ["factors", "`hgbt`", "`gbt`", "apart", "`hgbt`, s", "`gbt`, s"]
+        rows = rows_of_kinds(report["skewed"]["results"])
+        found["skewed"] = {"header": header, "rows": rows}
     header = ["score", "cases", "mean difference", "nine in ten below", "lowest", "highest"]
     return found | {"spread": {"header": header, "rows": rows_of_spread(report)}}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=list(PARTS))
+    parser.add_argument("part", choices=[*PARTS, "skewed"])
     parser.add_argument("--quick", action="store_true", help="keep results of exact boosting")
     default = Path(__file__).parent / "results" / "dci_agreement.json"
     parser.add_argument("--out", type=Path, default=default)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    size = PARTS[arguments.part]
     report = json.loads(arguments.out.read_text()) if arguments.out.exists() else {"tables": {}}
     former = report[arguments.part]["results"] if arguments.quick else {}
+    if arguments.part == "skewed":
+        size: dict[str, object] = {name: list(case) for name, case in SKEWED.items()}
+        tried = {name: skewed_case(name) for name in SKEWED}
+    else:
+        size = PARTS[arguments.part]
+        tried = {name: (*case, size["sizes"]) for name, case in cases(arguments.part).items()}
     results = {}
-    for name, (codes, factors) in cases(arguments.part).items():
-        results[name] = compare(codes, factors, size["sizes"], former.get(name))
+    for name, (codes, factors, sizes) in tried.items():
+        results[name] = compare(codes, factors, sizes, former.get(name))
         print(name, json.dumps(results[name]), flush=True)
     report[arguments.part] = {
         "command": " ".join(["python", *sys.argv]),
