@@ -120,6 +120,27 @@ def test_every_method_is_made_again_from_safetensors(
             assert torch.equal(expected, found)
 
 
+def test_no_name_of_a_run_becomes_html_or_a_link_of_its_card(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(RUN, run)
+    hostile = "![x](https://evil.example/a.png) <img src=x>"
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    (run / "config.yaml").write_text(yaml.safe_dump({**config, "name": hostile}))
+    record = {
+        "scores": {hostile: 0.25},
+        "metrics": {"mig": {"primary": hostile}},
+        "versions": {hostile: hostile},
+        "skipped": {hostile: hostile},
+    }
+    (run / "scores.json").write_text(json.dumps({"test": record}))
+    assert main(["export", str(run), f"--out={tmp_path / 'out'}", "--to", "safetensors"]) == 0
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert "evil.example" in text
+    assert "https://evil" not in text
+    assert "](" not in text.replace("](https://dislab.readthedocs.io)", "")
+    assert "<img" not in text
+
+
 def test_the_card_says_what_a_user_needs(tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(RUN, run)

@@ -301,3 +301,16 @@ def test_settings_of_the_stage_that_keeps_codes(
 ) -> None:
     with pytest.raises(InputError, match=message):
         planned(tmp_path, f"base: [base.yaml]\nstages: {{codes: {settings}}}\n")
+
+
+def test_no_cell_of_a_csv_file_is_a_formula() -> None:
+    formula = "=HYPERLINK(A1)"
+    table = pd.DataFrame(
+        {formula: [formula, " +1+1"], "@x": ["-1.5", -2.5], "score": [-0.5, 1.0]},
+        index=pd.Index(["-x", "plain"], name="run"),
+    )
+    assert table_bytes(table, "csv").decode().splitlines() == [
+        "run,'=HYPERLINK(A1),'@x,score",
+        "'-x,'=HYPERLINK(A1),-1.5,-0.5",
+        "plain,' +1+1,-2.5,1.0",
+    ]

@@ -11,6 +11,7 @@ from dislab.base import Objective, Regularizer
 from dislab.exports.networks import Network
 from dislab.report.run_record import Table, read_run
 from dislab.runs import CONFIG, versions
+from dislab.storage import markdown_text
 
 CARD: Final = "README.md"
 """File name of the card, which the Hugging Face Hub shows as the model's page."""
@@ -87,17 +88,12 @@ def card(
         keep_trailing_newline=True,
         autoescape=False,  # Markdown, not HTML
     )
-    environment.filters["cell"] = _cell
+    environment.filters["cell"] = markdown_text
     environment.filters["shape"] = _shape
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
         about=about, networks=networks, contents=contents, half=half, config=CONFIG
     )
-
-
-def _cell(text: object) -> str:
-    """A text escaped for a table cell."""
-    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def _shape(shape: Sequence[int]) -> str:

@@ -24,6 +24,17 @@ from dislab.storage.cache import ELSEWHERE, cache_path
 
 _ABANDONED: Final = 24 * 3600.0
 """Seconds since the last write after which a temporary file counts as abandoned."""
+_MARKUP: Final = {
+    "\\": "\\\\",
+    "|": "\\|",
+    "<": "&lt;",
+    "](": "]\\(",
+    "][": "]\\[",
+    "]:": "]\\:",
+    "://": ":\\//",
+    "www.": "www\\.",
+}
+"""Beginnings of HTML, links, images and table cells in Markdown, and their escaped forms."""
 _WRITER: Final = re.compile(r"(?:(?P<host>[0-9a-f]{8})-(?P<process>\d{1,9})-)?[0-9a-f]{8}")
 """The part of a temporary file's name that identifies its machine and process."""
 
@@ -311,6 +322,18 @@ def json_text(record: Mapping[str, Any]) -> str:
         record: Numbers, strings, lists, tuples and mappings.
     """
     return json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
+
+
+def markdown_text(text: object) -> str:
+    """A text as one line of Markdown without raw HTML, links and images, also for table cells.
+
+    Args:
+        text: Any text, such as a name in a file of somebody else.
+    """
+    line = " ".join(str(text).split())
+    for part, shown in _MARKUP.items():
+        line = line.replace(part, shown)
+    return line
 
 
 def _finite(value: Any) -> Any:

@@ -227,7 +227,7 @@ def _check_plan(plan: Plan) -> None:
         raise ValueError("a run is listed twice")
     for run in plan.runs:
         check_fields({"seed": run.seed}, {"seed": int}, "it")
-    for group in {run.group.read: run.group for run in plan.runs}.values():
+    for group in [run.group for run in plan.runs]:
         lacks = [*(set(plan.axes) - set(group.axes)), *(set(plan.stages) - set(group.stages))]
         if lacks:
             raise ValueError(f"a group has no {lacks[0]!r}")

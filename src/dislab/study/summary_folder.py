@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from dislab.plots import save
-from dislab.storage import new_folder
+from dislab.storage import markdown_text, new_folder
 from dislab.study.pictures import pictures
 from dislab.study.statistics import markdown
 from dislab.study.summary import StudySummary, label
@@ -78,21 +78,28 @@ def page(
     states = summary.runs["state"].value_counts(sort=False)
     counts = ", ".join(f"{count} {state}" for state, count in states.items())
     parts = [
-        f"# {summary.name}{_TITLE}",
-        "\n".join([f"{len(summary.runs)} runs ({counts}).", *about]),
+        f"# {markdown_text(summary.name)}{_TITLE}",
+        "\n".join([f"{len(summary.runs)} runs ({counts}).", *map(markdown_text, about)]),
     ]
     for name, one in summary.tables.items():
         shown = "\n".join(markdown(table) for table in one.shown)
         parts += [
-            f"## {one.title}",
-            f"{one.note} All numbers: [{name}.csv]({name}.csv).",
+            f"## {markdown_text(one.title)}",
+            f"{markdown_text(one.note)} All numbers: [{name}.csv]({name}.csv).",
             f"{_SNIPPET}{name}] -->\n{shown}<!-- --8<-- [end:{name}] -->",
         ]
     if summary.absent:
         parts.append("## Tables left out")
-        parts.append("\n".join(f"* {name}: {why}" for name, why in summary.absent.items()))
-    if shown_pictures := [f"![{caption}]({name}.{form})\n\n*{caption}*" for name, caption in drawn]:
+        parts.append(
+            "\n".join(f"* {name}: {markdown_text(why)}" for name, why in summary.absent.items())
+        )
+    if shown_pictures := [
+        f"![{caption}]({name}.{form})\n\n*{caption}*"
+        for name, caption in ((name, markdown_text(one)) for name, one in drawn)
+    ]:
         parts += ["## Pictures", *shown_pictures]
-    ends = ", ".join(f"{label(one)} ({end})" for one, end in summary.measures.items())
+    ends = ", ".join(
+        f"{markdown_text(label(one))} ({end})" for one, end in summary.measures.items()
+    )
     parts.append(f"Scores of these tables, each with its good end: {ends}.")
     return "\n\n".join(parts) + "\n"

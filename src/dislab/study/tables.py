@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dislab.errors import InputError
 from dislab.storage import atomic
@@ -22,6 +22,8 @@ SUFFIXES: Final[Mapping[str, TableFormat]] = {
     ".tex": "latex",
     ".parquet": "parquet",
 }
+_FORMULA: Final = ("=", "+", "-", "@")
+"""Beginnings of formulas in spreadsheets, also behind blanks."""
 _HEAD: Final = 1 << 20
 """Bytes in which the columns of a table are looked for."""
 _HEAD_LINES: Final = 3
@@ -78,7 +80,22 @@ def format_of(path: Path) -> TableFormat:
 
 
 def _csv(table: "pd.DataFrame") -> bytes:
-    return table.to_csv(lineterminator="\n").encode()
+    shown = table.rename(index=_no_formula, columns=_no_formula)
+    for number, (_, column) in enumerate(table.items()):
+        if column.map(lambda one: isinstance(one, str)).any():
+            shown.isetitem(number, list(column.map(_no_formula)))
+    return shown.to_csv(lineterminator="\n").encode(errors="backslashreplace")
+
+
+def _no_formula(cell: Any) -> Any:
+    """A cell that no spreadsheet executes: a text that begins like a formula gets a `'`."""
+    if not isinstance(cell, str) or not cell.lstrip().startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def _parquet(table: "pd.DataFrame") -> bytes:

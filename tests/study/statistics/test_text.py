@@ -68,3 +68,28 @@ def test_a_summary_gets_one_column_a_score_with_interval_and_runs() -> None:
 def test_negative_digits_are_refused() -> None:
     with pytest.raises(InputError, match="digits is -1"):
         markdown(TABLE, -1)
+
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "![x](https://evil.example/a.png)",
+    "[x](https://evil.example)",
+    "[x][y]",
+    "[x]: https://evil.example",
+    "https://evil.example and www.evil.example",
+    "a | b\n\n# c",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_becomes_html_or_a_link(name: str) -> None:
+    reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    cells = markdown(pd.DataFrame({name: [name]}))
+    assert len(cells.splitlines()) == 3
+    assert "://" not in cells  # which GitHub makes a link
+    assert "www." not in cells
+    shown = reader.render(cells)
+    assert "<img" not in shown
+    assert "<a " not in shown
+    assert "href" not in shown
+    assert shown.count("<th>") == shown.count("<td>") == 1

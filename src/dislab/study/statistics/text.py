@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from dislab.functional.checks import check_count
+from dislab.storage import markdown_text
 
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
 _LATEX: Final = str.maketrans({"±": r"$\pm$", "–": "--", "−": "$-$"})
@@ -75,7 +76,7 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
     check_count("digits", digits, 0, 15)
     shown = texts(table, digits)
     rows = [list(shown.columns), ["---"] * shown.shape[1], *shown.to_numpy().tolist()]
-    lines = [" | ".join(_escaped(str(cell)) for cell in row) for row in rows]
+    lines = [" | ".join(markdown_text(cell) for cell in row) for row in rows]
     return "\n".join(f"| {line} |" for line in lines) + "\n"
 
 
@@ -117,7 +118,3 @@ def _text(value: Any, digits: int) -> str:
     if 0 < abs(value) < 0.5 * 10.0**-digits or math.isinf(value):
         return f"{value:.0e}"
     return f"{value:.{digits}f}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("\r", " ")
