@@ -74,11 +74,12 @@ bench: .venv/.package
 laws: .venv/.dev
 	$(BIN)/python benchmarks/laws.py
 
-# Kills, malformed inputs and damaged checkpoints, whole: some hours. CI runs them in a short form.
+# Kills, malformed inputs, damaged checkpoints and mutated records, whole: some hours. CI runs them in a short form.
 faults: .venv/.dev
 	$(BIN)/python benchmarks/faults/kills.py --json benchmarks/results/kills.json
 	$(BIN)/python benchmarks/faults/inputs.py --json benchmarks/results/inputs.json
 	$(BIN)/python benchmarks/faults/damage.py --json benchmarks/results/damage.json
+	$(BIN)/python benchmarks/faults/records.py --json benchmarks/results/records.json
 	$(BIN)/python benchmarks/faults/study_kills.py --json benchmarks/results/study_kills.json
 
 clean:

@@ -113,7 +113,7 @@ def test_damaged_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"state\.pt is damaged"):
         resume_agent(folder)
     (folder / "agent.json").write_text("{")
-    with pytest.raises(InputError, match=r"agent\.json is damaged"):
+    with pytest.raises(InputError, match=r"agent\.json is no JSON"):
         resume_agent(folder)
 
 

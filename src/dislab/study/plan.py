@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.storage import atomic, check_fields, check_inside, is_component, read_json, record_of
 from dislab.study.stages import load_stage, option
 from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
@@ -209,7 +209,8 @@ def _read_plan(path: Path) -> Plan:
     except (ValueError, KeyError, TypeError, IndexError) as error:
         if isinstance(error, InputError):
             raise InputError(f"{error}; {remedy}") from error
-        raise InputError(f"{path} is damaged ({error!r}); {remedy}") from error
+        reason = str(error) if type(error) is ValueError else repr(error)
+        raise InputError(f"{path} is damaged: {one_line(reason)[:200]}; {remedy}") from error
     return plan
 
 
