@@ -1,20 +1,29 @@
-"""How often the bootstrap interval of a mean holds the true mean, by number of seeds.
+"""How often bootstrap intervals hold what they should.
 
-python benchmarks/interval_coverage.py
+python benchmarks/interval_coverage.py means   of a mean over seeds, by number of seeds
+python benchmarks/interval_coverage.py scores  of scores of codes: some minutes
 """
 
+import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dislab.factors import FactorSpace
+from dislab.metrics import IRS, evaluate_fully
 from dislab.study.statistics import summary
 from hardware import processor
+from standard_codes import draw_factors, space_of
 
 TRIALS = 500
 SEEDS = (3, 5, 10, 20, 50)
@@ -22,6 +31,13 @@ SCORES: dict[str, tuple[Callable[[tuple[int, int]], npt.NDArray[np.float64]], fl
     "normal": (lambda size: np.random.default_rng(0).normal(size=size), 0.0),
     "skewed, of [0, 1]": (lambda size: np.random.default_rng(0).beta(0.5, 2, size=size), 0.2),
 }
+
+COUNTED = ("MIG", "MIGSup", "JEMMIG", "DCIMIG", "Modularity", "SAP", "MCC")
+OTHERS = ("GaussianTotalCorrelation", "WassersteinCorrelation", "MeanPairwiseMI")
+SIZES = (3, 4, 6)
+IMAGES = 300
+DRAWS = 150
+RESAMPLES = 100
 
 
 def coverage(count: int, name: str) -> float:
@@ -39,22 +55,70 @@ def coverage(count: int, name: str) -> float:
     return float(((found["low"] <= mean) & (mean <= found["high"])).mean())
 
 
-def main() -> None:
-    """Writes the shares to `benchmarks/results/interval_coverage.json`."""
+def bootstrapped_irs(space: FactorSpace, quantile: float) -> IRS:
+    """`IRS` with the intervals that it does not have in dislab."""
+    metric = IRS(space, quantile)
+    metric.bootstraps = True
+    return metric
+
+
+def one_draw(seed: int) -> dict[str, tuple[float, float, float]]:
+    """Scores of noisy codes with the ends of their intervals."""
+    generator = np.random.default_rng(10_000 + seed)
+    factors = draw_factors(SIZES, IMAGES, seed)
+    standard = (factors - np.array(SIZES) / 2 + 0.5) / np.sqrt((np.array(SIZES) ** 2 - 1) / 12)
+    codes = np.concatenate([standard, np.zeros((IMAGES, 1))], axis=1)
+    codes += generator.normal(size=codes.shape) * [0.3, 0.3, 0.3, 1.0]
+    scores = {name: name for name in (*COUNTED, *OTHERS)} | {
+        f"IRS, quantile {quantile:g}": partial(bootstrapped_irs, quantile=quantile)
+        for quantile in (0.99, 1.0)
+    }
+    found = evaluate_fully(
+        codes, factors, scores, space=space_of(SIZES), bootstrap=RESAMPLES, chance=False
+    )
+    return {name: (found.values[name], *ends) for name, ends in found.intervals.items()}
+
+
+def of_scores() -> dict[str, object]:
+    """Share of the draws of images whose interval holds the mean score of all draws."""
+    draws = [one_draw(seed) for seed in range(DRAWS)]
+    rows = []
+    for name in draws[0]:
+        values, low, high = np.array([draw[name] for draw in draws]).T
+        inside = (low <= values.mean()) & (values.mean() <= high)
+        rows.append([f"`{name}`", f"{values.mean():.3f}", f"{values.std(ddof=1):.3f}"])
+        rows[-1] += [f"{(high - low).mean():.3f}", f"{inside.mean():.2f}"]
+    header = ["score", "mean", "deviation over draws", "width of the interval", "coverage"]
+    return {"header": header, "rows": rows}
+
+
+def of_means() -> dict[str, object]:
+    """Share of simulated studies whose interval holds the true mean."""
     rows = [[str(count), *(f"{coverage(count, name):.2f}" for name in SCORES)] for count in SEEDS]
+    return {"header": ["seeds", *SCORES], "rows": rows}
+
+
+def main() -> None:
+    """Writes a table to `benchmarks/results/interval_coverage.json`; the other is kept."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["means", "scores"])
+    part = parser.parse_args().part
+    path = Path(__file__).parent / "results" / "interval_coverage.json"
+    kept = json.loads(path.read_text())["tables"] if path.exists() else {}
+    table = {"coverage": of_means()} if part == "means" else {"scores": of_scores()}
     record = {
         "command": "python benchmarks/interval_coverage.py",
         "hardware": processor(),
         "versions": {
             "python": sys.version.split()[0],
-            **{name: version(name) for name in ("dislab", "numpy", "pandas", "scipy")},
+            **{name: version(name) for name in ("dislab", "numpy", "pandas", "scipy", "torch")},
         },
         "trials": TRIALS,
-        "tables": {"coverage": {"header": ["seeds", *SCORES], "rows": rows}},
+        "draws": {"count": DRAWS, "images": IMAGES, "values": SIZES, "resamples": RESAMPLES},
+        "tables": kept | table,
     }
-    path = Path(__file__).parent / "results" / "interval_coverage.json"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    print(*rows, sep="\n")
+    print(*next(iter(table.values()))["rows"], sep="\n")
 
 
 if __name__ == "__main__":
