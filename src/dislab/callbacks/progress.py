@@ -50,6 +50,8 @@ class Progress(pl.Callback):
             check_count("progress.steps", steps, 1)
         self.show: Show = show
         self.steps = steps
+        self.changes = ""
+        """What differs from the configuration that the run started from; set by the command."""
         self._bar: tqdm[Any] | None = None
         self._began = 0.0
         self._first = self._last = 0
@@ -65,7 +67,9 @@ class Progress(pl.Callback):
         if shown == "nothing":
             return
         place = f", in {folder}" if folder else ""
-        rank_zero_info(_headline(trainer, pl_module, self._first, self._total) + place)
+        changes = f": {self.changes}" if self.changes else ""
+        headline = _headline(trainer, pl_module, self._first, self._total)
+        rank_zero_info(headline + place + changes)
         if shown == "bar":
             self._open("training", self._total, self._first, " steps")
 

@@ -29,8 +29,10 @@ from dislab.cli.configuration import (
 )
 from dislab.cli.help_text import help_text
 from dislab.cli.links import link
+from dislab.cli.merging import merged, removals
 from dislab.cli.messages import explain
 from dislab.runs import LoggerName
+from dislab.yaml_files import parse_yaml, yaml_text
 
 DEFAULTS: Final[dict[str, Any]] = {
     "checkpoint.save_last": True,
@@ -54,6 +56,46 @@ class Parser(LightningArgumentParser):
 
     section = ""
     """Section of the settings that `--help` shows; empty for the common options."""
+
+    earlier: Any = None
+    """Settings that the next configuration file is merged with; set by its option."""
+
+    default_groups: dict[str, Any] = {}  # noqa: RUF012  # replaced by the option
+    """Groups of named parts that no configuration file has set, by dotted name."""
+
+    start: tuple[str, Any] | None = None
+    """The first configuration file, and the settings after it."""
+
+    def parse_args(self, args: Any = None, *others: Any, **options: Any) -> Any:
+        """Parses arguments, of which those that set a named part to null remove it.
+
+        Args:
+            args: The arguments.
+            others: Further arguments of jsonargparse.
+            options: Further options of jsonargparse.
+        """
+        return super().parse_args(args and removals(args), *others, **options)
+
+    def parse_string(self, content: str, *others: Any, **options: Any) -> Any:
+        """Parses the text of a configuration file, merged with the settings before it.
+
+        Args:
+            content: The text.
+            others: Further arguments of jsonargparse.
+            options: Further options of jsonargparse.
+
+        Raises:
+            InputError: A part to be removed does not exist.
+        """
+        earlier, self.earlier = self.earlier, None
+        if earlier is not None and isinstance(settings := parse_yaml(content, "--config"), dict):
+            together = merged(settings, earlier, self.default_groups)
+            for group in list(self.default_groups):
+                section, _, name = group.partition(".")
+                if name in (settings.get(section) or ()):
+                    del self.default_groups[group]
+            content = content if together == settings else yaml_text(together)
+        return super().parse_string(content, *others, **options)
 
     def format_help(self, formatter: HelpFormatter | None = None) -> str:
         """Formats the help of a command in sections.

@@ -45,6 +45,7 @@ from dislab.cli.configuration import (
     name_of_data,
 )
 from dislab.cli.links import check_offers
+from dislab.cli.merging import ConfigFile, differences
 from dislab.cli.messages import explain
 from dislab.cli.monitors import KnownMonitors, check_monitors
 from dislab.cli.names import check_names
@@ -108,6 +109,12 @@ class TrainingCLI(LightningCLI):
     def subcommands(cls) -> dict[str, set[str]]:
         """Only the command to run, as building the parsers of all four takes four times as long."""
         return {cls.command: super().subcommands()[cls.command]}
+
+    def init_parser(self, **settings: Any) -> LightningArgumentParser:
+        """Builds a parser whose configuration files merge named parts."""
+        parser: LightningArgumentParser = self.parser_class(**settings)
+        parser.add_argument("-c", "--config", action=ConfigFile, help="Path of a YAML file.")
+        return parser
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Adds the settings of every run."""
@@ -209,10 +216,18 @@ class TrainingCLI(LightningCLI):
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]  # set by a connector
             if isinstance(callback, Evaluate):
                 callback.asked = self._asks_for_scores()
+            if isinstance(callback, Progress):
+                callback.changes = self._changes_of_parts()
         channels_last = self.config[self.subcommand]["channels_last"]
         if self._on_cpu() if channels_last is None else channels_last:
             # changes only the memory layout, not the order of values in a checkpoint
             self.model.to(memory_format=torch.channels_last)
+
+    def _changes_of_parts(self) -> str:
+        """What differs from the first configuration file, for the first line of a run."""
+        start = getattr(self.settings_parser, "start", None)
+        found = list(differences(start[1], self.config[self.subcommand])) if start else []
+        return f"{Path(start[0]).name} with {'; '.join(found)}" if start and found else ""
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Builds the trainer and, once all settings are accepted, run folder and loggers."""

@@ -1,0 +1,166 @@
+"""Merges the named parts of configuration files, and names what differs between two of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from jsonargparse import (  # type: ignore[attr-defined]  # public, but not in its list of names
+    ActionConfigFile,
+    Namespace,
+)
+
+from dislab.errors import InputError
+
+_NULL: Final = ("null", "None")
+_SPECIFICATION: Final = ("class_path", "init_args", "dict_kwargs")
+
+
+class ConfigFile(ActionConfigFile):
+    """The option `--config`, which merges named parts with those that are set before it."""
+
+    def __call__(self, parser: Any, cfg: Any, values: Any, option_string: Any = None) -> None:
+        """Reads a file; the parser merges its text with the settings so far.
+
+        Args:
+            parser: The parser of the command.
+            cfg: The settings so far, which are updated.
+            values: The file, or its text.
+            option_string: The option as it was written.
+        """
+        is_first, parser.earlier = not cfg.get("config"), cfg
+        if is_first:
+            parser.default_groups = {
+                f"{section}.{name}": group
+                for section, settings in vars(cfg).items()
+                for name, group in (
+                    vars(settings) if isinstance(settings, Namespace) else {}
+                ).items()
+                if _are_parts(group)
+            }
+        super().__call__(parser, cfg, values, option_string)  # type: ignore[no-untyped-call]
+        if is_first:
+            parser.start = str(values), cfg.clone()
+
+
+def merged(
+    settings: Mapping[str, Any], earlier: Any, defaults: Mapping[str, Any], place: str = ""
+) -> dict[str, Any]:
+    """The settings of a file, in which each group of named parts also has the earlier parts.
+
+    A part that is null is removed; an empty group removes all parts. A default group is
+    replaced, unless a part of it is removed.
+
+    Args:
+        settings: The content of a file, or of one of its sections.
+        earlier: The settings before the file, as the parser keeps them.
+        defaults: Groups of named parts that no file has set, by dotted name.
+        place: Dotted name of the section.
+
+    Raises:
+        InputError: A part to be removed does not exist.
+    """
+    found = dict(settings)
+    for name, value in settings.items():
+        before = _setting(earlier, name)
+        inner = place if name in _SPECIFICATION else f"{place}.{name}".lstrip(".")
+        if not isinstance(value, Mapping) or _class(value, before) != _class(before, value):
+            continue
+        if not _are_parts(before):
+            found[name] = merged(value, before, defaults, inner)
+        elif value and (
+            None in value.values() or inner not in defaults or before != defaults[inner]
+        ):
+            _check_removed(value, before, inner)
+            all_parts = {**{key: {} for key in before}, **merged(value, before, defaults, inner)}
+            found[name] = {key: one for key, one in all_parts.items() if one is not None}
+    return found
+
+
+def removals(args: Sequence[str]) -> list[str]:
+    """The arguments with options that set a part to null as files that remove it.
+
+    Args:
+        args: The arguments of a command.
+    """
+    found: list[str] = []
+    for one in args:
+        option, equals, value = one.partition("=")
+        if not equals and one in _NULL and found and _is_nested(found[-1]):
+            option, value = found.pop(), one
+        elif not (equals and value in _NULL and _is_nested(option)):
+            found.append(one)
+            continue
+        text = "null"
+        for word in reversed(option.removeprefix("--").split(".")):
+            text = f"{{{word}: {text}}}"
+        found.append(f"--config={text}")
+    return found
+
+
+def differences(first: Any, last: Any, name: str = "") -> Iterator[str]:
+    """Parts that differ between two configurations, such as `regularizers: +mine, -tc`.
+
+    Args:
+        first: Settings as the parser keeps them.
+        last: The other settings.
+        name: Name of the setting.
+    """
+    first = vars(first) if isinstance(first, Namespace) else first
+    last = vars(last) if isinstance(last, Namespace) else last
+    if not isinstance(first, Mapping) or not isinstance(last, Mapping):
+        return
+    if (before := _class(first, last)) != (after := _class(last, first)):
+        yield f"{name}: {after} instead of {before}"
+    elif _are_parts(first) or _are_parts(last):
+        added = [f"+{one}" for one in last if one not in first]
+        if changed := added + [f"-{one}" for one in first if one not in last]:
+            yield f"{name}: {', '.join(changed)}"
+        for one in [one for one in last if one in first]:
+            yield from differences(first[one], last[one], one)
+    else:
+        for one, value in last.items():
+            inner = name if one in _SPECIFICATION else one
+            yield from differences(_setting(first, one), value, inner)
+
+
+def _is_nested(option: str) -> bool:
+    """Whether an option sets something inside a group of a section, such as a regularizer."""
+    return option.startswith("--") and "=" not in option and option.count(".") >= 2
+
+
+def _setting(settings: Any, name: str) -> Any:
+    """A setting by name, also one of `init_args` that a file gives without this word."""
+    if not isinstance(settings, Mapping | Namespace):
+        return None
+    if "class_path" in settings and name not in _SPECIFICATION:
+        settings = settings.get("init_args") or {}
+    return settings.get(name)
+
+
+def _class(part: Any, other: Any) -> str | None:
+    """Name of the class of a part; None unless both are parts that name a class."""
+    if any(
+        not isinstance(one, Mapping | Namespace) or not one.get("class_path")
+        for one in (part, other)
+    ):
+        return None
+    return str(part["class_path"]).rpartition(".")[2]
+
+
+def _are_parts(group: Any) -> bool:
+    """Whether a setting is a group of named parts, such as regularizers or scores."""
+    return (
+        isinstance(group, Mapping)
+        and bool(group)
+        and all(
+            isinstance(one, Mapping | Namespace) and "class_path" in one for one in group.values()
+        )
+    )
+
+
+def _check_removed(value: Mapping[str, Any], before: Mapping[str, Any], place: str) -> None:
+    for name, one in value.items():
+        if one is None and name not in before:
+            raise InputError(
+                f"{place}.{name} is null, which removes a part, and there is none of this name; "
+                f"{place} has {', '.join(before)}"
+            )
