@@ -51,7 +51,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("path", ["/home/somebody/x.npz", "C:\\Users\\x.npz", "~/x.npz"])
+@pytest.mark.parametrize("path", ["/home/somebody/x.npz", "C:\\Users\\me\\x.npz", "~/x.npz"])
 def test_paths_of_the_machine_stay_out(path: str, tmp_path: Path) -> None:
     settings = {**SETTINGS, "data": {"init_args": {"path": path, "list": [path]}}}
     text = read_run(write_run(tmp_path / "run", settings)).settings

@@ -26,7 +26,7 @@ SEEDS = 60
 TEXT = f"""
 base: [base.yaml]
 axes:
-  method: {{one: {{rate: 1}}, {json.dumps(HOSTILE)}: {{rate: 2}}}}
+  method: {{one: {{optimizer: 1}}, {json.dumps(HOSTILE)}: {{optimizer: 2}}}}
   {json.dumps(HOSTILE)}: [1, 10]
 seeds: {SEEDS}
 """
@@ -148,7 +148,7 @@ def test_a_row_unfolds_its_settings_scores_and_page(browser: Browser, page: Path
     fold.send_keys(Keys.ENTER)
     assert fold.get_attribute("aria-expanded") == "true"
     unfolded = browser.find_element(By.CSS_SELECTOR, ".unfolded")
-    assert "rate\n1" in unfolded.text
+    assert "optimizer\n1" in unfolded.text
     assert f"{HOSTILE}\n1" in unfolded.text
     unfolded.find_element(By.LINK_TEXT, "page of the run").click()
     settle(browser)

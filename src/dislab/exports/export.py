@@ -18,9 +18,9 @@ from dislab.exports.programs import (
     write_program,
 )
 from dislab.functional.checks import check_choice
-from dislab.report.run_record import without_paths
 from dislab.runs import CONFIG, SCORES, load_run, read_scores
 from dislab.runs.exported import SETTINGS, WEIGHTS, write_exported
+from dislab.runs.published import published, without_paths
 from dislab.storage import json_text, new_folder
 from dislab.yaml_files import read_mapping, yaml_text
 
@@ -89,7 +89,7 @@ def export(
                 path = write_program(network, folder)
                 program = read_program(path)
                 files.append(Exported(path.name, difference(network, program, path.name)))
-        files += _of_the_run(Path(run), folder)
+        files += write_records(Path(run), folder)
         about = described(Path(run), model)
         text = card(about, networks, {one.file: one.difference for one in files}, half)
         (folder / CARD).write_text(text, encoding="utf-8")
@@ -118,11 +118,11 @@ def _safetensors(
     return [Exported(WEIGHTS, largest if networks else None), Exported(SETTINGS, None)]
 
 
-def _of_the_run(run: Path, folder: Path) -> list[Exported]:
-    """Copies the training configuration and scores, if the run has them, without local paths."""
+def write_records(run: Path, folder: Path) -> list[Exported]:
+    """Writes the configuration and the scores of a run, if it has them, as others may read them."""
     files = []
     if (run / CONFIG).is_file():
-        settings = without_paths(read_mapping(run / CONFIG, "data: {class_path: SingleData}"))
+        settings = published(read_mapping(run / CONFIG, "data: {class_path: SingleData}"))
         (folder / CONFIG).write_text(yaml_text(settings), encoding="utf-8")
         files.append(Exported(CONFIG, None))
     if (run / SCORES).is_file():

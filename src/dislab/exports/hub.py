@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dislab.errors import InputError, one_line
 from dislab.exports.card import CARD
-from dislab.exports.export import export
+from dislab.exports.export import export, write_records
 from dislab.extras import imported
 from dislab.runs import CONFIG, SCORES, load_run
 from dislab.runs.exported import SETTINGS, WEIGHTS, is_exported
@@ -39,12 +39,16 @@ def push(run: str | Path, repository: str, private: bool = False, half: bool = F
     """
     hub = _library()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(run)
+        folder = Path(temporary, "model")
         if half or not is_exported(run):
-            folder = Path(temporary, "model")
             export(run, folder, ["safetensors"], half)
         else:
             load_run(run)  # refuse to upload a damaged export
+            folder.mkdir()
+            for name in (WEIGHTS, SETTINGS, CARD):
+                if Path(run, name).is_file():
+                    shutil.copyfile(Path(run, name), folder / name)
+            write_records(Path(run), folder)  # an older dislab wrote more into them
         with _explained(f"pushing to {repository}"):
             api = hub.HfApi()
             name = api.create_repo(repository, private=private, exist_ok=True).repo_id

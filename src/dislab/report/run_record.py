@@ -1,7 +1,7 @@
 """Reads a run folder into the form that a page shows."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError
@@ -10,6 +10,7 @@ from dislab.report.figures import curves_figure, sheet_figure
 from dislab.report.images import drawing, picture
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves
+from dislab.runs.published import published, without_paths
 from dislab.yaml_files import read_mapping, yaml_text
 
 PICTURES: Final = {
@@ -60,7 +61,7 @@ class RunRecord(NamedTuple):
         notes: Remarks on how to interpret the numbers.
         curves: Training curves and other figures drawn from numbers.
         pictures: Images from the run folder.
-        settings: The complete configuration, without local paths.
+        settings: The configuration as others may read it.
         versions: Versions by distribution.
     """
 
@@ -90,8 +91,8 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     path = folder / CONFIG
     if not path.is_file():
         raise InputError(f"{folder} is no run: it has no {CONFIG}; runs are in runs/")
-    settings = without_paths(read_mapping(path, "data: {class_path: SingleData}"))
-    records = read_scores(folder) if (folder / SCORES).is_file() else {}
+    settings = published(read_mapping(path, "data: {class_path: SingleData}"))
+    records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
     scored = _first(records, _OF_CODES)
     transfer = _first(records, _OF_TRANSFER)
     return RunRecord(
@@ -111,23 +112,6 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         yaml_text(settings),
         {name: str(one) for name, one in sorted(_mapping(scored, "versions").items())},
     )
-
-
-def without_paths(value: Any) -> Any:
-    """The settings with each absolute path shortened to `…/name`.
-
-    Args:
-        value: A configuration, or a part of it.
-    """
-    if isinstance(value, Mapping):
-        return {key: without_paths(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [without_paths(one) for one in value]
-    if isinstance(value, str):
-        for kind in (PurePosixPath, PureWindowsPath):
-            if kind(value).is_absolute() or value.startswith("~"):
-                return f"…/{kind(value).name}"
-    return value
 
 
 def _first(records: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dislab.base.rebuilding import settings_in
 from dislab.builders import version_of
 from dislab.errors import InputError, one_line
 from dislab.extras import imported
+from dislab.runs.published import without_paths
 from dislab.storage import atomic
 from dislab.yaml_files import read_mapping, yaml_text
 
@@ -51,7 +52,7 @@ def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
         "format": _FORMAT,
         "dislab": version_of("dislab"),
         "objective": f"{cls.__module__}.{cls.__qualname__}",
-        "arguments": settings_in(model.hparams),
+        "arguments": without_paths(settings_in(model.hparams)),
     }
     with atomic(folder / WEIGHTS) as temporary:
         # the library's own writer creates files that only their owner can read

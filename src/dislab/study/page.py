@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,8 +16,9 @@ from dislab.report import PAGE, ReportedRun
 from dislab.report.document import EXPLORER_SCRIPTS, document
 from dislab.report.explorer import explorer_of
 from dislab.report.images import drawing
-from dislab.report.run_record import PagePicture, Table, without_paths
+from dislab.report.run_record import PagePicture, Table
 from dislab.runs import CONFIG
+from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
 from dislab.study.pictures import pictures
@@ -28,6 +28,7 @@ from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, duration, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
 from dislab.study.summary import NothingToCompareError, StudySummary, label
+from dislab.yaml_files import parse_mapping, yaml_text
 
 Load = Callable[[Path], ReportedRun]
 """Loads the model and the data of a run folder."""
@@ -42,12 +43,6 @@ _DIGITS: Final = 6
 """Significant digits in the table of runs; `study table` writes all digits."""
 _MOST_SHOWN: Final = 8
 """Number of scores shown initially as columns of the table of runs."""
-_PATHS: Final = re.compile(
-    r"(?P<address>\bhttps?://\S+)"
-    r"|(?<=['\"])(?:~|[A-Za-z]:)?[\\/](?:[^\n\\/:'\"<>|]+[\\/])+"
-    r"|(?<![\w.…])(?:~|[A-Za-z]:)?[\\/](?:[^\s\\/:'\"<>|]+[\\/])+"
-)
-"""Matches the folders of an absolute path in a message (spaces only if quoted), or a URL."""
 _NOT_SHOWN: Final = ("seed_everything", "name", "report")
 """Settings left out of comparisons: equal by design, or with a column of their own."""
 _PLAIN: Final = str.maketrans("", "", "`*")
@@ -113,33 +108,34 @@ def study_page_of(
     shared, settings = _settings(runs)
     places = {group: place for place, group in enumerate(settings)}
     models = [] if summary is None or load is None else list(_models(study, summary, load))
-    content = {
-        "title": study.plan.name,
-        "summary": _described(study, table),
-        "headline": _headline(table, summary),
-        "notes": [f"{one[0].upper()}{one[1:]}." for one in (mixed_versions(runs), reason) if one],
-        "models": models,
-        "no_models": _no_models(reason, load),
-        "sections": [] if summary is None else list(_sections(summary)),
-        "versions": ", ".join(versions_of(runs)),
-        "shared": "\n".join(f"{name}: {value}" for name, value in shared.items()),
-        "study_file": _study_file(study),
-    }
-    data = {
-        "explorers": [one.explorer for one in models],
-        "study": {
-            **_rows(table, summary, study.plan.axes),
-            "settings": list(settings.values()),
-            "runs": [
-                {
-                    "settings": places[one.run.group.read],
-                    "facts": list(_facts(one)),
-                    "links": _links(study.folder.run(one.run.id), folder),
-                }
-                for one in runs
+    content = without_paths(
+        {
+            "title": study.plan.name,
+            "summary": _described(study, table),
+            "headline": _headline(table, summary),
+            "notes": [
+                f"{one[0].upper()}{one[1:]}." for one in (mixed_versions(runs), reason) if one
             ],
-        },
+            "no_models": _no_models(reason, load),
+            "sections": [] if summary is None else list(_sections(summary)),
+            "versions": ", ".join(versions_of(runs)),
+            "shared": "\n".join(f"{name}: {value}" for name, value in shared.items()),
+        }
+    )
+    content |= {"models": models, "study_file": _study_file(study)}
+    rows = {
+        **_rows(table, summary, study.plan.axes),
+        "settings": list(settings.values()),
+        "runs": [
+            {
+                "settings": places[one.run.group.read],
+                "facts": list(_facts(one)),
+                "links": _links(study.folder.run(one.run.id), folder),
+            }
+            for one in runs
+        ],
     }
+    data = {"explorers": [one.explorer for one in models], "study": without_paths(rows)}
     return document("study.html", (*EXPLORER_SCRIPTS, "runs_table.js"), content, data)
 
 
@@ -207,7 +203,8 @@ def _models(study: Study, summary: StudySummary, load: Load) -> Iterator[_Model]
         settings = [f"{axis} {row[axis]}" for axis in summary.axes if _is_known(row[axis])]
         score = f"{label(summary.target)} {_number(scores[run])}"
         described = ", ".join([score, *settings, f"seed {row['seed']}", f"run {run}"])
-        yield _Model(place, described, *_explorer(load(study.folder.run(run))))
+        explorer, reason = _explorer(load(study.folder.run(run)))
+        yield _Model(place, without_paths(described), explorer, without_paths(reason))
 
 
 def _explorer(run: ReportedRun) -> tuple[dict[str, Any] | None, str]:
@@ -263,7 +260,7 @@ def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[str, dict
     flat = {
         key: {
             name: str(value)
-            for name, value in flat_settings(without_paths(group.config)).items()
+            for name, value in flat_settings(published(group.config)).items()
             if name not in _NOT_SHOWN
         }
         for key, group in groups.items()
@@ -288,14 +285,9 @@ def _facts(one: RunStatus) -> Iterator[tuple[str, str]]:
     for stage, done in one.done.items():
         yield stage, duration(done.seconds)
         if done.message:
-            yield f"{stage}: {done.outcome}", _without_folders(done.message)
+            yield f"{stage}: {done.outcome}", done.message
     for stage, failed in one.failed.items():
-        yield f"{stage}: failed ({failed.kind})", _without_folders(failed.message)
-
-
-def _without_folders(message: str) -> str:
-    """A message with absolute paths reduced to their last component."""
-    return _PATHS.sub(lambda found: found["address"] or "…/", message)
+        yield f"{stage}: failed ({failed.kind})", failed.message
 
 
 def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
@@ -317,7 +309,35 @@ def _study_file(study: Study) -> str:
         path = study.path / STUDY
         if not path.is_file() or read_plan(study.path).name != study.plan.name:
             return ""
-    return _without_folders(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    try:
+        content = parse_mapping(text, str(path), "base: [betavae.yaml]")
+    except InputError:
+        return ""
+    shown = without_paths({**content, "axes": _published_axes(content.get("axes"))})
+    if shown == {**content, "axes": content.get("axes")} and without_paths(text) == text:
+        return text  # with its comments
+    return yaml_text(shown)
+
+
+def _published_axes(axes: Any, inside: bool = False) -> Any:
+    """Axes of a study file; the settings of loggers and the like are hidden.
+
+    `inside` says that the keys are settings of one value of an axis.
+    """
+    if not isinstance(axes, Mapping):
+        return axes
+    shown = {}
+    for name, values in axes.items():
+        if inside and name == "axes":
+            shown[name] = _published_axes(values)
+        elif isinstance(values, Mapping) and not inside:
+            shown[name] = {label: _published_axes(one, True) for label, one in values.items()}
+        elif is_published(str(name)) or (inside and name == "config"):
+            shown[name] = values
+        else:
+            shown[name] = "…"
+    return shown
 
 
 def _sections(summary: StudySummary) -> Iterator[_Section]:
