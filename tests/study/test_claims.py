@@ -50,6 +50,24 @@ def test_a_silent_worker_loses_its_run(tmp_path: Path, seconds: float, free: boo
     assert (tmp_path / "a.1").exists() is free
 
 
+def test_a_heartbeat_of_the_future_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock was set back: the worker is alive if another heartbeat follows."""
+    passed = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: passed[0])
+    mine = Claims(tmp_path, stale=60.0)
+    for run in ("silent", "alive"):
+        other_machine(tmp_path / f"{run}.0", -3600.0)
+    assert (mine.take("silent"), mine.take("alive")) == (None, None)
+    other_machine(tmp_path / "alive.0", -3605.0)
+    passed[0] = 30.0
+    assert (mine.take("silent"), mine.take("alive")) == (None, None)
+    passed[0] = 61.0
+    assert mine.take("alive") is None
+    assert mine.take("silent") is not None
+
+
 def test_of_two_that_take_over_one_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

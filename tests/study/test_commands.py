@@ -43,6 +43,13 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
             r"a: y, model.latent_dim: 3: .*hidden",
         ),
         ("axes: {model.encoder: [MLPEncoder, MLPEncodre]}", r"did you mean MLPEncoder\?"),
+        ("axes: {model.latent_dim: [3, -1]}", r"model.latent_dim: -1: latent_dim is -1"),
+        (
+            "axes: {model.optimizer: [{class_path: torch.optim.Adam, init_args: {lr: -1}}]}",
+            "the optimizer refuses its settings",
+        ),
+        ("stages: {train: {}, transfer: {scenarios: [nothing]}}", "no scenario is named 'nothing'"),
+        (f"name: {'a' * 300}", "it must be .*, at most 200"),
         ("axes: {data.num_workers: [0, 1]}", "are the same run, as they differ in nothing that"),
         ("axes: {evaluate.points: [100, 200]}", "are the same run"),
         ("axes: {trainer.fast_dev_run: [true]}", "fast_dev_run keeps no run"),

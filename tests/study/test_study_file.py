@@ -112,6 +112,9 @@ exclude: [{strength: 4, latents: 5}]
     ("text", "message"),
     [
         (BASE + "axes: {a: {x: {axes: {a: [1]}}}}", "axes.a has an axis of its own name"),
+        (BASE + "seeds: 100000000", "seeds is 100000000; it must be .* at most 1,000,000"),
+        (BASE + f"seeds: {10**30}", "seeds is 1000000.* at most 1,000,000"),
+        (BASE + f"name: {'a' * 300}", "name is .*a…; it must be .*, at most 200"),
         (BASE + "axes: {a: {x: {axes: {b: [1]}}}, b: [2]}", "b is an axis of all runs and one of"),
         ("", "mine.yaml is empty"),
         (BASE + "sedes: 3", r"no key 'sedes' \(did you mean seeds\?\)"),
@@ -152,6 +155,12 @@ exclude: [{strength: 4, latents: 5}]
 def test_mistakes(read: Read, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read(text)
+
+
+def test_an_axis_of_many_values(read: Read) -> None:
+    values = ", ".join(map(str, range(60_000)))
+    study = read(f"{BASE}axes: {{a: [{values}]}}\nexclude: [{{a: [{values[3:]}]}}]")
+    assert [one.axes for one in study.groups()] == [{"a": 0}]
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ def _resolver() -> Resolver:
     """The parser of configurations, which takes a while to import."""
     from dislab.cli.study_settings import resolver
 
-    return resolver()
+    return resolver(builds=True)
 
 
 def _keep(study: Path, folder: Path, plan: Plan) -> None:

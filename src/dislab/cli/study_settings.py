@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn, cast
 
+from jsonargparse import Namespace
 from lightning.pytorch import Trainer
 from lightning.pytorch.cli import ArgsType, LightningArgumentParser
 
@@ -13,9 +14,12 @@ from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.cli.configuration import dumped
 from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.names import confine_names
+from dislab.cli.optimizers import check_optimizer
+from dislab.cli.trainer_settings import check_epoch
 from dislab.cli.training_arguments import Parser
-from dislab.cli.training_cli import TrainingCLI, check_sections, check_settings
+from dislab.cli.training_cli import TrainingCLI, built, check_sections, check_settings
 from dislab.errors import InputError
+from dislab.functional.precision import check_precision
 from dislab.study.identity import settings_of, training_of
 from dislab.study.plan import Resolved, Resolver
 from dislab.yaml_files import parse_yaml
@@ -44,6 +48,7 @@ class _Settings(TrainingCLI):
     """The parser of `dislab fit`, without running the command."""
 
     command = _COMMAND
+    builds = False
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Does nothing: `resolve` parses the arguments."""
@@ -70,15 +75,29 @@ class _Settings(TrainingCLI):
         check_settings(parsed)
         text = dumped(self.settings_parser, parsed)
         config = cast("dict[str, Any]", parse_yaml(text, "the configuration"))
+        if self.builds:
+            self._build(parsed, config)
         return Resolved(
             config=config,
             training=training_of(config, Trainer),
             sections={name: settings_of(config[name], owner) for name, owner in _OWNERS.items()},
         )
 
+    def _build(self, parsed: Namespace, config: dict[str, Any]) -> None:
+        """Builds data, model, optimizer and callbacks, which check their own settings."""
+        self.config_dump = config  # the settings that a model keeps
+        parts = built(lambda: self.settings_parser.instantiate_classes(parsed))
+        check_optimizer(parts["model"])
+        check_precision(parts["trainer"]["precision"])
+        check_epoch(parts["trainer"].as_dict(), parts["data"])
 
-def resolver() -> Resolver:
-    """Creates the parser of a study's configurations."""
+
+def resolver(builds: bool = False) -> Resolver:
+    """Creates the parser of a study's configurations.
+
+    Args:
+        builds: Whether to build the parts of each run, so that they check their settings.
+    """
     read_values_strictly()
     with warnings_in_one_line():
         plugins.load_all()
@@ -94,4 +113,5 @@ def resolver() -> Resolver:
         parser_kwargs={"allow_abbrev": False},  # abbreviated names are errors
         args=[_COMMAND],
     )
+    cli.builds = builds
     return cli.resolve

@@ -2,10 +2,11 @@
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import torch
 from jsonargparse import Namespace
@@ -82,6 +83,9 @@ study to its runs."""
 
 _INTERRUPTED: Final = 130
 """Exit status after Ctrl-C, SIGTERM or SIGHUP."""
+
+
+_Built = TypeVar("_Built")
 
 
 class TrainingCLI(LightningCLI):
@@ -202,17 +206,7 @@ class TrainingCLI(LightningCLI):
 
     def instantiate_classes(self) -> None:
         """Builds data, model and trainer, and reports rejected settings in one message."""
-        try:
-            super().instantiate_classes()
-        except InputError:
-            raise
-        except Exception as error:  # a part may reject its settings with any error
-            message = failure(error, own=True)
-            if message is None and isinstance(error, ValueError):
-                message = explain(str(error))
-            if message is None:
-                raise
-            raise InputError(message) from error
+        built(super().instantiate_classes)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]  # set by a connector
             if isinstance(callback, Evaluate):
                 callback.asked = self._asks_for_scores()
@@ -484,6 +478,28 @@ def _check_unused(folder: Path) -> None:
             f"checkpoint.dirpath is {folder}, which has checkpoints already, such as {kept.name}; "
             "name another folder, or leave it out"
         )
+
+
+def built(build: Callable[[], _Built]) -> _Built:
+    """Builds and returns parts, whose constructors check their settings.
+
+    Args:
+        build: Builds them.
+
+    Raises:
+        InputError: A part rejects its settings.
+    """
+    try:
+        return build()
+    except InputError:
+        raise
+    except Exception as error:  # a part may reject its settings with any error
+        message = failure(error, own=True)
+        if message is None and isinstance(error, ValueError):
+            message = explain(str(error))
+        if message is None:
+            raise
+        raise InputError(message) from error
 
 
 def check_sections(config: Namespace) -> None:

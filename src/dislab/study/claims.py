@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import re
+import time
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -71,6 +72,8 @@ class Claims:
         self._stale = stale
         self._clock = folder / f".clock-{uuid.uuid4().hex[:8]}"
         check_inside(folder.parent, folder)
+        self._future: dict[Path, tuple[float, float]] = {}
+        """Heartbeats of the future, and when each was first read."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._now()
@@ -119,7 +122,13 @@ class Claims:
             owner = {}
         if owner.get("machine") == machine() and _has_ended(owner):
             return True
-        return self._now() - changed > self._stale
+        if (age := self._now() - changed) >= -self._stale:
+            return age > self._stale
+        # the clock was set back: only a heartbeat from now on shows that the worker is alive
+        first, since = self._future.get(path, (None, 0.0))
+        if first != changed:
+            self._future[path] = (changed, since := time.monotonic())
+        return time.monotonic() - since > self._stale
 
     def _now(self) -> float:
         """Current time by the clock of the file system."""

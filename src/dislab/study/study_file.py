@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -122,11 +122,12 @@ class StudyFile:
             InputError: An exclusion matches no combination, or no combination remains.
         """
         common = tuple(f"--config={path}" for path in self.base)
-        unused = set(range(len(self.exclude)))
-        found = []
+        rules = [{name: set(one) for name, one in rule.items()} for rule in self.exclude]
+        unused = set(range(len(rules)))
+        names, found = self.names, []
         for one in _combined(self.axes):
-            axes = {name: one.axes.get(name) for name in self.names}
-            matching = {n for n, rule in enumerate(self.exclude) if _matches(axes, rule)}
+            axes = {name: one.axes.get(name) for name in names}
+            matching = {n for n, rule in enumerate(rules) if _matches(axes, rule)}
             unused -= matching
             if not matching:
                 found.append(Group(axes, (*common, *one.arguments)))
@@ -221,10 +222,11 @@ class _Reader:
             settings = [self._named(key, label, one) for label, one in values.items()]
         else:
             raise self._wrong(key, values, "a list of values, or a mapping from names to settings")
-        labels = [json.dumps(one.label) for one in settings]
-        for label in labels:
-            if labels.count(label) > 1:
+        seen: set[str] = set()
+        for one in settings:
+            if (label := json.dumps(one.label)) in seen:
                 raise InputError(f"{self._path}: {key} has {label} twice; keep one of them")
+            seen.add(label)
         return tuple(settings)
 
     def _named(self, axis: str, label: object, value: object) -> Setting:
@@ -242,6 +244,8 @@ class _Reader:
 
     def seeds(self, value: object) -> tuple[int, ...]:
         allowed = "a number of seeds from 1 on, or a list of different seeds from 0 on"
+        if _is_count(value) and value > _MOST_RUNS:  # type: ignore[operator]
+            raise self._wrong("seeds", value, f"{allowed}, at most {_MOST_RUNS:,}")
         seeds = list(range(value)) if _is_count(value) else value  # type: ignore[call-overload]
         if not isinstance(seeds, list) or not seeds or not all(_is_count(one, 0) for one in seeds):
             raise self._wrong("seeds", value, allowed)
@@ -260,7 +264,7 @@ class _Reader:
         self, value: object, axes: Mapping[str, Sequence[Setting]]
     ) -> dict[str, tuple[Any, ...]]:
         rule = {}
-        known = _values(axes)
+        known = {name: dict.fromkeys(labels) for name, labels in _values(axes).items()}
         for name, given in self.mapping(value, "exclude").items():
             if name not in known:
                 raise InputError(
@@ -348,7 +352,7 @@ def _values(axes: Mapping[str, Sequence[Setting]]) -> dict[str, list[Any]]:
     return found
 
 
-def _matches(axes: Mapping[str, Any], rule: Mapping[str, Sequence[Any]]) -> bool:
+def _matches(axes: Mapping[str, Any], rule: Mapping[str, Collection[Any]]) -> bool:
     return all(axes[name] in values for name, values in rule.items())
 
 
