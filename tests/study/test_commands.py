@@ -16,6 +16,7 @@ import pytest
 from tests.study.conftest import SCORE, TINY, planned
 
 from dislab.cli import main
+from dislab.errors import InputError
 from dislab.study.plan import Plan
 from dislab.study.results import Done, Failed, StudyFolder
 from dislab.testing.processes import Started
@@ -402,3 +403,30 @@ def finished(process: Started) -> str:
     out, errors = process.communicate(timeout=600)
     assert process.returncode == 0, out + errors
     return out
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_a_file_of_an_axis_that_overwrites_base_is_named(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dislab.cli.study._keep", _stop)
+    (tmp_path / "base.yaml").write_text(TINY)
+    (tmp_path / "other.yaml").write_text("data: {init_args: {dataset: DSprites}}")
+    axis = "axes: {way: {a: {}, b: {config: other.yaml}}}"
+    (tmp_path / "mine.yaml").write_text(f"base: [base.yaml]\n{axis}\nstages: {{train: {{}}}}\n")
+    status = main(["study", verb, "mine.yaml"])
+    assert status == (0 if verb == "plan" else 2)
+    printed = capsys.readouterr()
+    assert (
+        "dislab: warning: other.yaml, a file of an axis, comes after base and overwrites it: "
+        "data.dataset 'DSprites' instead of 'GaussianBlob'" in printed.err
+    )
+    assert printed.err.count("overwrites") == 1
+    if verb == "plan":
+        assert re.search(r"way a: method VAE; .*data set GaussianBlob", printed.out)
+        assert re.search(r"way b: method VAE; .*data set DSprites .*; steps \d", printed.out)
+
+
+def _stop(*args: object) -> None:
+    raise InputError("planned")

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dislab.cli.arguments import Parser
 from dislab.cli.configs import find
@@ -20,13 +20,15 @@ from dislab.cli.study_tables import (
 from dislab.errors import InputError, suggestion
 from dislab.storage import atomic, check_output
 from dislab.study.claims import STALE
-from dislab.study.estimate import estimate
+from dislab.study.comparison import flat_settings
+from dislab.study.estimate import estimate, training_steps
 from dislab.study.plan import PLAN, Plan, Resolver, is_plan, make_plan, read_plan, study_file_of
 from dislab.study.results import STUDY, StudyFolder
 from dislab.study.status import duration, lines, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
-from dislab.study.study_file import read_study_file
+from dislab.study.study_file import StudyFile, read_study_file
 from dislab.study.tables import PICTURES
+from dislab.yaml_files import read_mapping
 
 VERBS: Final = {
     "plan": "read a study file, check every run, and list the work to do",
@@ -86,12 +88,27 @@ def _plan(parser: Parser, args: list[str]) -> int:
         labels = dict.fromkeys(str(one.group.axes[axis]) for one in plan.runs)
         print(f"  {axis}: {', '.join(labels)}")
     print(f"  seeds: {len({one.seed for one in plan.runs})}")
+    for line in _groups(plan):
+        print(line)
     for line in estimate(plan, rate):
         print(line)
     if (folder / PLAN).is_file():
         for line in lines(Study.of(folder, plan).status()):
             print(line)
     return 0
+
+
+def _groups(plan: Plan) -> Iterator[str]:
+    """One line for each group of runs: method, data set, model, regularizers and steps."""
+    from dislab.report.run_record import facts_of  # imports matplotlib
+
+    for group in {id(one.group): one.group for one in plan.runs}.values():
+        facts = facts_of(group.config, {})
+        facts.pop("seed", None)
+        if (steps := training_steps(group.config)) is not None:
+            facts["steps"] = f"{steps:,}"
+        label = ", ".join(f"{axis} {value}" for axis, value in group.axes.items()) or "all runs"
+        yield f"  {label}: {'; '.join(f'{name} {one}' for name, one in facts.items())}"
 
 
 def _run(parser: Parser, args: list[str]) -> int:
@@ -274,6 +291,8 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
     if options.study.is_dir():
         return folder, read_plan(folder)
     file = read_study_file(options.study)
+    for line in _overwritten(file):
+        print(f"dislab: warning: {line}", file=sys.stderr)
     try:
         known = read_plan(folder, file.name).runs
     except InputError:  # no readable plan: every run is checked again
@@ -282,6 +301,30 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
     from dislab.runs import versions
 
     return folder, make_plan(file, _resolver, versions(), groups.values())
+
+
+def _overwritten(file: StudyFile) -> Iterator[str]:
+    """Lines on settings of `base` that a file of an axis sets to other values."""
+    base: dict[str, Any] = {}
+    for path in file.base:
+        base |= _trained(path)
+    common = len(file.base)
+    named = (one for group in file.groups() for one in group.arguments[common:])
+    for argument in dict.fromkeys(named):
+        option, _, value = argument.partition("=")
+        found = _trained(Path(value)) if option == "--config" else {}
+        differ = {name: one for name, one in found.items() if name in base and base[name] != one}
+        if "data.dataset" in differ:
+            differ = {k: one for k, one in differ.items() if not k.startswith("data.dataset.")}
+        if differ:
+            listed = ", ".join(f"{k} {one!r} instead of {base[k]!r}" for k, one in differ.items())
+            yield f"{value}, a file of an axis, comes after base and overwrites it: {listed}"
+
+
+def _trained(path: Path) -> dict[str, Any]:
+    """Flat settings of the model and the data in a configuration file."""
+    content = read_mapping(path, "model: {class_path: VAE}")
+    return flat_settings({name: content[name] for name in ("model", "data") if name in content})
 
 
 def _resolver() -> Resolver:

@@ -97,7 +97,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     transfer = _first(records, _OF_TRANSFER)
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
-        _facts(settings, scored),
+        facts_of(settings, scored),
         _headline(scored),
         _scores(scored) if scored.get("scores") else None,
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
@@ -124,7 +124,13 @@ def _mapping(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _facts(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, str]:
+def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, str]:
+    """Names and values of basic facts such as method, data and steps.
+
+    Args:
+        settings: The complete configuration of a run.
+        scored: Its record of scores; empty for none.
+    """
     arguments = _mapping(_mapping(settings, "model"), "init_args")
     data = _mapping(settings, "data")
     steps = _mapping(scored, "checkpoint").get("steps")
