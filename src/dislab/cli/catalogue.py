@@ -5,7 +5,7 @@ import re
 from typing import Any, NamedTuple
 
 from dislab.plugins import Plugin, available
-from dislab.storage import cache_path
+from dislab.storage import cache_path, unreadable
 
 
 class Entry(NamedTuple):
@@ -40,7 +40,7 @@ def catalogue() -> list[Entry]:
     """Every declared data set, sorted by name.
 
     Raises:
-        InputError: Two distributions declare one name.
+        InputError: Two distributions declare one name, or the cache folder may not be read.
     """
     return [_entry(plugin) for plugin in available("datasets")]
 
@@ -101,5 +101,8 @@ def _bytes_of(folder: str | None, name: str) -> int:
     """Bytes of a data set's complete arrays in its cache folder, or in folders of its name."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     folders = {name.lower(), snake} if folder is None else {folder} - {""}
-    banks = [path for one in folders for path in cache_path().joinpath(one).glob("*.npy")]
-    return sum(path.stat().st_size for path in banks if path.with_suffix(".json").is_file())
+    try:
+        banks = [path for one in folders for path in cache_path().joinpath(one).glob("*.npy")]
+        return sum(path.stat().st_size for path in banks if path.with_suffix(".json").is_file())
+    except PermissionError as error:
+        raise unreadable(cache_path(), error) from error
