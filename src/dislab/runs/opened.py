@@ -21,6 +21,7 @@ from dislab.factors import Indices
 from dislab.functional.checks import check_count
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.codes import codes_of
+from dislab.runs.exported import is_exported
 from dislab.runs.folders import CONFIG, checkpoint_of
 from dislab.runs.models import load_run
 from dislab.yaml_files import read_mapping
@@ -106,7 +107,7 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     if data is None:
         config = run_config(folder, "; for a run from Python give its data: open_run(run, data=…)")
         data = _data(folder, config)
-    checkpoint = checkpoint_of(run)
+    checkpoint = folder if is_exported(folder) else checkpoint_of(run)
     model, precision = placed(checkpoint, load_run(checkpoint), config.get("trainer") or {})
     data.prepare_data()
     data.setup("test")
