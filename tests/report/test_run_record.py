@@ -76,23 +76,6 @@ def test_a_run_without_scores_curves_or_pictures_is_shown(tmp_path: Path) -> Non
             {"test": {"scores": {"mig": 0.5}}},
             Table(["score", "value", BLIND], [["mig", "0.500", blind_spot("mig")]]),
         ),
-        (
-            {"test": {"scores": {"mig": 0.5}, "data": {"factors": 3}, "metrics": 1, "chance": 2}},
-            Table(["score", "value", BLIND], [["mig", "0.500", blind_spot("mig")]]),
-        ),
-        (
-            {
-                "test": {
-                    "scores": {"mig": 0.5},
-                    "parts": {"kl_per_latent": "x"},
-                    "intervals": {"mig": 1},
-                }
-            },
-            Table(
-                ["score", "value", "95 % interval", BLIND],
-                [["mig", "0.500", "", blind_spot("mig")]],
-            ),
-        ),
     ],
 )
 def test_a_record_by_hand_is_shown_as_far_as_it_goes(
@@ -103,6 +86,15 @@ def test_a_record_by_hand_is_shown_as_far_as_it_goes(
     assert found.scores == scores
     assert (found.headline, found.transfer, found.notes, found.versions) == ({}, None, [], {})
     assert [one.name for one in found.curves] == ["curves"]  # no score sheet
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("chance", 2), ("metrics", 1), ("intervals", {"mig": 1}), ("data", "x")]
+)
+def test_a_damaged_record_of_scores_is_named(field: str, value: object, tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", scores={"test": {"scores": {"mig": 0.5}, field: value}})
+    with pytest.raises(InputError, match=rf"scores\.json, test, is damaged: {field} is"):
+        read_run(folder)
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

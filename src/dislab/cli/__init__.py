@@ -80,12 +80,23 @@ def main(args: Sequence[str] | None = None) -> int:
 
     The status is 0 for success, 1 for failed training, 2 for a user error, and 130 for an
     interrupt by Ctrl-C, SIGTERM or SIGHUP. `args` excludes the program's name; None uses the
-    command line of the process.
+    command line of the process. Settings of a calling program, such as its warning filters, are
+    the same before and after.
     """
-    if args is None:
-        # no Python process that the command starts imports from the working folder
-        os.environ["PYTHONSAFEPATH"] = "1"
-    command, *rest = list(sys.argv[1:] if args is None else args) or ["--help"]
+    from dislab.cli.process_state import keep_streams_open, left_as_it_was
+
+    if args is not None:
+        with left_as_it_was():
+            return _run(list(args) or ["--help"])
+    keep_streams_open()
+    # no Python process that the command starts imports from the working folder
+    os.environ["PYTHONSAFEPATH"] = "1"
+    return _run(sys.argv[1:] or ["--help"])
+
+
+def _run(args: list[str]) -> int:
+    """Runs a command and explains its errors; returns the exit status."""
+    command, *rest = args
     try:
         with interrupting():
             return dispatch(command, rest)
@@ -102,6 +113,20 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         sys.stderr.close()
         return 0
+    except Warning as warning:
+        print(
+            f"dislab: error: Python was told to treat this warning as an error: "
+            f"{one_line(warning)[:300]}; leave out -W error or PYTHONWARNINGS",
+            file=sys.stderr,
+        )
+        return 2
+    except UnicodeEncodeError as error:
+        print(
+            f"dislab: error: {ascii(error.object)[:200]} cannot be written in {error.encoding}, "
+            "the encoding of this system; set PYTHONUTF8=1",
+            file=sys.stderr,
+        )
+        return 2
     except (MemoryError, RuntimeError, ValueError) as error:
         if not lacks_memory(error):
             raise

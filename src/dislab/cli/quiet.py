@@ -29,7 +29,7 @@ _NOTES: Final = re.compile(
 )
 """Pattern for the start of hidden notes."""
 
-_LOGGERS: Final = (
+LOGGERS: Final = (
     "lightning.fabric.utilities.rank_zero",
     "lightning.fabric.utilities.seed",
     "lightning.pytorch.utilities.rank_zero",
@@ -42,7 +42,7 @@ def hide_lightnings_notes() -> None:
     """Hides notes and warnings that contain no information about the run."""
     for message in _WARNINGS:
         warnings.filterwarnings("ignore", message)
-    for name in _LOGGERS:
+    for name in LOGGERS:
         logging.getLogger(name).addFilter(_is_of_use)
 
 
