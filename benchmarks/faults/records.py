@@ -40,6 +40,7 @@ from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.runs import load_run, versions, write_scores
 from dislab.runs.exported import write_exported
+from dislab.study import worker
 from dislab.study.plan import make_plan, read_plan
 from dislab.study.results import Done, StudyFolder
 from dislab.study.study_file import read_study_file
@@ -84,6 +85,7 @@ class Case(NamedTuple):
 
 def prepare() -> None:
     """Writes the folders, as dislab itself writes them, and the homes of somebody else."""
+    worker._SETTLING = 0.0  # no process of a dead worker has to notice its death
     for home in (Path("home"), Path("foreign/home")):
         home.mkdir(parents=True)
         (home / "thesis.txt").write_text("all of it")

@@ -136,7 +136,7 @@ def test_traversals_begin_where_every_factor_can_be_seen(
 
 def test_traversals_of_an_incomplete_set_take_the_longest_line() -> None:
     values = np.array([[0, 0], [0, 1], [1, 1], [1, 2], [1, 4], [2, 3]])
-    images = np.zeros((6, 1, 4, 4), dtype=np.uint8)
+    images = np.random.default_rng(0).integers(256, size=(6, 1, 4, 4), dtype=np.uint8)
     dataset = ArrayDataset(images, values, ["a", "b"])
     states, alone = sheets._line(dataset.factors, 1)
     assert alone

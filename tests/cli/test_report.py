@@ -52,6 +52,7 @@ def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[st
     closing = capsys.readouterr().out.rpartition("\n\n")[2]
     assert closing.splitlines() == [
         f"run       {RUN}",
+        "ended     step 4: trainer.max_steps is reached",
         f"scores    {RUN}/scores.json",
         f"pictures  {RUN}/images",
         f"log       {RUN}/metrics.csv",

@@ -172,7 +172,7 @@ NAN[[4, 9], 0] = np.nan
             "MIG has no setting 'bims' (did you mean bins",
         ),
         (with_arrays(), ["--metrics", "MIG.bins=x"], "MIG.bins is 'x'; it must be a whole number"),
-        (with_arrays(), ["--metrics", "MIG.bins=1"], "bins is 1; mutual information needs at lea"),
+        (with_arrays(), ["--metrics", "MIG.bins=1"], "bins is 1; it must be a whole number of at"),
         (with_arrays(), ["--metrics", "MIG.bins"], "--metrics has 'MIG.bins'; give class names"),
         (with_arrays(), ["--metrics", "MIG=3"], "--metrics has 'MIG=3'; give class names such as"),
         (with_arrays(), ["--metrics", "none.yaml"], "none.yaml"),

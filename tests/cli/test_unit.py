@@ -109,7 +109,7 @@ def test_a_process_ends_with_its_worker(tmp_path: Path) -> None:
         "here = Path(sys.argv[1])\n"
         "cli.dispatch = lambda *_: (here / 'at_work').touch() or time.sleep(100)\n"
         "task = Task(['fit'], here, here / 'log', here / 'report.json')\n"
-        "process = unit.Process([task])\n"
+        "process = unit.Process(task)\n"
         "print(process._process.pid, flush=True); time.sleep(100)"
     )
     worker = subprocess.Popen(

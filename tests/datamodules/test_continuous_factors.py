@@ -10,8 +10,9 @@ from dislab.factors import ContinuousFactorWarning
 
 
 def points(images: int = 300) -> ArrayDataset:
-    numbers = np.random.default_rng(0).random((images, 2)) ** 3 * [1.0, 50.0]
-    pixels = np.zeros((images, 4, 4), dtype=np.uint8)
+    generator = np.random.default_rng(0)
+    numbers = generator.random((images, 2)) ** 3 * [1.0, 50.0]
+    pixels = generator.integers(256, size=(images, 4, 4), dtype=np.uint8)
     with pytest.warns(ContinuousFactorWarning):
         return ArrayDataset(pixels, numbers, names=["x", "y"])
 

@@ -262,7 +262,7 @@ def test_a_band_that_misses_all_states_is_refused(tiny: Dataset) -> None:
 
 @pytest.mark.parametrize("build", [PairedData, CompositionData, SymbolData, TransitionData])
 def test_images_without_factors_are_for_single_data(build: Any) -> None:
-    images = np.zeros((40, 8, 8), dtype=np.uint8)
+    images = np.random.default_rng(0).integers(256, size=(40, 8, 8), dtype=np.uint8)
     with pytest.raises(InputError, match="needs images with factors, and these have none"):
         build(ArrayDataset(images), batch_size=4)
 

@@ -123,7 +123,8 @@ def test_empty_splits_are_explained(changes: dict[str, Any], message: str, tiny:
 @pytest.mark.parametrize("count", range(2, 70, 3))
 def test_the_settings_of_the_message_work_at_once(count: int) -> None:
     """Sixty images are enough, and so are two."""
-    images = ArrayDataset(np.zeros((count, 1, 4, 4), dtype=np.uint8))
+    pixels = np.random.default_rng(0).integers(256, size=(count, 1, 4, 4), dtype=np.uint8)
+    images = ArrayDataset(pixels)
     try:
         SingleData(images)
     except InputError as error:

@@ -19,6 +19,9 @@ from dislab.errors import InputError
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 
+CHECKPOINT = {"global_step": 0, "pytorch-lightning_version": "2.6.0", "state_dict": {}}
+"""The least that is read as a checkpoint."""
+
 
 def _vae() -> VAE:
     return VAE(
@@ -101,7 +104,7 @@ def test_the_last_checkpoint_is_found(
     folder = tmp_path / "checkpoints"
     folder.mkdir()
     for age, name in enumerate(oldest_first):
-        (folder / name).write_text("")
+        torch.save(CHECKPOINT, folder / name)
         os.utime(folder / name, (age, age))
     assert runs.checkpoint_of(tmp_path) == folder / expected
     assert runs.checkpoint_of(folder) == folder / expected

@@ -143,8 +143,8 @@ def test_a_plan_that_has_not_changed_is_not_read_again(
     ("text", "message"),
     [
         (None, "is no folder of a study"),
-        ("{", "is damaged"),
-        ("[]", "is damaged"),
+        ("{", "is no JSON: .*; make it again"),
+        ("[]", "holds no JSON object; make it again"),
         ('{"format": 1}', "is damaged"),
         ('{"format": 99, "versions": {"dislab": "9.0"}}', r"of another dislab \(9.0\)"),
     ],

@@ -81,6 +81,9 @@ class Objective(pl.LightningModule, Representation):
     smallest_batch: int = 1
     """Fewest examples of a training batch, over all processes; more than 1 for a loss that compares
     images with each other. Smaller batches are refused."""
+    checks_pixels: bool = True
+    """Whether encoding methods refuse images out of range; not within the loss of another model."""
+
     steps: Tensor
     draw_seed: Tensor
 

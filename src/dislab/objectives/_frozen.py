@@ -30,6 +30,7 @@ class Frozen(nn.Module):
         super().__init__()
         self.model = _loaded(source, what)
         self.model.eval().requires_grad_(False)
+        self.model.checks_pixels = False  # its images may come from a decoder, on any device
         self.what = what
         self.register_buffer("trained", torch.tensor(isinstance(source, str)))
         self.stored: Source = {_KEY: json.dumps(settings_of(self.model))}

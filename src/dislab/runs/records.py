@@ -36,7 +36,7 @@ _FIELDS: Final[dict[str, Any]] = {
     "draw": dict[str, Any],
     "data": dict[str, Any],
     "checkpoint": dict[str, Any],
-    "losses": _NUMBERS,
+    "losses": dict[str, Any],
     "untrained": dict[str, Any] | None,
     "baselines": dict[str, _NUMBERS] | None,
 }

@@ -239,7 +239,8 @@ def _bounds(result: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and (isinstance(value, float) or abs(value) < 2**1000)  # fits into a float
 
 
 def _function(text: Any) -> str | None:
