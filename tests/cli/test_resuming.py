@@ -75,6 +75,10 @@ def assert_equal(one: Any, other: Any, place: str = "") -> None:
         assert one.keys() == other.keys(), place
         for key in one:
             assert_equal(one[key], other[key], f"{place}/{key}")
+    elif isinstance(one, list):
+        assert len(one) == len(other), place
+        for index, value in enumerate(one):
+            assert_equal(value, other[index], f"{place}/{index}")
     elif isinstance(one, torch.Tensor):
         assert torch.equal(one, other), place
     else:
@@ -171,3 +175,97 @@ def test_nothing_starts_afresh_by_mistake(
     assert main(args) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
+
+
+SMALL = """
+seed_everything: 0
+report: false
+pictures: false
+then_test: false
+model:
+  class_path: VAE
+  init_args:
+    latent_dim: 2
+    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
+    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
+    regularizers: {kl: {class_path: KL}}
+data:
+  class_path: SingleData
+  init_args: {dataset: GaussianBlob, batch_size: 8, steps_per_epoch: 10}
+trainer: {max_steps: 50, log_every_n_steps: 5, accelerator: cpu, devices: 1}
+checkpoint: {every_n_train_steps: 5}
+"""
+AVERAGES = """
+trainer:
+  callbacks:
+  - class_path: StochasticWeightAveraging
+    init_args: {swa_lrs: 0.001, swa_epoch_start: 1, annealing_epochs: 3}
+"""
+KINDS = {
+    "weights of epochs are averaged": AVERAGES,
+    "no validation ends an epoch": "trainer: {limit_val_batches: 0}",
+    "gradients are accumulated": "trainer: {accumulate_grad_batches: 2}",
+}
+
+
+def state(run: Path) -> dict[str, Any]:
+    """All of a checkpoint but the state of callbacks, which has paths, and the logged rows."""
+    stored = torch.load(run / "checkpoints/last.ckpt", weights_only=True)
+    del stored["callbacks"]
+    return {**stored, "rows": (run / "metrics.csv").read_text()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_of_all_kinds_resume_within_and_between_epochs(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(SMALL)
+    Path("kind.yaml").write_text(KINDS[kind])
+    fit = ["fit", "--config=small.yaml", "--config=kind.yaml"]
+    assert main([*fit, "--name=whole"]) == 0
+    for steps in (20, 25):
+        assert main([*fit, f"--name=cut{steps}", f"--trainer.max_steps={steps}"]) == 0
+        run = Path("runs", f"cut{steps}", "version_0")
+        assert "Unable to serialize" not in (run / "config.yaml").read_text()
+        assert main(["fit", f"--resume={run}", "--trainer.max_steps=50"]) == 0
+        assert_equal(state(Path("runs/whole/version_0")), state(run))
+
+
+def test_a_finished_run_keeps_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(SMALL)
+    assert main(["fit", "--config=small.yaml", "--name=run", "--trainer.max_steps=23"]) == 0
+    path = Path("runs/run/version_0/checkpoints/last.ckpt")
+    before = path.read_bytes()
+    assert main(["fit", f"--resume={path.parents[1]}"]) == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [["fit", "--resume=run"], ["test", "--run=run"]])
+def test_a_missing_plugin_is_named_with_its_package(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run/checkpoints").mkdir(parents=True)
+    stored = {"global_step": 5, "pytorch-lightning_version": "2.6.0", "state_dict": {}}
+    torch.save(stored, "run/checkpoints/last.ckpt")
+    Path("run/config.yaml").write_text(SMALL.replace(": VAE", ": none_such.VAE"))
+    with pytest.raises(SystemExit, match="2"):
+        main(command)
+    assert "no package none_such is installed here; install the plugin" in capsys.readouterr().err
+
+
+def test_a_callback_for_backbones_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(SMALL)
+    assert main(["fit", "--config=small.yaml", "--trainer.callbacks=BackboneFinetuning"]) == 2
+    assert "no method of dislab has one" in capsys.readouterr().err
+    assert not Path("runs").exists()

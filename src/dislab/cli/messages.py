@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final, cast
 
+from dislab.base.named_classes import missing_package
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import GROUPS, available, load
 
@@ -249,6 +250,8 @@ def _unusable(group: str, name: str) -> str:
 
 
 def _denied(name: str, place: str) -> str:
+    if missing := missing_package(name):
+        return f"{name} is named, {missing}"
     return (
         f"{name} may not be named; parts are classes of dislab, torch, lightning and installed "
         f"plugins{_listing(place)}"

@@ -38,6 +38,12 @@ def check_monitors(config: Mapping[str, Any]) -> None:
     callbacks = several(config["trainer"].get("callbacks"))
     classes = [config["model"]["class_path"], *(one["class_path"] for one in callbacks)]
     foreign = any(one.partition(".")[0] not in ("dislab", "lightning") for one in classes)
+    for callback in callbacks:
+        if callback["class_path"].endswith(".BackboneFinetuning") and not foreign:
+            raise InputError(
+                "BackboneFinetuning trains the part `backbone` of a model, and no method of dislab "
+                "has one; leave the callback out"
+            )
     monitors = [("checkpoint.monitor", config["checkpoint"].get("monitor"))]
     for one in callbacks:
         settings = one.get("init_args") or {}

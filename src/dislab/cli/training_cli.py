@@ -365,9 +365,10 @@ class TrainingCLI(LightningCLI):
         """Writes the final configuration and checkpoint of a finished run."""
         if self._is_rehearsal():
             return
-        if not self._run_folder.has_trained:
-            count_last_step(self.trainer)
         self._kept_config.renew(self.trainer)
+        if not self._run_folder.has_trained:  # a finished run keeps its checkpoint
+            count_last_step(self.trainer)
+            return
         saved = getattr(self.trainer.checkpoint_callback, "last_step", -1)
         path = last_checkpoint(self.trainer)
         if path is not None and saved != self.trainer.global_step:

@@ -1,10 +1,12 @@
 """Lightning's work after the callbacks of a step: logging and validation."""
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import lightning.pytorch as pl
 from lightning.fabric.utilities.apply_func import convert_tensors_to_scalars
 
+from dislab.errors import InputError
 from dislab.runs import Curves
 
 
@@ -31,6 +33,48 @@ def count_last_step(trainer: pl.Trainer) -> None:
     would have the number of the previous step.
     """
     trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
+
+
+def plateau_scores(trainer: pl.Trainer) -> dict[str, float | None]:
+    """Current values of the scores that schedules follow; None for a score not yet taken."""
+    metrics = trainer.callback_metrics
+    names = [config.monitor for config in trainer.lr_scheduler_configs if config.reduce_on_plateau]
+    return {name: float(metrics[name]) if name in metrics else None for name in names if name}
+
+
+def advance_plateaus(trainer: pl.Trainer, scores: Mapping[str, float | None]) -> None:
+    """Advances the schedules that follow a score, at the end of an epoch that was resumed.
+
+    Lightning leaves them out in such an epoch, because the score may be from before the checkpoint.
+
+    Args:
+        trainer: The trainer.
+        scores: Scores from before the checkpoint, which newer ones replace.
+
+    Raises:
+        InputError: A score is missing.
+    """
+    newer = {name: value for name, value in plateau_scores(trainer).items() if value is not None}
+    scores = {**scores, **newer}
+    for config in trainer.lr_scheduler_configs:
+        is_due = config.interval == "epoch" and (trainer.current_epoch + 1) % config.frequency == 0
+        if not (config.reduce_on_plateau and is_due):
+            continue
+        score = scores.get(str(config.monitor))
+        if score is None:
+            raise InputError(
+                f"the schedule {type(config.scheduler).__name__} follows {config.monitor}, which "
+                f"was not taken in epoch {trainer.current_epoch}; name another score, or validate "
+                "in each epoch (trainer.check_val_every_n_epoch 1)"
+            )
+        trainer.lightning_module.lr_scheduler_step(config.scheduler, score)
+
+
+def count_epoch_as_begun(trainer: pl.Trainer) -> None:
+    """Counts an epoch as begun that was resumed after its last batch; Lightning does not."""
+    progress: Any = trainer.fit_loop.epoch_progress
+    for counts in (progress.total, progress.current):
+        counts.ready = counts.started = max(counts.ready, counts.processed)
 
 
 def write_row(trainer: pl.Trainer) -> None:
