@@ -113,9 +113,12 @@ def test_loggers_are_added_to_the_run_folder(
     assert sorted(path.name for path in Path("runs/small").iterdir()) == ["version_0", "version_1"]
 
 
+KEPT = ("metrics.csv", "config.yaml", "checkpoints/last.ckpt")
+
+
 def test_a_finished_run_that_goes_on_changes_nothing(dislab: Dislab) -> None:
     assert dislab("fit", "--config=small.yaml") == 0
-    kept = {name: Path(RUN, name).read_bytes() for name in ("metrics.csv", "config.yaml")}
+    kept = {name: Path(RUN, name).read_bytes() for name in KEPT}
     scores = json.loads(Path(RUN, "scores.json").read_text())["test"]["scores"]
     assert dislab("fit", f"--resume={RUN}") == 0
     assert {name: Path(RUN, name).read_bytes() for name in kept} == kept
@@ -328,3 +331,25 @@ def test_results_on_other_data_lie_beside_those_of_the_run(
     assert dislab("compare", RUN, str(folder)) == 0
     assert "other.npz" in capsys.readouterr().out
     assert dislab("fit", f"--config={folder}/config.yaml") == 2
+
+
+AVERAGING = (
+    "--trainer.callbacks={class_path: StochasticWeightAveraging, init_args: {swa_lrs: 0.01}}"
+)
+
+
+@pytest.mark.filterwarnings("ignore:Checkpoint directory", "ignore:SWA is currently only")
+def test_a_default_that_no_file_holds_is_left_out_and_the_run_goes_on(
+    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["fit", "--config=small.yaml", AVERAGING, "--trainer.max_epochs=9", "--then_test=false"]
+    with pytest.raises(SystemExit, match="0"):
+        main([*args, "--trainer.callbacks+=BackboneFinetuning", "--print_config"])
+    printed = capsys.readouterr().out
+    assert "swa_lrs: 0.01" in printed
+    assert "Unable to serialize" not in printed
+    assert dislab(*args) == 0
+    text = Path(RUN, "config.yaml").read_text()
+    assert "swa_lrs: 0.01" in text
+    assert "device: Unable" not in text
+    assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=6", "--then_test=false") == 0

@@ -5,19 +5,15 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from types import FunctionType
 from typing import Any, Final
 
-import torch
-from jsonargparse import Namespace
 from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.cli import LightningArgumentParser
 
 from dislab.base import offered
-from dislab.base.named_classes import find_class, find_object
+from dislab.base.named_classes import find_class
 from dislab.callbacks._trainer import run_folder
 from dislab.cli.checkpoint_choice import chosen, taken_out
 from dislab.errors import InputError
@@ -25,9 +21,6 @@ from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
 from dislab.yaml_files import parse_yaml, read_text, yaml_text
-
-_UNWRITABLE: Final = "Unable to serialize instance"
-"""Text that jsonargparse writes in the place of an object."""
 
 _WRITTEN_BY: Final = "# dislab=="
 
@@ -204,50 +197,6 @@ def name_of_data(images: Mapping[str, Any]) -> str:
     words += [re.sub(r"\W+", "_", Path(str(one)).stem)[:40] for one in paths if one][:1]
     digest = hashlib.sha256(json.dumps(images, sort_keys=True, default=str).encode()).hexdigest()
     return "-".join([*words, digest[:8]])
-
-
-def dumped(parser: LightningArgumentParser, config: Namespace, **options: Any) -> str:
-    """Settings as YAML, without those of callbacks and plugins that only a default can give.
-
-    For example, the default device of `StochasticWeightAveraging` is an object that no file holds;
-    without it, the class takes its default again.
-
-    Args:
-        parser: The parser of the settings.
-        config: The settings.
-        options: Further arguments of the parser's `dump`.
-
-    Raises:
-        InputError: A setting is another object that no file holds.
-    """
-    config = config.clone()
-    _leave_defaults_out(config)
-    text: str = parser.dump(config, skip_none=False, **options)
-    for line in text.splitlines():
-        if _UNWRITABLE in line:
-            name, _, value = line.strip(" -").partition(f": {_UNWRITABLE}")
-            raise InputError(
-                f"{name} is {value.strip()}, which no configuration can hold; leave it out or give "
-                "it as text"
-            )
-    return text
-
-
-def _leave_defaults_out(settings: Any) -> None:
-    """Removes arguments of classes that are objects and equal their defaults, in place."""
-    if isinstance(settings, Namespace):
-        inner = settings.get("init_args")
-        if isinstance(inner, Namespace) and callable(cls := find_object(settings["class_path"])):
-            for name, one in inspect.signature(cls).parameters.items():
-                value = vars(inner).get(name)
-                if isinstance(value, torch.device | FunctionType) and value == one.default:
-                    del inner[name]
-        settings = vars(settings)
-    if isinstance(settings, dict):
-        settings = settings.values()
-    if not isinstance(settings, str) and isinstance(settings, Iterable):
-        for one in settings:
-            _leave_defaults_out(one)
 
 
 class KeepConfig(Callback):

@@ -11,7 +11,6 @@ from dislab import plugins
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Evaluate, Generalisation, TransferScores
 from dislab.cli.config_checks import check_configurations, read_values_strictly
-from dislab.cli.configuration import dumped
 from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.names import confine_names
 from dislab.cli.optimizers import check_optimizer
@@ -73,7 +72,7 @@ class _Settings(TrainingCLI):
         if parsed["trainer"]["fast_dev_run"]:
             raise InputError("trainer.fast_dev_run keeps no run; leave it out of a study")
         check_settings(parsed)
-        text = dumped(self.settings_parser, parsed)
+        text = self.settings_parser.dump(parsed, skip_none=False)
         config = cast("dict[str, Any]", parse_yaml(text, "the configuration"))
         if self.builds:
             self._build(parsed, config)

@@ -1,13 +1,19 @@
 """Parser of the training commands, and the settings that every run has."""
 
+import inspect
 import sys
 from argparse import HelpFormatter
+from collections.abc import Iterable
+from types import FunctionType
 from typing import Any, Final, Literal, NoReturn
 
+import torch
+from jsonargparse import Namespace
 from lightning.pytorch.cli import (
     LightningArgumentParser,
 )
 
+from dislab.base.named_classes import find_object
 from dislab.callbacks import (
     Checkpoints,
     Evaluate,
@@ -31,8 +37,12 @@ from dislab.cli.help_text import help_text
 from dislab.cli.links import link
 from dislab.cli.merging import merged, removals
 from dislab.cli.messages import explain
+from dislab.errors import InputError
 from dislab.runs import LoggerName
 from dislab.yaml_files import parse_yaml, yaml_text
+
+_UNWRITABLE: Final = "Unable to serialize instance"
+"""Text that jsonargparse writes in the place of an object."""
 
 DEFAULTS: Final[dict[str, Any]] = {
     "checkpoint.save_last": True,
@@ -107,6 +117,31 @@ class Parser(LightningArgumentParser):
         command = self.prog.split()[-1]
         is_whole = command in COMMANDS and self.groups  # else the settings of one class
         return help_text(command, full, self.section) if is_whole else full
+
+    def dump(self, cfg: Namespace, *args: Any, **options: Any) -> str:
+        """Settings as YAML, without arguments of classes that only a default can give.
+
+        For example, the default device of `StochasticWeightAveraging` is an object that no file
+        holds; without it, the class takes its default again.
+
+        Args:
+            cfg: The settings.
+            args: Further arguments of jsonargparse's method.
+            options: Likewise.
+
+        Raises:
+            InputError: A setting is another object that no file holds.
+        """
+        cfg = cfg.clone()
+        _leave_defaults_out(cfg)
+        text: str = super().dump(cfg, *args, **options)
+        for line in text.splitlines() if _UNWRITABLE in text else ():
+            if _UNWRITABLE in line:
+                raise InputError(
+                    f"{line.strip(' -').replace(_UNWRITABLE, 'an object')}, which no configuration "
+                    "can hold; leave it out or give it as text"
+                )
+        return text
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Prints location, fault and allowed values in one line, and exits with status 2."""
@@ -189,3 +224,20 @@ def add_arguments(parser: LightningArgumentParser) -> None:
     parser.set_defaults(DEFAULTS)
     parser.dump_header = header()
     link(parser)
+
+
+def _leave_defaults_out(settings: Any) -> None:
+    """Removes arguments of classes that are objects and equal their defaults, in place."""
+    if isinstance(settings, Namespace):
+        inner = settings.get("init_args")
+        if isinstance(inner, Namespace) and callable(cls := find_object(settings["class_path"])):
+            for name, one in inspect.signature(cls).parameters.items():
+                value = vars(inner).get(name)
+                if isinstance(value, torch.device | FunctionType) and value == one.default:
+                    del inner[name]
+        settings = vars(settings)
+    if isinstance(settings, dict):
+        settings = settings.values()
+    if not isinstance(settings, str) and isinstance(settings, Iterable):
+        for one in settings:
+            _leave_defaults_out(one)

@@ -40,7 +40,6 @@ from dislab.cli.configuration import (
     KeepConfig,
     changed,
     changes,
-    dumped,
     flat,
     images_of,
     name_of_data,
@@ -317,12 +316,15 @@ class TrainingCLI(LightningCLI):
 
     def _dumped(self, config: Any) -> str:
         """Settings as YAML, without checking them again."""
-        return dumped(self.settings_parser, config, skip_validation=True)
+        text: str = self.settings_parser.dump(config, skip_none=False, skip_validation=True)
+        return text
 
     @cached_property
     def config_dump(self) -> dict[str, Any]:
         """The settings that Lightning stores with models, dumped without checking them again."""
-        text = dumped(self.parser, self.config, skip_link_targets=False, skip_validation=True)
+        text = self.parser.dump(
+            self.config, skip_link_targets=False, skip_none=False, skip_validation=True
+        )
         settings: dict[str, Any] = parse_yaml(text, "the configuration")[self.config.subcommand]
         return settings
 
