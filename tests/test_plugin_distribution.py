@@ -433,8 +433,8 @@ def test_a_part_that_does_not_derive_from_its_base_is_refused_for_that(installed
         ),
         (
             ("index).float() / 255", "index).float()"),
-            "the data module TinyData (mykit.parts) delivers image with pixels from 0 to 255; "
-            "pixels lie in [0, 1]: divide by 255, or return uint8 from",
+            "the data module TinyData (mykit.parts) delivers image whose pixels are torch.float32 "
+            "from 0 to 255: divide them by the largest possible value, such as 255",
         ),
         (
             (
