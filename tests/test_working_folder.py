@@ -97,6 +97,7 @@ def path_of_another_interpreter() -> int:
 
     sys.argv = ["dislab", "--version"]
     main()
+    sys.stdout.flush()  # before the output of the other process
     shown = [sys.executable, "-c", "import sys; print(sys.path)"]
     return subprocess.run(shown, check=False).returncode
 

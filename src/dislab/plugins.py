@@ -379,3 +379,17 @@ def _source(module: str) -> Path | None:
             if candidate.is_file():
                 return candidate
     return None
+
+
+def missing_package(name: object) -> str | None:
+    """Says which package is not installed, if a dotted name belongs to one; imports nothing."""
+    package, dot, _ = str(name).partition(".")
+    if not dot or not package.isidentifier() or package in sys.modules:
+        return None
+    if importlib.util.find_spec(package) is not None:
+        return None
+    distribution = package.replace("_", "-")
+    return (
+        f"and no package {package} is installed here; install the plugin that has it, such as by "
+        f"pip install {distribution}"
+    )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from dislab.errors import InputError
 from dislab_control import returns
@@ -120,7 +121,7 @@ def test_wrong_tests_are_refused(tmp_path: Path, runs: Any) -> None:
         returns.agent_returns(folder, episodes=1)
     checkpoint = tmp_path / "encoder" / "checkpoints" / "last.ckpt"
     whole = checkpoint.read_bytes()
-    checkpoint.write_bytes(whole + b" ")
+    torch.save({**torch.load(checkpoint, weights_only=True), "comment": "changed"}, checkpoint)
     with pytest.raises(InputError, match="has changed since the agent A2C-codes-0 began"):
         returns.agent_returns(folder, episodes=2)
     checkpoint.write_bytes(whole)

@@ -4,7 +4,7 @@ A name is looked up among the modules that are imported already and the modules 
 lightning and the installed plugins. No other module is imported, and nothing is called.
 """
 
-import importlib.util
+import importlib
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -70,25 +70,11 @@ def find_class(
     if isinstance(found, type) and issubclass(found, bases):
         return found
     kind = "part" if bases == known_bases() else " or ".join(base.__name__ for base in bases)
-    reason = missing_package(name) or (
+    reason = plugins.missing_package(name) or (
         f"which is no {kind} of dislab, torch, lightning or an installed plugin; nothing else may "
         "be named"
     )
     raise ForeignNameError(f"{place} names {name}, {reason}", place, found is not None)
-
-
-def missing_package(name: object) -> str | None:
-    """Says which package is not installed, if a dotted name belongs to one; imports nothing."""
-    package, dot, _ = str(name).partition(".")
-    if not dot or not package.isidentifier() or package in sys.modules:
-        return None
-    if importlib.util.find_spec(package) is not None:
-        return None
-    distribution = package.replace("_", "-")
-    return (
-        f"and no package {package} is installed here; install the plugin that has it, such as by "
-        f"pip install {distribution}"
-    )
 
 
 def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final, cast
 
-from dislab.base.named_classes import missing_package
 from dislab.errors import InputError, one_line, suggestion
-from dislab.plugins import GROUPS, available, load
+from dislab.plugins import GROUPS, available, load, missing_package
 
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
 _CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
