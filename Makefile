@@ -14,7 +14,7 @@ UNTYPED := --jaxtyping-packages=
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
-.PHONY: fit test part slow gpu timm plugins lowest lint docs bench laws faults clean
+.PHONY: fit test part slow gpu timm plugins lowest lint docs docs-tables bench laws faults clean
 .DEFAULT_GOAL := test
 
 fit: .venv/.package
@@ -55,6 +55,9 @@ lint: .venv/.dev
 
 docs: .venv/.dev
 	$(BIN)/mkdocs build --strict
+
+docs-tables: .venv/.dev
+	$(BIN)/python docs/tables.py
 
 bench: .venv/.package
 	$(BIN)/python benchmarks/metrics.py

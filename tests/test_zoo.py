@@ -1,7 +1,6 @@
 """The files of plugins/dislab-zoo, its page, and the committed configurations behind its models."""
 
 import json
-import runpy
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,8 +44,7 @@ def test_the_committed_configurations_made_the_models(maker: Any, tmp_path: Path
 
 
 def test_the_page_has_every_model_with_its_scores() -> None:
-    hook = runpy.run_path(str(ROOT / "docs/hooks.py"))["on_page_markdown"]
-    page = hook((ROOT / "docs/zoo.md").read_text(encoding="utf-8"))
+    page = (ROOT / "docs/zoo.md").read_text(encoding="utf-8")
     rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
     for name in NAMES:
         record = json.loads((ZOO / name / "zoo.json").read_text(encoding="utf-8"))
