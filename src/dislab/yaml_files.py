@@ -23,6 +23,7 @@ _LIBRARY_DEPTH: Final = "exceeded maximum nesting depth"
 COPIES: Final = 10_000
 """Largest number of values that all aliases of a text may add."""
 
+_SUFFIXES: Final = (".yaml", ".yml")
 _FLOAT: Final = re.compile(
     r"""^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
     |[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+
@@ -76,6 +77,11 @@ def yaml_text(value: Any) -> str:
     """
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
     return text
+
+
+def is_yaml(path: str | Path) -> bool:
+    """Whether a path has the suffix of a YAML file, in capitals or not."""
+    return Path(path).suffix.lower() in _SUFFIXES
 
 
 def read_mapping(path: Path, example: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -340,3 +341,11 @@ def test_a_nuisance_is_in_no_score_and_no_part() -> None:
     assert full.parts == expected.parts
     assert len(full.parts["mig_per_factor"]) == 2
     assert full.provenance["factors"] == {"a": 3, "b": 4}
+
+
+def test_factors_are_called_by_the_columns_of_a_table() -> None:
+    factors = pd.DataFrame({"shape": [0, 1, 0, 1] * 10, "x": [0, 0, 1, 1] * 10})
+    codes = factors.to_numpy().astype(float)
+    for names, expected in ((None, ["shape", "x"]), (["a", "b"], ["a", "b"])):
+        found = evaluate_fully(codes, factors, metrics=["MIG"], names=names)
+        assert list(found.provenance["factors"]) == expected

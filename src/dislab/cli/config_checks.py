@@ -9,13 +9,20 @@ import yaml
 
 from dislab.errors import InputError
 from dislab.runs import CONFIG
-from dislab.yaml_files import check_limits, parse_mapping, parse_yaml, read_text, written, yaml_text
+from dislab.yaml_files import (
+    check_limits,
+    is_yaml,
+    parse_mapping,
+    parse_yaml,
+    read_text,
+    written,
+    yaml_text,
+)
 
 _CONFIGS: Final = ("--config", "-c")
 _FOLDERS: Final = ("--run", "--resume")
 _SECTIONS: Final = ("--model", "--data", "--trainer", "--optimizer", "--lr_scheduler")
 """Options that accept a file, of any name, instead of their settings."""
-_SUFFIXES: Final = (".yaml", ".yml")
 _EXAMPLE: Final = "model: {class_path: VAE}"
 
 
@@ -35,7 +42,7 @@ def check_configurations(args: Sequence[str]) -> None:
             option, value = "--config", str(Path(value, CONFIG))
         path = Path(value)
         whole = option in _CONFIGS
-        named = whole or option in _SECTIONS or path.suffix in _SUFFIXES
+        named = whole or option in _SECTIONS or is_yaml(path)
         if named and _is_file(path):
             _check_file(path, whole, seen)
         else:
@@ -83,7 +90,7 @@ def _check_file(path: Path, whole: bool, seen: set[Path]) -> None:
     _check_arguments(content, str(path), "")
     for value in _texts(content):
         inner = path.parent / value
-        if inner.suffix in _SUFFIXES and _is_file(inner):
+        if is_yaml(inner) and _is_file(inner):
             _check_file(inner, False, seen)
 
 

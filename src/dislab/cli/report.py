@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dislab.cli.arguments import Parser
 from dislab.cli.checkpoint_choice import add_checkpoint, chosen
 from dislab.errors import InputError
+from dislab.yaml_files import is_yaml
 
 if TYPE_CHECKING:
     from dislab.report import ReportedRun
@@ -43,7 +44,7 @@ def _is_study(path: Path) -> bool:
     """Whether a path is a study file or a study's folder."""
     from dislab.study.plan import PLAN
 
-    return (path / PLAN).is_file() or (path.is_file() and path.suffix in (".yaml", ".yml"))
+    return (path / PLAN).is_file() or (path.is_file() and is_yaml(path))
 
 
 def _runs(

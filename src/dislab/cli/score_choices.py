@@ -9,9 +9,8 @@ from typing import Any, Final
 from dislab import plugins
 from dislab.base import MetricBuilder
 from dislab.errors import InputError, suggestion
-from dislab.yaml_files import parse_yaml, read_mapping
+from dislab.yaml_files import is_yaml, parse_yaml, read_mapping
 
-_FILES: Final = (".yaml", ".yml")
 _EXAMPLE: Final = "mig: {class_path: MIG, init_args: {bins: 30}}"
 
 
@@ -27,7 +26,7 @@ def score_choices(words: Sequence[str]) -> dict[str, MetricBuilder]:
     """
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for word in words:
-        if word.endswith(_FILES):
+        if is_yaml(word):
             for name, choice in _in_file(Path(word)).items():
                 if name in found:
                     raise InputError(f"{word} names {name}, which is a score already; rename one")

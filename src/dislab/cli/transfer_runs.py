@@ -22,10 +22,9 @@ from dislab.transfer.choices import Choices, builders
 from dislab.transfer.images import Sizes, check_sizes
 from dislab.transfer.run import check_predictors, score_run
 from dislab.transfer.table import transfer_table
-from dislab.yaml_files import parse_mapping, read_mapping
+from dislab.yaml_files import is_yaml, parse_mapping, read_mapping
 
 _OTHERWISE: Final = ". Codes of another program are scored with --codes"
-_FILES: Final = (".yaml", ".yml")
 _EXAMPLE: Final = "ridge: {class_path: Ridge, init_args: {penalty: 0.1}}"
 
 
@@ -82,7 +81,7 @@ def _choices(words: Sequence[str] | None) -> Choices:
     if words is None or len(words) != 1:
         return words
     (word,) = words
-    if word.endswith(_FILES):
+    if is_yaml(word):
         entries = read_mapping(Path(word), _EXAMPLE)
     elif word.startswith("{"):
         entries = parse_mapping(word, "--predictors", _EXAMPLE)

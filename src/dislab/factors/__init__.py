@@ -10,6 +10,7 @@ from dislab.factors.measured import (
     ContinuousFactorWarning,
     FactorWarning,
     are_measured,
+    column_names,
     counted,
     warn_of_measured,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "Kind",
     "Selection",
     "are_measured",
+    "column_names",
     "counted",
     "warn_of_measured",
 ]

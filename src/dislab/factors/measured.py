@@ -19,6 +19,21 @@ class ContinuousFactorWarning(FactorWarning):
     """A factor was treated as continuous: it has nearly as many distinct values as images."""
 
 
+def column_names(table: object) -> list[str] | None:
+    """Names of the columns of a table, or of a single column, of pandas, polars or Arrow.
+
+    None for arrays, which have no names.
+
+    Args:
+        table: A table, a column, or an array.
+    """
+    names = getattr(table, "column_names", None)  # of Arrow, whose `columns` are the values
+    names = getattr(table, "columns", None) if names is None else names
+    if names is None and (name := getattr(table, "name", None)) is not None:
+        names = [name]
+    return None if names is None else [str(name) for name in names]
+
+
 def are_measured(numbers: int, images: int) -> bool:
     """Whether a factor has so many distinct values that they must be measurements."""
     return numbers > MANY and 2 * numbers > images

@@ -14,11 +14,11 @@ from dislab.codes.bank import CodeBank, checked
 from dislab.codes.checks import checked_codes
 from dislab.codes.latent_groups import check_groups, first_components
 from dislab.errors import InputError, suggestion
-from dislab.factors import Factor, FactorSpace, Kind, are_measured, warn_of_measured
+from dislab.factors import Factor, FactorSpace, Kind, are_measured, column_names, warn_of_measured
 from dislab.functional.random import host_generator
 
-Array: TypeAlias = npt.NDArray[Any] | Tensor | Sequence[Any]
-"""Rows of numbers: an array, a tensor or nested lists."""
+Array: TypeAlias = npt.ArrayLike | Tensor | Sequence[Any]
+"""Rows of numbers: an array, a tensor, a table or nested lists."""
 
 Groups: TypeAlias = Sequence[Sequence[int]]
 """Columns of each vector-valued latent."""
@@ -47,6 +47,7 @@ def bank_of(
             "give names and kinds, or a space, not both: a space has names and kinds of its own"
         )
     if space is None:
+        names = column_names(factors) if names is None else names
         space, positions = _numbered(positions, names, kinds or {})
     bank = checked([latent_codes], [positions], space, least=1)
     if order is None:

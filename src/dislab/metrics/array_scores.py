@@ -40,7 +40,8 @@ def evaluate(
             factor.
         metrics: Class names of plugins, classes, partials of classes, or a dictionary of any of
             these by names of your own; the default set unless given.
-        names: Names of the factors, for parts and messages.
+        names: Names of the factors, for parts and messages; unless given, those of the columns of
+            a table of pandas, polars or Arrow, and `factor_0`, `factor_1`, … for an array.
         space: The factors with all their values; unless given, a factor's values are the numbers
             from 0 to its largest.
         bootstrap: Number of resamples for intervals; 0 for none.

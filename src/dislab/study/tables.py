@@ -72,11 +72,12 @@ def is_table(path: Path) -> bool:
 
 def format_of(path: Path) -> TableFormat:
     """The format of a file by its suffix; raises `InputError` for an unknown suffix."""
-    if path.suffix not in SUFFIXES:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
         raise InputError(
             f"{path} has no suffix of a table; end it in {', '.join(SUFFIXES)}, or give --format"
         )
-    return SUFFIXES[path.suffix]
+    return SUFFIXES[suffix]
 
 
 def _csv(table: "pd.DataFrame") -> bytes:

@@ -10,7 +10,7 @@ from dislab.base import Dataset
 from dislab.base.named_classes import find_class
 from dislab.errors import InputError, suggestion
 from dislab.factors import Selection
-from dislab.yaml_files import parse_yaml, read_text
+from dislab.yaml_files import is_yaml, parse_yaml, read_text
 
 EncoderImages = Literal["in", "out"]
 """Whether test images are in or out of the encoder's training distribution."""
@@ -148,7 +148,7 @@ def load_scenario(name: str) -> Scenario:
         InputError: It does not exist, or is no scenario; the message lists allowed values.
     """
     path = Path(name)
-    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+    if is_yaml(path) or len(path.parts) > 1:
         return _parsed(path.stem, read_text(path), name)
     if name not in shipped():
         hint = suggestion(name, shipped())

@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -178,3 +179,43 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
 def test_refuses_arrays_that_do_not_fit(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ArrayDataset(**arguments)
+
+
+def tables() -> dict[str, Any]:
+    frame = pd.DataFrame({"shape": list("abcabc"), "x": [0, 0, 0, 1, 1, 1]})
+    return {
+        "pandas": frame,
+        "pandas of one column": frame[["x"]],
+        "a column": frame["x"],
+        "a column without a name": pd.Series([3, 1, 2, 0, 5, 4]),
+        "an array": frame.to_numpy(),
+        "numbers as names": frame.set_axis([7, 8], axis=1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("pandas", ("shape", "x")),
+        ("pandas of one column", ("x", "instance")),
+        ("a column", ("x", "instance")),
+        ("a column without a name", ("factor0",)),
+        ("an array", ("factor0", "factor1")),
+        ("numbers as names", ("7", "8")),
+    ],
+)
+def test_factors_are_called_by_the_columns_of_a_table(kind: str, names: tuple[str, ...]) -> None:
+    assert ArrayDataset(IMAGES, tables()[kind]).factors.names == names
+
+
+def test_a_table_of_arrow_names_its_factors() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table(tables()["pandas"])
+    assert ArrayDataset(IMAGES, table).factors.names == ("shape", "x")
+    assert ArrayDataset(IMAGES, table, ["a", "b"]).factors.names == ("a", "b")
+
+
+def test_columns_with_one_name_are_refused() -> None:
+    table = tables()["pandas"].set_axis(["x", "x"], axis=1)
+    with pytest.raises(InputError, match="2 factors need names of their own"):
+        ArrayDataset(IMAGES, table)

@@ -14,7 +14,7 @@ from dislab.datasets.bank.bank import bank_rows
 from dislab.datasets.own._columns import Column, listing
 from dislab.datasets.own._texts import missing, name_hint
 from dislab.errors import InputError
-from dislab.factors import Kind
+from dislab.factors import Kind, column_names
 
 Layout = Literal["auto", "NCHW", "NHWC"]
 """Order of the axes: image, channel, height, width, or with the channels last."""
@@ -92,7 +92,8 @@ def columns(
 ) -> dict[str, Column]:
     """Factor values by name, from an array or a mapping of names to columns.
 
-    `names` are those of the columns of an array, and `kinds` the kinds that the user gave.
+    `names` are those of the columns of an array, or replace those of a table of pandas, polars or
+    Arrow; `kinds` are the kinds that the user gave.
 
     Raises:
         InputError: Values have an invalid number or type or are missing, or names are missing or
@@ -112,7 +113,9 @@ def columns(
             f"factors have the shape {array.shape}; give one row for each of {count} images "
             "and at least one column"
         )
-    titles = [f"factor{number}" for number in range(table.shape[1])] if names is None else names
+    titles = column_names(factors) if names is None else names
+    if titles is None:
+        titles = [f"factor{column}" for column in range(table.shape[1])]
     if len(set(titles)) != table.shape[1]:
         raise InputError(f"{table.shape[1]} factors need names of their own, not {list(titles)}")
     return {

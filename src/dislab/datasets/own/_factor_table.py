@@ -45,7 +45,7 @@ def read_table(path: Path, file: str) -> list[Row]:
             f"the table {path} does not exist; give the file of the factor values, its path "
             "relative to the folder of the images"
         )
-    names, places, rows = _parquet(path) if path.suffix == ".parquet" else _csv(path)
+    names, places, rows = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
     _check_names(path, names, file, rows[0] if rows else [])
     if not rows:
         raise InputError(f"{path} has no rows; it needs one for each image")

@@ -47,9 +47,11 @@ class ArrayDataset(Dataset):
         images: Pixels from 0 to 255 as uint8, fractions in [0, 1] as floats, or booleans; shape
             (image, channel, height, width) or (image, height, width, channel), or (image, height,
             width) for grey images; one or three channels. Fractions are rounded to 8 bits.
-        factors: Numbers or text, shape (image, factor), or (image,) for a single factor; or a
-            mapping of names to columns, shape (image,) or, for several factors, (image, factor).
-        names: Names of the factors; `factor0`, `factor1`, … unless given.
+        factors: Numbers or text, shape (image, factor), or (image,) for a single factor; a
+            table of pandas, polars or Arrow; or a mapping of names to columns, shape (image,) or,
+            for several factors, (image, factor).
+        names: Names of the factors; unless given, those of the columns of a table of pandas, polars
+            or Arrow, and `factor0`, `factor1`, … for an array.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor. Unless given, text
             is categorical, and numbers are ordinal, or circular if they have a period, or, with a
             warning, continuous if there are more than 20 different values and more than half as
