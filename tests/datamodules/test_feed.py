@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.base.planned.transforms import fractions, transform, transformed_shape
 from dislab.datamodules import CompositionData, PairedData, SingleData, SymbolData, TransitionData
-from dislab.datamodules._state_groups import Sampler, StateGroups, groups, places
+from dislab.datamodules._state_groups import Sampler, StateGroups, groups, ranks
 from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
 from dislab.plugins import available, load_all
@@ -269,8 +269,8 @@ def test_images_without_factors_are_for_single_data(build: Any) -> None:
 
 def test_places_are_those_of_sorting() -> None:
     lots = np.random.default_rng(0).random((50, 7))
-    assert places(lots).tolist() == lots.argsort(axis=1).argsort(axis=1).tolist()
-    assert places(np.array([[2.0, 0.5, 2.0]])).tolist() == [[1, 0, 1]]
+    assert ranks(lots).tolist() == lots.argsort(axis=1).argsort(axis=1).tolist()
+    assert ranks(np.array([[2.0, 0.5, 2.0]])).tolist() == [[1, 0, 1]]
 
 
 def test_groups_number_equal_rows_alike() -> None:

@@ -16,27 +16,27 @@ _PARTS: Final = {1: ("any",), 2: ("low", "high"), 3: ("low", "middle", "high")}
 class Attributes:
     """The attribute of each value of each factor.
 
-    `given` maps each factor to describe to its attributes, as conditions on its values. If it is
-    None, every varying factor except nuisance factors is described: ordinal and circular factors
-    are divided into `parts` attributes, categorical ones have one per value. Rejects unknown
-    factors or values, overlapping attributes, no attributes, and `parts` below 1.
+    `described` maps each factor to its attributes, as conditions on its values. If it is None,
+    every varying factor except nuisance factors is described: ordinal and circular factors are
+    divided into `parts` attributes, categorical ones have one per value. Rejects unknown factors or
+    values, overlapping attributes, no attributes, and `parts` below 1.
     """
 
     def __init__(
-        self, space: FactorSpace, given: Mapping[str, Selection | None] | None, parts: int
+        self, space: FactorSpace, described: Mapping[str, Selection | None] | None, parts: int
     ) -> None:
         check_count("parts", parts, 1)
-        if given is None:
-            given = dict.fromkeys(
+        if described is None:
+            described = dict.fromkeys(
                 factor.name for factor in space.factors if len(factor) > 1 and not factor.nuisance
             )
-        if not given:
+        if not described:
             raise InputError("attributes is empty; name at least one factor to describe")
-        self.columns = [space.column(name) for name in given]
+        self.columns = [space.column(name) for name in described]
         self.names: list[str] = []
-        self.of_value = np.full((len(given), max(space.sizes)), -1, dtype=np.int64)
+        self.of_value = np.full((len(described), max(space.sizes)), -1, dtype=np.int64)
         """Attribute number by described factor and value number; -1 for none."""
-        for row, (name, conditions) in enumerate(given.items()):
+        for row, (name, conditions) in enumerate(described.items()):
             for label, admitted in _labelled(space[name], conditions, parts):
                 values = self.of_value[row, : len(admitted)]
                 if (values[admitted] >= 0).any():
@@ -57,14 +57,16 @@ class Attributes:
         symbols[np.arange(len(attributes))[:, None], attributes] = 1  # -1 is the last column
         return symbols[:, :-1]
 
-    def concepts(self, given: Sequence[Sequence[str]]) -> Indices:
+    def concepts(self, combinations: Sequence[Sequence[str]]) -> Indices:
         """Combinations of names such as `shape=heart`, one row each, in the columns of `of`.
 
         Each must name attributes of at least two factors, one per factor.
         """
-        owner = {number: row for row in range(len(self.columns)) for number in self.of_value[row]}
-        concepts = np.full((len(given), len(self.columns)), -1, dtype=np.int64)
-        for concept, names in zip(concepts, given, strict=True):
+        owner = {
+            attribute: row for row in range(len(self.columns)) for attribute in self.of_value[row]
+        }
+        concepts = np.full((len(combinations), len(self.columns)), -1, dtype=np.int64)
+        for concept, names in zip(concepts, combinations, strict=True):
             for name in names:
                 if name not in self.names:
                     hint = suggestion(name, self.names)
@@ -72,8 +74,8 @@ class Attributes:
                         f"no attribute is named {name!r}{hint}; the attributes are "
                         f"{', '.join(self.names)}"
                     )
-                number = self.names.index(name)
-                concept[owner[number]] = number
+                attribute = self.names.index(name)
+                concept[owner[attribute]] = attribute
             if len(names) < 2 or (concept >= 0).sum() < len(names):
                 raise InputError(
                     f"{list(names)} is no combination; give attributes of two factors or more, "
@@ -89,10 +91,10 @@ def _labelled(
         for label, condition in conditions.items():
             yield label, factor.allowed(condition)
     elif factor.kind == "categorical":
-        for number, value in enumerate(factor.values):
-            yield str(value), np.arange(len(factor)) == number
+        for index, value in enumerate(factor.values):
+            yield str(value), np.arange(len(factor)) == index
     else:
         parts = min(parts, len(factor))
         part = np.arange(len(factor)) * parts // len(factor)
-        for number, label in enumerate(_PARTS.get(parts, map(str, range(1, parts + 1)))):
-            yield label, part == number
+        for index, label in enumerate(_PARTS.get(parts, map(str, range(1, parts + 1)))):
+            yield label, part == index

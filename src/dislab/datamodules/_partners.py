@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from dislab.datamodules._state_groups import Sampler, StateGroups, Weights, places
+from dislab.datamodules._state_groups import Sampler, StateGroups, Weights, ranks
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices
 
@@ -58,11 +58,11 @@ class GridPartners:
         sizes: tuple[int, ...],
     ) -> None:
         self._positions = positions
-        self._own = positions[states]
+        self._look = positions[states]
         self._factors = factors
         self._changes = np.array(sizes)
-        self._number = np.full(len(space), -1, dtype=np.int64)
-        self._number[states] = np.arange(len(states))
+        self._row_of = np.full(len(space), -1, dtype=np.int64)
+        self._row_of[states] = np.arange(len(states))
         present = present_values(space, states)
         self._sizes = np.array([len(values) for values in present])
         # ranks count only values that occur in some state
@@ -76,7 +76,7 @@ class GridPartners:
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
         """Pairs; one fails only where none of several first images has a partner."""
         changes = self._changes[generator.integers(len(self._changes), size=count)]
-        lots = places(generator.random((count, len(self._factors))))
+        lots = ranks(generator.random((count, len(self._factors))))
         changed = np.zeros((count, len(self._sizes)), dtype=np.bool_)
         changed[:, self._factors] = lots < changes[:, None]
         first = np.zeros(count, dtype=np.int64)
@@ -111,8 +111,8 @@ class GridPartners:
 
     def _search(self, generator: np.random.Generator, first: int, changed: Mask) -> int:
         axes = [
-            np.arange(size) if moves else np.array([own])
-            for size, own, moves in zip(self._sizes, self._ranks[first], changed, strict=True)
+            np.arange(size) if moves else np.array([rank])
+            for size, rank, moves in zip(self._sizes, self._ranks[first], changed, strict=True)
         ]
         candidates = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
         fitting = self._fitting(candidates, np.array(first), changed)
@@ -123,8 +123,8 @@ class GridPartners:
         """Rows of the states with these factor ranks; -1 for states that are not partners."""
         # one factor at a time: several times as fast as a sum over such a short axis
         states = sum(offset.take(ranks[..., column]) for column, offset in enumerate(self._offset))
-        differs = self._positions.take(states, axis=0) != self._own.take(first, axis=0)
-        return np.where((differs == changed).all(axis=-1), self._number.take(states), -1)
+        differs = self._positions.take(states, axis=0) != self._look.take(first, axis=0)
+        return np.where((differs == changed).all(axis=-1), self._row_of.take(states), -1)
 
 
 class GroupPartners:
@@ -169,7 +169,9 @@ class GroupPartners:
         lengths = self._changed.sum(axis=1)
         choices = [np.flatnonzero(usable & (lengths == size)) for size in sizes]
         self._choices = [choice for choice in choices if len(choice)]
-        self.impossible = [chosen for chosen, one in zip(sets, usable, strict=True) if not one]
+        self.impossible = [
+            chosen for chosen, is_usable in zip(sets, usable, strict=True) if not is_usable
+        ]
 
     def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
         """Pairs; one fails only where none of several first images has a partner."""
@@ -227,6 +229,6 @@ def present_values(space: FactorSpace, states: Indices) -> list[Indices]:
 
 def _first_fitting(proposals: Indices) -> Indices:
     """The first entry of each column that is not -1; -1 if all are."""
-    place = (proposals >= 0).argmax(axis=0)
-    first: Indices = proposals[place, np.arange(proposals.shape[1])]
+    row = (proposals >= 0).argmax(axis=0)
+    first: Indices = proposals[row, np.arange(proposals.shape[1])]
     return first

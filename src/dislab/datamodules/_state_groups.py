@@ -20,27 +20,28 @@ def canonical_positions(dataset: Dataset, states: Indices) -> Indices:
     change together with any other factor, and never counts as a change.
     """
     rows = dataset.factors.positions(dataset.canonical(states))
-    rows[..., [column for column, one in enumerate(dataset.factors.factors) if one.nuisance]] = 0
+    nuisance = [column for column, factor in enumerate(dataset.factors.factors) if factor.nuisance]
+    rows[..., nuisance] = 0
     return rows
 
 
 def groups(rows: Indices) -> Indices:
     """Consecutive numbers of the distinct rows, from 0; without columns all rows are equal."""
-    number = np.zeros(len(rows), dtype=np.int64)
+    group = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
         # renumbered at every column, so that products of sizes cannot overflow
-        number = np.unique(number * (int(column.max()) + 1) + column, return_inverse=True)[1]
-    return number
+        group = np.unique(group * (int(column.max()) + 1) + column, return_inverse=True)[1]
+    return group
 
 
-def places(lots: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
+def ranks(lots: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
     """The rank of each number in its short row, from 0 for the smallest."""
     columns = np.ascontiguousarray(lots.T)
-    place = np.zeros(columns.shape, dtype=np.int16)
+    rank = np.zeros(columns.shape, dtype=np.int16)
     # much faster for short rows than sorting each of them
     for column in columns:
-        place += columns > column
-    return place.T
+        rank += columns > column
+    return rank.T
 
 
 class Sampler:
@@ -54,7 +55,7 @@ class Sampler:
         """Draws from all positions, with replacement."""
         if self._cumulative is None:
             return generator.integers(self._count, size=shape)
-        return self._place(generator.random(shape) * self._cumulative[-1], 0, self._count)
+        return self._position(generator.random(shape) * self._cumulative[-1], 0, self._count)
 
     def between(
         self,
@@ -69,12 +70,12 @@ class Sampler:
             return generator.integers(low, high, size=shape)
         before = self._cumulative[low]
         height = before + generator.random(shape) * (self._cumulative[high] - before)
-        return self._place(height, low, high)
+        return self._position(height, low, high)
 
-    def _place(self, height: npt.NDArray[np.float64], low: Any, high: Any) -> Indices:
+    def _position(self, height: npt.NDArray[np.float64], low: Any, high: Any) -> Indices:
         assert self._cumulative is not None
-        place = np.searchsorted(self._cumulative, height, side="right") - 1
-        return np.clip(place, low, high - 1)  # rounding could leave the interval
+        position = np.searchsorted(self._cumulative, height, side="right") - 1
+        return np.clip(position, low, high - 1)  # rounding could leave the interval
 
 
 class StateGroups:
@@ -89,18 +90,18 @@ class StateGroups:
     ) -> None:
         count = len(rows)
         self.count = count
-        whole = groups(rows)
+        look = groups(rows)
         orders, starts, stops, varied = [], [], [], []
-        for number, columns in enumerate(shared):
+        for index, columns in enumerate(shared):
             group = groups(rows[:, list(columns)])
             order = np.argsort(group, kind="stable")
             bounds = np.append(0, np.cumsum(np.bincount(group)))
-            differing = np.maximum.reduceat(whole[order], bounds[:-1]) > np.minimum.reduceat(
-                whole[order], bounds[:-1]
+            differing = np.maximum.reduceat(look[order], bounds[:-1]) > np.minimum.reduceat(
+                look[order], bounds[:-1]
             )
             orders.append(order)
-            starts.append(bounds[group] + number * count)
-            stops.append(bounds[group + 1] + number * count)
+            starts.append(bounds[group] + index * count)
+            stops.append(bounds[group + 1] + index * count)
             varied.append(differing[group])
         self._order = np.concatenate(orders)
         self._start = np.concatenate(starts)
@@ -113,11 +114,11 @@ class StateGroups:
         self, generator: np.random.Generator, which: Indices, row: Indices, proposals: int = 1
     ) -> Indices:
         """Draws rows, shape (proposals, row), that agree with `row` in the column sets `which`."""
-        place = which * self.count + row
-        low, high = self._start[place], self._stop[place]
+        offset = which * self.count + row
+        low, high = self._start[offset], self._stop[offset]
         return self._order[self._sampler.between(generator, low, high, (proposals, len(row)))]
 
     def members(self, which: int, row: int) -> Indices:
         """All rows that agree with `row` in the column set `which`."""
-        place = which * self.count + row
-        return self._order[self._start[place] : self._stop[place]]
+        offset = which * self.count + row
+        return self._order[self._start[offset] : self._stop[offset]]

@@ -15,10 +15,10 @@ def steps(space: FactorSpace, states: Indices, column: int, way: int) -> Indices
     positions[:, column] = following[positions[:, column]]
     moves = np.flatnonzero(positions[:, column] >= 0)
     after = np.full(len(states), -1, dtype=np.int64)
-    found = space.find(positions[moves])
+    neighbours = space.find(positions[moves])
     member = np.zeros(len(space), dtype=np.bool_)
     member[states] = True
-    after[moves] = np.where((found >= 0) & member[found], found, -1)
+    after[moves] = np.where((neighbours >= 0) & member[neighbours], neighbours, -1)
     return after
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dislab.base.planned.plans import Drawn
 from dislab.datamodules._attributes import Attributes
-from dislab.datamodules._state_groups import Sampler, Weights, groups, places
+from dislab.datamodules._state_groups import Sampler, Weights, groups, ranks
 from dislab.errors import InputError
 from dislab.factors import Indices
 
@@ -44,17 +44,17 @@ class DescriptionPlan:
         """Draws consecutive batches."""
         examples = count * batches
         row = self._sampler.draw(generator, examples)
-        named = self.of_state.take(row, axis=0)
-        wanted = self.specified[generator.integers(len(self.specified), size=examples)]
-        lots = np.where(named >= 0, generator.random(named.shape), 2.0)
-        wanted = np.minimum(wanted, self._described.take(row))
-        named = np.where(places(lots) < wanted[:, None], named, -1)
+        described = self.of_state.take(row, axis=0)
+        sizes = self.specified[generator.integers(len(self.specified), size=examples)]
+        lots = np.where(described >= 0, generator.random(described.shape), 2.0)
+        sizes = np.minimum(sizes, self._described.take(row))
+        described = np.where(ranks(lots) < sizes[:, None], described, -1)
         for concept in self.held_out:
             # a description of a held-out combination leaves out one of its attributes
             columns = np.flatnonzero(concept >= 0)
-            rows = np.flatnonzero((named[:, columns] == concept[columns]).all(axis=1))
-            named[rows, columns[generator.integers(len(columns), size=len(rows))]] = -1
-        return Drawn(self.states[row], {"symbol": self.attributes.symbols(named)})
+            rows = np.flatnonzero((described[:, columns] == concept[columns]).all(axis=1))
+            described[rows, columns[generator.integers(len(columns), size=len(rows))]] = -1
+        return Drawn(self.states[row], {"symbol": self.attributes.symbols(described)})
 
 
 class ConceptPlan:
@@ -76,7 +76,7 @@ class ConceptPlan:
         self.states = states
         self.attributes = attributes
         rows: list[Indices] = []
-        named: list[Indices] = []
+        descriptions: list[Indices] = []
         sizes: list[list[int]] = []
         for size in specified:
             lengths = []
@@ -85,17 +85,17 @@ class ConceptPlan:
                 described[:, columns] = of_state[:, columns]
                 chosen = _first_of_each(described, list(columns), held_out, examples)
                 rows.append(chosen)
-                named.append(described[chosen])
+                descriptions.append(described[chosen])
                 lengths.append(len(chosen))
             sizes.append([length for length in lengths if length])
-        self._rows, self._named = np.concatenate(rows), np.concatenate(named)
+        self._rows, self._named = np.concatenate(rows), np.concatenate(descriptions)
         if not len(self._rows):
             raise InputError(
                 f"no concept is left among {len(states)} states; hold out fewer, or describe more"
             )
-        kept = [lengths for lengths in sizes if lengths]
-        self._ends = np.append(0, np.cumsum(np.concatenate(kept)))
-        self._sets = np.append(0, np.cumsum([len(lengths) for lengths in kept]))
+        nonempty = [lengths for lengths in sizes if lengths]
+        self._ends = np.append(0, np.cumsum(np.concatenate(nonempty)))
+        self._sets = np.append(0, np.cumsum([len(lengths) for lengths in nonempty]))
 
     def __len__(self) -> int:
         """Number of examples."""
@@ -107,9 +107,9 @@ class ConceptPlan:
         """Draws consecutive batches: a description size, a concept of that size, an example."""
         size = generator.integers(len(self._sets) - 1, size=count * batches)
         which = generator.integers(self._sets[size], self._sets[size + 1])
-        place = generator.integers(self._ends[which], self._ends[which + 1])
-        symbols = self.attributes.symbols(self._named[place])
-        return Drawn(self.states[self._rows[place]], {"symbol": symbols})
+        example = generator.integers(self._ends[which], self._ends[which + 1])
+        symbols = self.attributes.symbols(self._named[example])
+        return Drawn(self.states[self._rows[example]], {"symbol": symbols})
 
 
 class HeldOutPlan:
@@ -130,7 +130,9 @@ class HeldOutPlan:
         ]
         for concept, rows in zip(held_out, self._rows, strict=True):
             if not len(rows):
-                names = ", ".join(attributes.names[one] for one in concept if one >= 0)
+                names = ", ".join(
+                    attributes.names[attribute] for attribute in concept if attribute >= 0
+                )
                 raise InputError(
                     f"none of the {len(states)} test states shows the held-out combination "
                     f"{names}; raise test, or hold out another one"
@@ -147,11 +149,11 @@ class HeldOutPlan:
         return Drawn(self.states[row], {"symbol": symbols})
 
 
-def names_any(named: Indices, concepts: Indices) -> npt.NDArray[np.bool_]:
+def names_any(described: Indices, concepts: Indices) -> npt.NDArray[np.bool_]:
     """Mask of descriptions (attributes, -1 for none) that name all attributes of a combination."""
-    contains = np.zeros(len(named), dtype=np.bool_)
+    contains = np.zeros(len(described), dtype=np.bool_)
     for concept in concepts:
-        contains |= ((concept < 0) | (named == concept)).all(axis=1)
+        contains |= ((concept < 0) | (described == concept)).all(axis=1)
     return contains
 
 
@@ -167,6 +169,6 @@ def _first_of_each(
     group = groups(described[fitting][:, columns])
     order = np.argsort(group, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(group)))
-    place = np.arange(len(order)) - ends[group[order]]
-    chosen: Indices = fitting[order[place < examples]]
+    rank = np.arange(len(order)) - ends[group[order]]
+    chosen: Indices = fitting[order[rank < examples]]
     return chosen

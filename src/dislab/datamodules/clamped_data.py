@@ -88,8 +88,8 @@ class ClampedData(PlannedData):
         states, weights = self.indices(split), self.weights(split)
         columns = [{self.factors.column(name) for name in names} for names in self.groups.values()]
         everything = range(len(self.factors.names))
-        held = [[column for column in everything if column not in group] for group in columns]
-        sharing = StateGroups(canonical_positions(self.dataset, states), held, weights)
+        clamped = [[column for column in everything if column not in group] for group in columns]
+        sharing = StateGroups(canonical_positions(self.dataset, states), clamped, weights)
         for name, varied in zip(self.groups, sharing.varied, strict=True):
             if not varied.any():
                 raise InputError(
@@ -168,9 +168,9 @@ class ClampedPlan:
         self.states = states
         self.sharing = sharing
         self._groups = None if shares is None else Sampler(len(shares), shares)
-        self._held = [np.flatnonzero(varied) for varied in sharing.varied]
+        self._varied = [np.flatnonzero(varied) for varied in sharing.varied]
         self._samplers = [
-            Sampler(len(held), None if weights is None else weights[held]) for held in self._held
+            Sampler(len(rows), None if weights is None else weights[rows]) for rows in self._varied
         ]
 
     def draw(
@@ -181,12 +181,12 @@ class ClampedPlan:
         Without shares the groups alternate, starting from `number`, that of the first batch.
         """
         if self._groups is None:
-            active = np.arange(number, number + batches) % len(self._held)
+            active = np.arange(number, number + batches) % len(self._varied)
         else:
             active = self._groups.draw(generator, batches)
-        held = np.empty(batches, dtype=np.int64)
+        reference = np.empty(batches, dtype=np.int64)
         for group, lottery in enumerate(self._samplers):
             rows = np.flatnonzero(active == group)
-            held[rows] = self._held[group][lottery.draw(generator, len(rows))]
-        drawn = self.sharing.pick(generator, active, held, proposals=count).T.reshape(-1)
-        return Drawn(self.states[drawn], {"active": np.repeat(active, count)})
+            reference[rows] = self._varied[group][lottery.draw(generator, len(rows))]
+        picked = self.sharing.pick(generator, active, reference, proposals=count).T.reshape(-1)
+        return Drawn(self.states[picked], {"active": np.repeat(active, count)})

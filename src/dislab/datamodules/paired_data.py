@@ -84,7 +84,7 @@ class PairedData(PlannedData):
                 f"only {len(columns)} factors vary among the {len(states)} states of the {split} "
                 f"split, too few for pairs ({self.scheme}, k {self.k}); enlarge the split"
             )
-        density = len(states) / np.prod([float(len(one)) for one in values])
+        density = len(states) / np.prod([float(len(present)) for present in values])
         partners: Partners
         if self.factors.table is None and weights is None and density >= _DENSE:
             everything = canonical_positions(self.dataset, np.arange(len(self.factors)))
@@ -121,7 +121,7 @@ class PairedData(PlannedData):
                 strict=True,
             )
         ]
-        names = [name for name, one in zip(self.factors.names, varying, strict=True) if one]
+        names = [name for name, varies in zip(self.factors.names, varying, strict=True) if varies]
         for name in self.change or names:
             with naming("change"):
                 column = self.factors.column(name)
@@ -182,12 +182,12 @@ class PairPlan:
         Raises:
             InputError: Hardly any state has a partner.
         """
-        kept: list[Indices] = []
+        accepted: list[Indices] = []
         missing = count * batches
         for _ in range(_ROUNDS):
             pairs = np.stack(self.partners.attempt(generator, missing))
-            kept.append(pairs[:, pairs[1] >= 0])
-            missing -= kept[-1].shape[1]
+            accepted.append(pairs[:, pairs[1] >= 0])
+            missing -= accepted[-1].shape[1]
             if not missing:
                 break
         else:
@@ -196,7 +196,7 @@ class PairPlan:
                 f"that differ in {self.names} as asked for; enlarge the split (0 goes without), or "
                 "change other factors"
             )
-        rows = np.concatenate(kept, axis=1)
+        rows = np.concatenate(accepted, axis=1)
         changed = self.look.take(rows[0], axis=0) != self.look.take(rows[1], axis=0)
         return Drawn(self.states[rows], {"changed": changed})
 

@@ -92,21 +92,23 @@ class SymbolData(PlannedData):
         if few is not None:
             # a fixed order, so that the same examples are used in every run
             states = host_generator(self.split_seed, _EXAMPLES).permutation(states)
-        named = self._attributes.of(self.factors.positions(states))
-        there = (named >= 0).any(axis=1)
-        states, named = states[there], named[there]
+        described = self._attributes.of(self.factors.positions(states))
+        has_any = (described >= 0).any(axis=1)
+        states, described = states[has_any], described[has_any]
         if not len(states):
             raise InputError(
                 f"no state of the {split} split has one of the attributes "
                 f"{', '.join(self.symbol_names)}; widen them, or include more states"
             )
         if split == "test" and len(self._held_out):
-            return HeldOutPlan(states, named, self._attributes, self._held_out)
+            return HeldOutPlan(states, described, self._attributes, self._held_out)
         if few is not None:
-            return ConceptPlan(states, named, self._attributes, self._levels, self._held_out, few)
-        weights = None if weights is None else weights[there]
+            return ConceptPlan(
+                states, described, self._attributes, self._levels, self._held_out, few
+            )
+        weights = None if weights is None else weights[has_any]
         return DescriptionPlan(
-            states, named, self._attributes, self._levels, self._held_out, weights
+            states, described, self._attributes, self._levels, self._held_out, weights
         )
 
     def delivered(

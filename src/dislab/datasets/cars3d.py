@@ -108,14 +108,14 @@ class Cars3D(BankedDataset):
             images = np.empty((*views, cars, 3, self.side, self.side), dtype=np.uint8)
             for name in meshes:
                 views_of_car = _mesh(tree.read(name), path, name)
-                for place in np.ndindex(*views):
-                    images[(*place, order.index(name))] = shrink(views_of_car[place], self.side)
+                for view in np.ndindex(*views):
+                    images[(*view, order.index(name))] = shrink(views_of_car[view], self.side)
         yield from images.reshape(-1, cars, 3 * self.side**2)
 
 
 def _car(name: str) -> tuple[int, str]:
-    found = _MESH.search(name)
-    return (int(found[1]) if found else 0, name)
+    match = _MESH.search(name)
+    return (int(match[1]) if match else 0, name)
 
 
 def _mesh(content: bytes, path: Path, name: str) -> npt.NDArray[np.uint8]:

@@ -52,7 +52,7 @@ class GaussianBlob(Dataset):
     @cached_property
     def factors(self) -> FactorSpace:
         """PosX to the right and posY downwards, from 0 to 1; posY counts fastest."""
-        values = tuple(number / (self.places - 1) for number in range(self.places))
+        values = tuple(step / (self.places - 1) for step in range(self.places))
         return FactorSpace((Factor("posX", values), Factor("posY", values)))
 
     @property

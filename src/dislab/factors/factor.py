@@ -61,12 +61,12 @@ class Factor:
             raise InputError(
                 f"factor {self.name} is of no kind {self.kind!r}{hint}; there are {kinds}"
             )
-        named = [isinstance(value, str) for value in self.values]
-        if any(named) and not all(named):
+        is_name = [isinstance(value, str) for value in self.values]
+        if any(is_name) and not all(is_name):
             raise InputError(f"factor {self.name} mixes names and numbers: {self.values}")
         if not np.isfinite(self.numbers).all():
             raise InputError(f"factor {self.name} has a value that is infinite or no number")
-        if self.kind != "categorical" and any(named):
+        if self.kind != "categorical" and any(is_name):
             raise InputError(f"factor {self.name} has names for values, but is {self.kind}")
         if self.kind == "continuous" and math.isinf(
             float(self.numbers.max()) - float(self.numbers.min())
@@ -98,9 +98,9 @@ class Factor:
 
         Continuous factors are scaled by their values, all others by their value numbers.
         """
-        known = self.numbers if self.kind == "continuous" else np.arange(len(self), dtype=float)
-        span = known.max() - known.min()
-        return np.asarray((known - known.min()) / (span if span > 0 else 1.0))
+        numbers = self.numbers if self.kind == "continuous" else np.arange(len(self), dtype=float)
+        span = numbers.max() - numbers.min()
+        return np.asarray((numbers - numbers.min()) / (span if span > 0 else 1.0))
 
     def allowed(self, condition: object) -> npt.NDArray[np.bool_]:
         """Mask of the values that match a condition, shape (values,).
@@ -116,14 +116,14 @@ class Factor:
             admitted = self._in_range(condition)
         else:
             single = isinstance(condition, str | int | float)
-            wanted: object = [condition] if single else condition
-            if not isinstance(wanted, Sequence):
+            values: object = [condition] if single else condition
+            if not isinstance(values, Sequence):
                 raise InputError(
                     f"factor {self.name}: {condition!r} is no condition; give a value, a list of "
                     "values or a range {min: …, max: …}"
                 )
             admitted = np.zeros(len(self), dtype=np.bool_)
-            for value in wanted:
+            for value in values:
                 admitted |= self._equal_to(value)
         if not admitted.any():
             raise InputError(
@@ -134,31 +134,31 @@ class Factor:
     def describe(self) -> str:
         """One phrase that lists the values, for messages and tables."""
         if self.kind == "categorical":
-            shown = ", ".join(_plain(value) for value in self.values[:_VALUES_SHOWN])
-            rest = len(self) - _VALUES_SHOWN
-            return f"they are {shown}" + (f" and {rest} more" if rest > 0 else "")
+            listing = ", ".join(_plain(value) for value in self.values[:_VALUES_SHOWN])
+            more = len(self) - _VALUES_SHOWN
+            return f"they are {listing}" + (f" and {more} more" if more > 0 else "")
         unit = f" {self.unit}" if self.unit else ""
         if self.kind == "continuous":
             low, high = self.numbers.min(), self.numbers.max()
             return f"they are {len(self)} numbers from {low:.6g} to {high:.6g}{unit}"
-        shown = ", ".join(f"{value:.6g}" for value in self.numbers)
+        listing = ", ".join(f"{value:.6g}" for value in self.numbers)
         if len(self) > 8:
             ends = self.numbers
-            shown = f"{ends[0]:.6g}, {ends[1]:.6g}, … {ends[-1]:.6g} ({len(self)} of them)"
-        return f"they are {shown}{unit}"
+            listing = f"{ends[0]:.6g}, {ends[1]:.6g}, … {ends[-1]:.6g} ({len(self)} of them)"
+        return f"they are {listing}{unit}"
 
     def _equal_to(self, value: object) -> npt.NDArray[np.bool_]:
         if isinstance(self.values[0], str):
             if isinstance(value, int | float) and not isinstance(value, bool):
                 # configurations turn texts such as 010 and 1e5 into numbers, even in quotes
-                same = [one for one in self.values if _number(str(one)) == value]
+                same = [name for name in self.values if _parsed_number(str(name)) == value]
                 value = same[0] if len(same) == 1 else value
             if value not in self.values:
-                hint = suggestion(str(value), [str(one) for one in self.values])
+                hint = suggestion(str(value), [str(name) for name in self.values])
                 raise InputError(
                     f"factor {self.name} has no value {value!r}{hint}; {self.describe()}"
                 )
-            return np.asarray([one == value for one in self.values])
+            return np.asarray([name == value for name in self.values])
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InputError(f"factor {self.name} has numbers for values, not {value!r}")
         match = np.abs(self.numbers - value) <= self._slack
@@ -190,7 +190,7 @@ class Factor:
         return TOLERANCE * float(np.ptp(self.numbers))
 
 
-def _number(text: str) -> float | None:
+def _parsed_number(text: str) -> float | None:
     """The number that a text spells, such as 1e5, 1_000 or 0x10."""
     with suppress(ValueError):
         return float(text)

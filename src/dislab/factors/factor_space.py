@@ -75,7 +75,7 @@ class FactorSpace:
     @property
     def essential(self) -> tuple[int, ...]:
         """Columns of the factors that are not nuisance factors."""
-        return tuple(column for column, one in enumerate(self.factors) if not one.nuisance)
+        return tuple(column for column, factor in enumerate(self.factors) if not factor.nuisance)
 
     def without_nuisance(self) -> "FactorSpace":
         """The space without nuisance factors, with the existing combinations of values.
@@ -83,12 +83,14 @@ class FactorSpace:
         Raises:
             InputError: All factors are nuisance factors.
         """
-        kept = list(self.essential)
-        if len(kept) == len(self.factors):
+        essential = list(self.essential)
+        if len(essential) == len(self.factors):
             return self
-        factors = tuple(self.factors[column] for column in kept)
+        factors = tuple(self.factors[column] for column in essential)
         table = self.table
-        return FactorSpace(factors, None if table is None else np.unique(table[:, kept], axis=0))
+        return FactorSpace(
+            factors, None if table is None else np.unique(table[:, essential], axis=0)
+        )
 
     def __len__(self) -> int:
         """Number of states."""
@@ -133,9 +135,9 @@ class FactorSpace:
         positions = np.empty((*index.shape, len(self.factors)), dtype=np.int64)
         for column in reversed(range(len(self.factors))):
             # dividing by a scalar is several times as fast as by an array
-            rest = index // self.sizes[column]
-            positions[..., column] = index - rest * self.sizes[column]
-            index = rest
+            quotient = index // self.sizes[column]
+            positions[..., column] = index - quotient * self.sizes[column]
+            index = quotient
         return positions
 
     def index(self, positions: npt.ArrayLike) -> Indices:
@@ -165,12 +167,12 @@ class FactorSpace:
         Args:
             positions: Value numbers in range, one column per factor.
         """
-        wanted = self._keys(np.asarray(positions, dtype=np.int64))
+        queries = self._keys(np.asarray(positions, dtype=np.int64))
         if self.table is None:
-            return np.asarray(wanted, dtype=np.int64)
+            return np.asarray(queries, dtype=np.int64)
         order, keys = self._lookup
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[place] == wanted, order[place], -1)
+        rows = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
+        return np.where(keys[rows] == queries, order[rows], -1)
 
     def values(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Factor values in their units, shape of `positions`; categorical ones as value numbers.

@@ -39,29 +39,29 @@ def are_measured(numbers: int, images: int) -> bool:
     return numbers > MANY and 2 * numbers > images
 
 
-def warn_of_measured(found: Mapping[str, int], images: int, other: str = "ordinal") -> None:
+def warn_of_measured(counts: Mapping[str, int], images: int, alternative: str = "ordinal") -> None:
     """Warns about factors that are treated as continuous, and names the setting to change.
 
-    `found` maps factors to their number of distinct values; if it is empty, there is no warning.
-    `other` is the alternative kind for the first factor.
+    `counts` maps factors to their number of distinct values; if it is empty, there is no warning.
+    `alternative` is the alternative kind for the first factor.
 
     Warns:
-        ContinuousFactorWarning: `found` has such a factor.
+        ContinuousFactorWarning: `counts` has such a factor.
     """
-    if not found:
+    if not counts:
         return
     warnings.warn(
-        f"{counted(found, 'continuous', 'numbers')} in {images} images; if each is a value of its "
-        f"own, name another kind in kinds, such as {next(iter(found))}: {other}",
+        f"{counted(counts, 'continuous', 'numbers')} in {images} images; if each is a value of its "
+        f"own, name another kind in kinds, such as {next(iter(counts))}: {alternative}",
         ContinuousFactorWarning,
         stacklevel=2,
     )
 
 
-def counted(found: Mapping[str, int], kind: str, what: str) -> str:
+def counted(counts: Mapping[str, int], kind: str, what: str) -> str:
     """The start of a message: kind and number of distinct values of some factors."""
-    shown = list(found)[:NAMES_SHOWN]
-    rest = f" and {len(found) - NAMES_SHOWN} more" if len(found) > NAMES_SHOWN else ""
-    verb, pronoun = ("is", "it has") if len(found) == 1 else ("are", "they have")
-    numbers = ", ".join(dict.fromkeys(str(found[name]) for name in shown))
-    return f"{', '.join(shown)}{rest} {verb} {kind}: {pronoun} {numbers} different {what}"
+    names = list(counts)[:NAMES_SHOWN]
+    more = f" and {len(counts) - NAMES_SHOWN} more" if len(counts) > NAMES_SHOWN else ""
+    verb, pronoun = ("is", "it has") if len(counts) == 1 else ("are", "they have")
+    numbers = ", ".join(dict.fromkeys(str(counts[name]) for name in names))
+    return f"{', '.join(names)}{more} {verb} {kind}: {pronoun} {numbers} different {what}"

@@ -153,8 +153,8 @@ def _verify(url: str, part: Path, size: int | None, checksum: str | None) -> Non
     if not wrong and checksum is not None:
         # MD5 does not protect against forgery, but some old sets publish no other checksum
         name, kind = ("MD5", "md5") if len(checksum) == 32 else ("SHA-256", "sha256")
-        if (found := _digest(part, kind)) != checksum.lower():
-            wrong = f"{name} {found} instead of {checksum.lower()}"
+        if (digest := _digest(part, kind)) != checksum.lower():
+            wrong = f"{name} {digest} instead of {checksum.lower()}"
     if wrong:
         part.unlink()
         raise InputError(

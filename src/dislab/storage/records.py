@@ -99,19 +99,21 @@ def _check_values(content: Any, finite: bool) -> None:
     level = [content]
     for _ in range(DEPTH):
         values = [
-            one for part in level for one in (part.values() if isinstance(part, dict) else part)
+            value for part in level for value in (part.values() if isinstance(part, dict) else part)
         ]
-        if finite and not all(_is_finite(one) for one in values if isinstance(one, int | float)):
+        if finite and not all(
+            _is_finite(value) for value in values if isinstance(value, int | float)
+        ):
             raise ValueError("it holds a number that is infinite, NaN or too large")
-        level = [one for one in values if isinstance(one, dict | list)]
+        level = [value for value in values if isinstance(value, dict | list)]
         if not level:
             return
     raise ValueError(f"more than {DEPTH} lists and objects lie inside each other")
 
 
-def _is_finite(number: int | float) -> bool:
+def _is_finite(value: int | float) -> bool:
     try:
-        return math.isfinite(number)
+        return math.isfinite(value)
     except OverflowError:
         return False
 
@@ -171,13 +173,15 @@ def _fits(value: object, hint: Any) -> bool:
     if hint is Any:
         return True
     if origin in (Union, UnionType):
-        return any(_fits(value, one) for one in inner)
+        return any(_fits(value, member) for member in inner)
     if origin is Literal:
-        return any(type(value) is type(one) and value == one for one in inner)
+        return any(type(value) is type(member) and value == member for member in inner)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(_fits(one, inner[1]) for one in value.values())
+        return isinstance(value, Mapping) and all(
+            _fits(member, inner[1]) for member in value.values()
+        )
     if origin in (list, tuple):
-        return isinstance(value, list | tuple) and all(_fits(one, inner[0]) for one in value)
+        return isinstance(value, list | tuple) and all(_fits(member, inner[0]) for member in value)
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
     if hint is int:

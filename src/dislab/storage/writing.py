@@ -219,9 +219,9 @@ def _leftovers(path: Path) -> Iterator[tuple[Path, int | None]]:
     """Temporary files of a file, each with its process number, or None for another machine's."""
     for candidate in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         middle = candidate.name[len(path.name) + 2 : -len(".tmp")]
-        if found := _WRITER.fullmatch(middle):
-            here = found["host"] == _host()
-            yield candidate, int(found["process"]) if here else None
+        if match := _WRITER.fullmatch(middle):
+            here = match["host"] == _host()
+            yield candidate, int(match["process"]) if here else None
 
 
 def _is_alive(process: int) -> bool:
@@ -301,16 +301,16 @@ def _check_replaced(option: str, path: Path, is_own: Callable[[Path], bool] | No
 def _try_to_write(path: Path) -> None:
     """Creates the folders and an empty temporary file, and removes them again."""
     missing = [folder for folder in path.parents if not folder.exists()]
-    made: list[Path] = []
+    new_folders: list[Path] = []
     try:
         for folder in reversed(missing):
             folder.mkdir()
-            made.append(folder)
+            new_folders.append(folder)
         trial = _temporary(path)
         created(trial).close()
         trial.unlink()
     finally:
-        for folder in reversed(made):
+        for folder in reversed(new_folders):
             with suppress(OSError):  # another process may have put something there
                 folder.rmdir()
 
@@ -331,8 +331,8 @@ def markdown_text(text: object) -> str:
         text: Any text, such as a name in a file of somebody else.
     """
     line = " ".join(str(text).split())
-    for part, shown in _MARKUP.items():
-        line = line.replace(part, shown)
+    for part, escaped in _MARKUP.items():
+        line = line.replace(part, escaped)
     return line
 
 

@@ -74,10 +74,10 @@ def write_blocks(
         with tqdm(
             desc=title, total=shape[0], initial=rows, unit=" images", leave=False, disable=None
         ) as bar:
-            for block, made in _made(blocks, shape, missing):
-                _put(made, len(header) + block * blocks.size * shape[1], stream)
-                _note(block, zlib.crc32(made.data), log)
-                bar.update(len(made))
+            for block, block_rows in _completed(blocks, shape, missing):
+                _put(block_rows, len(header) + block * blocks.size * shape[1], stream)
+                _note(block, zlib.crc32(block_rows.data), log)
+                bar.update(len(block_rows))
 
 
 def journal(part: Path) -> Path:
@@ -85,7 +85,9 @@ def journal(part: Path) -> Path:
     return part.with_name(f"{part.name}.journal")
 
 
-def _made(blocks: Blocks, shape: tuple[int, int], missing: list[int]) -> Iterator[tuple[int, Rows]]:
+def _completed(
+    blocks: Blocks, shape: tuple[int, int], missing: list[int]
+) -> Iterator[tuple[int, Rows]]:
     """Yields the missing blocks when they are finished."""
     waiting = iter(missing)
     with _threads(blocks.workers) as (pool, workers):
@@ -125,9 +127,9 @@ def _make(blocks: Blocks, shape: tuple[int, int], block: int) -> Rows:
     return rows
 
 
-def _put(rows: Rows, place: int, stream: BinaryIO) -> None:
+def _put(rows: Rows, offset: int, stream: BinaryIO) -> None:
     # written, not memory-mapped, so that a full disk raises an error instead of killing the process
-    stream.seek(place)
+    stream.seek(offset)
     stream.write(rows.data)
     stream.flush()
 

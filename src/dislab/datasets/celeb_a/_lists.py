@@ -87,17 +87,15 @@ def _table(path: Path, skip: int, words: tuple[str, ...], columns: int) -> npt.N
     lines = text.splitlines()[skip:]
     if len(lines) != IMAGES:
         raise refusal(path, f"it has lines for {len(lines)} images instead of {IMAGES}", PAGE)
-    known = "|".join(map(re.escape, words))
-    form = re.compile(rf"(\d+)\.jpg((?:\s+(?:{known})){{{columns}}})\s*")
-    number_of = {word: number for number, word in enumerate(words)}
+    alternatives = "|".join(map(re.escape, words))
+    form = re.compile(rf"(\d+)\.jpg((?:\s+(?:{alternatives})){{{columns}}})\s*")
+    number_of = {word: index for index, word in enumerate(words)}
     rows = np.empty((IMAGES, columns), dtype=np.uint8)
-    for number, line in enumerate(lines):
-        found = form.fullmatch(line)
-        if found is None or int(found[1]) != number + 1:
-            what = (
-                f"line {number + skip + 1} is {line[:40]!r}, not image {number + 1:06d}.jpg with "
-            )
+    for index, line in enumerate(lines):
+        match = form.fullmatch(line)
+        if match is None or int(match[1]) != index + 1:
+            what = f"line {index + skip + 1} is {line[:40]!r}, not image {index + 1:06d}.jpg with "
             what += f"{columns} of {', '.join(words)}"
             raise refusal(path, what, PAGE)
-        rows[number] = [number_of[word] for word in found[2].split()]
+        rows[index] = [number_of[word] for word in match[2].split()]
     return rows

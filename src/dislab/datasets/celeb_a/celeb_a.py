@@ -116,19 +116,19 @@ class CelebA(BankedDataset):
 
     def _rows(self) -> Iterator[Rows]:
         path = find(PICTURES, self.path, fetch=False)
-        left, upper = (_WIDTH - self.crop) // 2, (_HEIGHT - self.crop) // 2
-        box = (left, upper, left + self.crop, upper + self.crop)
+        x, y = (_WIDTH - self.crop) // 2, (_HEIGHT - self.crop) // 2
+        box = (x, y, x + self.crop, y + self.crop)
         frame = Frame((_WIDTH, _HEIGHT), self.side, box=box)
         with reading(path, lists.PAGE), open_tree(path) as tree:
             by_name = {name.rpartition("/")[2]: name for name in tree.names}
-            wanted = [f"{number:06d}.jpg" for number in range(1, lists.IMAGES + 1)]
-            missing = [name for name in wanted if name not in by_name]
+            file_names = [f"{index:06d}.jpg" for index in range(1, lists.IMAGES + 1)]
+            missing = [name for name in file_names if name not in by_name]
             if missing:
                 what = (
                     f"{len(missing)} of its {lists.IMAGES} images are missing, {missing[0]} first"
                 )
                 raise refusal(path, what, lists.PAGE)
-            yield from pictures(tree, [by_name[name] for name in wanted], frame)
+            yield from pictures(tree, [by_name[name] for name in file_names], frame)
 
     def _read_labels(self) -> Labels:
         attributes = find(ATTRIBUTES, self.path, fetch=False)

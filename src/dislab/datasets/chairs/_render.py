@@ -74,8 +74,8 @@ def render(
     tiles = torch.full(size, 255, dtype=torch.uint8, device=device)
     for channel in range(3):
         tint = colour[seen.state, channel, None]
-        shown = _CAMERA.mean((light * tint).clamp(0, 1).where(hit, 1))
-        tiles[channel, seen.state, seen.tile] = (shown * 255 + 0.5).to(torch.uint8)
+        pixels = _CAMERA.mean((light * tint).clamp(0, 1).where(hit, 1))
+        tiles[channel, seen.state, seen.tile] = (pixels * 255 + 0.5).to(torch.uint8)
     return _CAMERA.picture(tiles.transpose(0, 1))
 
 
@@ -91,7 +91,7 @@ def _chair(shape: Float[Tensor, "state 5"], view: Float[Tensor, "state 2"]) -> l
         Part(Box(wide, _BOARD, back / 2), floor.moved(y=_DEPTH - _BOARD, z=high + back / 2)),
     ]
     under = high / 2 - _BOARD
-    thick, rest = _REST[0] * arms, _REST[1]
+    thick, arm_height = _REST[0] * arms, _REST[1]
     for side in (-1, 1):
         x = side * (wide - leg)
         parts += [
@@ -100,7 +100,7 @@ def _chair(shape: Float[Tensor, "state 5"], view: Float[Tensor, "state 2"]) -> l
         ]
         # at the sides of the seat, so that the back never hides them
         x, foot = side * (wide + _REST[0]), high - 2 * _BOARD
-        post = floor.moved(x, -0.6 * _DEPTH, (foot + high + rest) / 2)
-        parts.append(Part(Box(thick, _DEPTH * arms, thick), floor.moved(x, z=high + rest)))
-        parts.append(Part(Box(thick, thick, (high + rest - foot) / 2 * arms), post))
+        post = floor.moved(x, -0.6 * _DEPTH, (foot + high + arm_height) / 2)
+        parts.append(Part(Box(thick, _DEPTH * arms, thick), floor.moved(x, z=high + arm_height)))
+        parts.append(Part(Box(thick, thick, (high + arm_height - foot) / 2 * arms), post))
     return parts

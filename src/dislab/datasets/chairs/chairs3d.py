@@ -111,20 +111,20 @@ def _in_order(tree: Tree, path: Path) -> list[str]:
     """Names of the renderings in the order of the states."""
     views: dict[str, dict[tuple[int, int], str]] = {}
     for name in tree.names:
-        if found := _RENDER.search(name):
+        if match := _RENDER.search(name):
             # file names give degrees rounded down, and 360 may mean 0
-            step = round(int(found[3]) * _AZIMUTHS / 360) % _AZIMUTHS
-            views.setdefault(found[1], {})[int(found[2]), step] = name
+            step = round(int(match[3]) * _AZIMUTHS / 360) % _AZIMUTHS
+            views.setdefault(match[1], {})[int(match[2]), step] = name
     chairs, *_ = FACTORS.sizes
     if len(views) != chairs:
         raise refusal(path, f"it holds renderings of {len(views)} chairs, not {chairs}", _PAGE)
-    wanted = [(int(angle), step) for angle in (20, 30) for step in range(_AZIMUTHS)]
-    for chair, found_views in views.items():
-        if missing := [view for view in wanted if view not in found_views]:
+    order = [(int(angle), step) for angle in (20, 30) for step in range(_AZIMUTHS)]
+    for chair, present in views.items():
+        if missing := [view for view in order if view not in present]:
             elevation, step = missing[0]
             what = (
-                f"{len(missing)} of the {len(wanted)} renderings of {chair} are missing, the one "
+                f"{len(missing)} of the {len(order)} renderings of {chair} are missing, the one "
                 f"from {elevation}° and {int(360 * step / _AZIMUTHS)}° first"
             )
             raise refusal(path, what, _PAGE)
-    return [views[chair][view] for chair in sorted(views) for view in wanted]
+    return [views[chair][view] for chair in sorted(views) for view in order]

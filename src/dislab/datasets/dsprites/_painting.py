@@ -28,19 +28,19 @@ def painting(path: str | None, least: int) -> UInt8[Tensor, "3 height width"]:
     """
     if path is None:
         return _rendered()
-    given = Path(path).expanduser()
+    file = Path(path).expanduser()
     try:
-        with Image.open(given) as image:
-            check_picture(image, f"the background {given}")
+        with Image.open(file) as image:
+            check_picture(image, f"the background {file}")
             small = image.convert("RGB")
     except InputError:
         raise
     except UNREADABLE as error:
-        raise InputError(f"the background {given} cannot be read as an image: {error}") from error
+        raise InputError(f"the background {file} cannot be read as an image: {error}") from error
     small.thumbnail(LARGEST)
     if min(small.size) < least:
         raise InputError(
-            f"the background {given} has {small.width}×{small.height} pixels when it fits into "
+            f"the background {file} has {small.width}×{small.height} pixels when it fits into "
             f"{LARGEST[0]}×{LARGEST[1]}; it needs at least {least}×{least}"
         )
     return torch.from_numpy(np.moveaxis(np.asarray(small), -1, 0).copy())

@@ -56,8 +56,8 @@ def render(positions: npt.ArrayLike) -> Mask:
         raise InputError(f"value numbers of dSprites lie below {SIZES}")
     rows = np.empty((len(states), SIDE * SIDE // 8), dtype=np.uint8)
     forms, members = np.unique(states[:, :3], axis=0, return_inverse=True)
-    for number, (shape, scale, orientation) in enumerate(forms.tolist()):
-        chosen = np.flatnonzero(members.reshape(-1) == number)
+    for group, (shape, scale, orientation) in enumerate(forms.tolist()):
+        chosen = np.flatnonzero(members.reshape(-1) == group)
         right, down = _outline((shape, scale, orientation))
         x, y = _corners(states[chosen, 3], right), _corners(states[chosen, 4], down)
         rows[chosen] = filled(x, y)
@@ -103,9 +103,9 @@ def _polygon(shape: int) -> _Reals:
     return _RADIUS * np.stack([x / 16, y / 14.5 + 0.15])
 
 
-def _corners(place: Whole, offsets: _Reals) -> Whole:
-    """Coordinates of the corners in 1/256 pixel, shape (place, corner)."""
-    middle = SIDE / 4 + SIDE / 2 * place / (SIZES[3] - 1)
+def _corners(position: Whole, offsets: _Reals) -> Whole:
+    """Coordinates of the corners in 1/256 pixel, shape (position, corner)."""
+    middle = SIDE / 4 + SIDE / 2 * position / (SIZES[3] - 1)
     return np.floor(_FINE * (middle[:, None] + offsets) + 0.5).astype(np.int64)
 
 

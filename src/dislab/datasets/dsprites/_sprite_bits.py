@@ -101,10 +101,10 @@ class SpriteBits:
     def _archive(self) -> Path | None:
         """The published file, if it is found."""
         if self.path is not None:
-            given = Path(self.path).expanduser()
-            if not given.is_file():
-                raise InputError(f"the file {given} does not exist; give the path of {FILE_NAME}")
-            return given
+            file = Path(self.path).expanduser()
+            if not file.is_file():
+                raise InputError(f"the file {file} does not exist; give the path of {FILE_NAME}")
+            return file
         cached = cache_file(FILE_NAME)
         return cached if cached.is_file() else None
 

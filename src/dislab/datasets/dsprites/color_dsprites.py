@@ -75,7 +75,7 @@ class ColorDSprites(Sprites):
         """The hue in degrees, if `hues` is given, then the factors of dSprites."""
         if self.hues is None:
             return FACTORS
-        degrees = tuple(360 * number / self.hues for number in range(self.hues))
+        degrees = tuple(360 * index / self.hues for index in range(self.hues))
         hue = Factor("hue", degrees, "circular", unit="deg", period=360.0)
         return FactorSpace((hue, *FACTORS.factors))
 
@@ -114,5 +114,5 @@ class ColorDSprites(Sprites):
 
 
 def _palette(hues: int) -> UInt8[Tensor, "hue 3"]:
-    colours = [colorsys.hsv_to_rgb(number / hues, 1, 1) for number in range(hues)]
+    colours = [colorsys.hsv_to_rgb(hue / hues, 1, 1) for hue in range(hues)]
     return (torch.tensor(colours).view(-1, 3) * 255).round().to(torch.uint8)

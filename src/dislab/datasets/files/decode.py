@@ -84,12 +84,12 @@ def numbered_pictures(tree: Tree, count: int, frame: Frame, refuse: Refusal) -> 
         stem, _, suffix = name.rpartition("/")[2].partition(".")
         if suffix == "png" and stem.isdecimal():
             by_number[int(stem)] = name
-    missing = next((number for number in range(count) if number not in by_number), None)
+    missing = next((index for index in range(count) if index not in by_number), None)
     if missing is not None or len(by_number) != count:
         what = f"it holds {len(by_number)} images instead of {count}"
         first = "" if missing is None else f"; image {missing} is the first that is missing"
         raise refuse(what + first)
-    yield from pictures(tree, [by_number[number] for number in range(count)], frame)
+    yield from pictures(tree, [by_number[index] for index in range(count)], frame)
 
 
 def _decoder(tree: Tree, frame: Frame) -> Callable[[bytes, str], npt.NDArray[Any]]:

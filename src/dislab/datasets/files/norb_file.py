@@ -41,9 +41,9 @@ def read_blocks(
     """
     row = int(np.prod(shape[1:])) * dtype.itemsize
     with reading(path, page), open_packed(path) as stream:
-        found = _header(stream)
-        if found != (dtype, shape):
-            what = "no NORB matrix" if found is None else f"{found[0]} of shape {found[1]}"
+        header = _header(stream)
+        if header != (dtype, shape):
+            what = "no NORB matrix" if header is None else f"{header[0]} of shape {header[1]}"
             raise refusal(path, f"it is {what} instead of {dtype} of shape {shape}", page)
         for start in range(0, shape[0], _ROWS_AT_A_TIME):
             rows = min(_ROWS_AT_A_TIME, shape[0] - start)

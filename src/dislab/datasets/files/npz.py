@@ -70,17 +70,15 @@ def open_array(
     """
     header = open_header(archive, name, refuse)
     fits = len(header.shape) == len(shape) and all(
-        wanted in (None, found) for wanted, found in zip(shape, header.shape, strict=True)
+        length in (None, actual) for length, actual in zip(shape, header.shape, strict=True)
     )
     if header.dtype != np.dtype(dtype) or not fits or header.fortran:
         header.stream.close()
-        found = f"{header.dtype} of shape {header.shape}"
-        what = "pickled objects" if header.dtype.hasobject else found
+        content = f"{header.dtype} of shape {header.shape}"
+        what = "pickled objects" if header.dtype.hasobject else content
         order = " in column-major order" if header.fortran else ""
-        wanted_shape = str(shape).replace("None", "any")
-        raise refuse(
-            f"{name} is {what}{order} instead of {np.dtype(dtype)} of shape {wanted_shape}"
-        )
+        allowed = str(shape).replace("None", "any")
+        raise refuse(f"{name} is {what}{order} instead of {np.dtype(dtype)} of shape {allowed}")
     return header
 
 

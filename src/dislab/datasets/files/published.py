@@ -68,7 +68,7 @@ def find(published: Published, path: str | None, fetch: bool) -> Path:
         InputError: The file is missing, or cannot be downloaded.
     """
     if path is not None:
-        return _given(published, Path(path).expanduser())
+        return _at_user_path(published, Path(path).expanduser())
     folder = cache_folder()
     for name in published.names:
         if (cached := cache_file(name)).exists():
@@ -106,20 +106,20 @@ def refusal(path: Path, what: str, page: str) -> InputError:
     return InputError(f"{path} is not the published file: {what}; fetch it again from {page}")
 
 
-def _given(published: Published, given: Path) -> Path:
-    if given.is_file() and published.kind != "part":
-        return given
-    if found := _inside(published, given):
-        return found
-    if given.is_dir() and published.kind == "tree":
-        return given
-    wanted = "the folder of" if published.kind == "part" else "the path of"
+def _at_user_path(published: Published, path: Path) -> Path:
+    if path.is_file() and published.kind != "part":
+        return path
+    if inside := _inside(published, path):
+        return inside
+    if path.is_dir() and published.kind == "tree":
+        return path
+    remedy = "the folder of" if published.kind == "part" else "the path of"
     raise InputError(
-        f"{given} is no {published.called}; give {wanted} the published file (from "
+        f"{path} is no {published.called}; give {remedy} the published file (from "
         f"{published.page}), or leave path out to look in {cache_folder()}"
     )
 
 
 def _inside(published: Published, folder: Path) -> Path | None:
     candidates = (folder / name for name in published.names)
-    return next((one for one in candidates if one.exists()), None)
+    return next((path for path in candidates if path.exists()), None)

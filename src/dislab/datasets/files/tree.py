@@ -38,7 +38,7 @@ def open_tree(path: Path) -> Iterator[Tree]:
         yield Tree(path, tuple(files_of(path)), lambda name: (path / name).read_bytes())
     elif path.suffix == ".zip" or zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            files = (one.filename for one in archive.infolist() if not one.is_dir())
+            files = (member.filename for member in archive.infolist() if not member.is_dir())
             yield Tree(path, tuple(files), archive.read)
     else:
         with tarfile.open(path) as packed:
@@ -74,7 +74,9 @@ def files_of(folder: Path, hidden: bool = True) -> Iterator[str]:
             continue
         read.add(path)
         with os.scandir(path) as entries:
-            children = sorted((one.name, one.is_symlink(), _is_folder(one)) for one in entries)
+            children = sorted(
+                (entry.name, entry.is_symlink(), _is_folder(entry)) for entry in entries
+            )
         folders = list[str]()
         for child, link, is_folder in children:
             if hidden or not child.startswith("."):

@@ -39,12 +39,12 @@ class Rays(NamedTuple):
     """Rays that can hit a head, along -z of the viewer's frame.
 
     Attributes:
-        place: Number of the image sample of each ray.
+        sample: Number of the image sample of each ray.
         x: Offset to the right.
         y: Offset upwards.
     """
 
-    place: Tensor
+    sample: Tensor
     x: Tensor
     y: Tensor
 
@@ -73,7 +73,7 @@ def render(
         towards = level * math.sin(light), math.sin(_LIGHT_ELEVATION), level * math.cos(light)
         facing = sum(part * n for part, n in zip(towards, normal, strict=True))
         assert isinstance(facing, Tensor)
-        row[rays.place[hit]] = looked_up[3] * (_AMBIENT + _DIFFUSE * facing.clamp_min(0))
+        row[rays.sample[hit]] = looked_up[3] * (_AMBIENT + _DIFFUSE * facing.clamp_min(0))
     fine = canvas.clamp(0, 1).view(len(lights), SIDE, SAMPLES, SIDE, SAMPLES)
     return (fine.mean(dim=(2, 4)) * 255).round().to(torch.uint8)
 
@@ -83,8 +83,8 @@ def _rays(reach: float) -> Rays:
     middles = (torch.arange(SIDE * SAMPLES) + 0.5) / (SIDE * SAMPLES) * 2 - 1
     x = (middles * _HALF_WIDTH)[None, :].expand(SIDE * SAMPLES, -1).reshape(-1)
     y = (-middles * _HALF_WIDTH)[:, None].expand(-1, SIDE * SAMPLES).reshape(-1)
-    place = torch.nonzero(x * x + y * y < reach * reach)[:, 0]
-    return Rays(place, x[place], y[place])
+    sample = torch.nonzero(x * x + y * y < reach * reach)[:, 0]
+    return Rays(sample, x[sample], y[sample])
 
 
 def _first_hit(
@@ -100,18 +100,18 @@ def _first_hit(
     nearest = float(surface[0].max())
     step = (nearest - _FAR) / _STEPS
     outer = torch.full_like(rays.x, nearest)
-    found = torch.zeros_like(rays.x, dtype=torch.bool)
-    for number in range(1, _STEPS + 1):
-        depth = nearest - number * step
-        found |= inside(torch.full_like(rays.x, depth))
-        outer = torch.where(found, outer, depth)
+    hit = torch.zeros_like(rays.x, dtype=torch.bool)
+    for index in range(1, _STEPS + 1):
+        depth = nearest - index * step
+        hit |= inside(torch.full_like(rays.x, depth))
+        outer = torch.where(hit, outer, depth)
     inner = outer - step
     for _ in range(_HALVINGS):
         middle = (outer + inner) / 2
         is_inside = inside(middle)
         inner = torch.where(is_inside, middle, inner)
         outer = torch.where(is_inside, outer, middle)
-    return (outer + inner) / 2, found
+    return (outer + inner) / 2, hit
 
 
 def _look_up(
@@ -122,8 +122,8 @@ def _look_up(
     down = torch.acos((y / _length(point).clamp_min(1e-6)).clamp(-1, 1)) / math.pi * 2 - 1
     right = torch.atan2(x, z) / math.pi * (COLUMNS / (COLUMNS + 2))
     grid = torch.stack((right, down), dim=-1)[None, None]
-    found = F.grid_sample(table[None], grid, padding_mode="border", align_corners=False)
-    return found[0, :, 0]
+    values = F.grid_sample(table[None], grid, padding_mode="border", align_corners=False)
+    return values[0, :, 0]
 
 
 def _length(point: Coordinates) -> Tensor:

@@ -66,9 +66,9 @@ def read_part(
 
 
 def _check_counts(digits: npt.NDArray[np.uint8], path: Path, counts: tuple[int, ...]) -> None:
-    found = np.bincount(digits, minlength=10).tolist()
-    if found != list(counts):
-        what = f"the digits 0, 1, … occur {found} times instead of {list(counts)}"
+    actual = np.bincount(digits, minlength=10).tolist()
+    if actual != list(counts):
+        what = f"the digits 0, 1, … occur {actual} times instead of {list(counts)}"
         raise refusal(path, what, PAGE)
 
 

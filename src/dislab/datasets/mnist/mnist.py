@@ -97,5 +97,5 @@ def _states(parts: tuple[Part, ...]) -> FactorSpace:
     counts = np.array([COUNTS[part] for part in parts])
     digits, origins = np.meshgrid(np.arange(10), np.arange(len(parts)), indexing="ij")
     labels = np.column_stack([digits.ravel(), origins.ravel()])
-    known = (DIGIT, PART)[: len(parts)]
-    return with_instances(known, np.repeat(labels, counts.T.ravel(), axis=0)[:, : len(known)])
+    factors = (DIGIT, PART)[: len(parts)]
+    return with_instances(factors, np.repeat(labels, counts.T.ravel(), axis=0)[:, : len(factors)])

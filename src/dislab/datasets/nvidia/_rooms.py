@@ -77,8 +77,8 @@ def _read_rows(path: Path, space: FactorSpace, labels: str, side: int) -> Iterat
         return refusal(path, what, PAGE)
 
     with reading(path, PAGE), open_tree(path) as tree:
-        if found := [name for name in tree.names if name.rpartition("/")[2] == labels]:
-            _check_labels(tree, found[0], space, refuse)
+        if label_files := [name for name in tree.names if name.rpartition("/")[2] == labels]:
+            _check_labels(tree, label_files[0], space, refuse)
         yield from numbered_pictures(tree, len(space), Frame((SIDE, SIDE), side), refuse)
 
 
@@ -88,10 +88,12 @@ def _check_labels(tree: Tree, name: str, space: FactorSpace, refuse: Refusal) ->
         table = np.load(io.BytesIO(tree.read(name)), allow_pickle=False)
     except ValueError as error:
         raise refuse(f"{name} is no array of numbers: {error}") from error
-    wanted = (len(space), len(space.names))
-    if not isinstance(table, np.ndarray) or table.shape != wanted or table.dtype.kind not in "fiu":
-        found = f"{table.dtype} of shape {table.shape}" if hasattr(table, "shape") else "an archive"
-        raise refuse(f"{name} is {found} instead of numbers of shape {wanted}")
+    shape = (len(space), len(space.names))
+    if not isinstance(table, np.ndarray) or table.shape != shape or table.dtype.kind not in "fiu":
+        content = "an archive"
+        if hasattr(table, "shape"):
+            content = f"{table.dtype} of shape {table.shape}"
+        raise refuse(f"{name} is {content} instead of numbers of shape {shape}")
     positions = space.positions(np.arange(len(space)))
     for column, (factor, size) in enumerate(zip(space.names, space.sizes, strict=True)):
         values, ranks = np.unique(table[:, column], return_inverse=True)

@@ -80,11 +80,11 @@ def gather(
 ) -> UInt8[Tensor, "batch channel height width"]:
     """Images of states, on the device of tables and index."""
     rows = tables[ROWS][index] if ROWS in tables else index
-    found = bank_rows(tables[IMAGES].flatten(1), rows)
+    pixels = bank_rows(tables[IMAGES].flatten(1), rows)
     channels, height, width = form.shape
     if not form.last:
-        return found.view(len(index), channels, height, width)
-    return found.view(len(index), height, width, channels).permute(0, 3, 1, 2).contiguous()
+        return pixels.view(len(index), channels, height, width)
+    return pixels.view(len(index), height, width, channels).permute(0, 3, 1, 2).contiguous()
 
 
 def columns(
@@ -104,7 +104,7 @@ def columns(
             raise InputError(
                 "names are given twice, with the factors and by names; leave names out"
             )
-        parts = entries({str(name): one for name, one in factors.items()}, count)
+        parts = entries({str(name): rows for name, rows in factors.items()}, count)
         return {name: _column(name, column, kinds.get(name)) for name, column in parts.items()}
     array = as_array("factors", factors)
     table = array[:, None] if array.ndim == 1 else array
@@ -130,21 +130,21 @@ def entries(factors: Mapping[str, object], count: int) -> dict[str, npt.NDArray[
     Raises:
         InputError: Values have an invalid number or shape, or two factors the same name.
     """
-    found: list[tuple[str, npt.NDArray[Any]]] = []
+    pairs: list[tuple[str, npt.NDArray[Any]]] = []
     for name, rows in factors.items():
         values = as_array(f"values of {name}", rows)
         if values.shape in ((count,), (count, 1)):
-            found.append((name, values.reshape(-1)))
+            pairs.append((name, values.reshape(-1)))
         elif values.ndim == 2 and len(values) == count and values.shape[1]:
             joint = "_" if name[-1:].isdigit() else ""
-            found += [(f"{name}{joint}{entry}", column) for entry, column in enumerate(values.T)]
+            pairs += [(f"{name}{joint}{entry}", column) for entry, column in enumerate(values.T)]
         else:
             raise InputError(
                 f"factor {name} has values of shape {values.shape}; give one for each of {count} "
                 "images, or a vector for each"
             )
-    if len(columns := dict(found)) < len(found):
-        raise InputError(f"factors need names of their own, not {[name for name, _ in found]}")
+    if len(columns := dict(pairs)) < len(pairs):
+        raise InputError(f"factors need names of their own, not {[name for name, _ in pairs]}")
     return columns
 
 
@@ -164,13 +164,13 @@ def _column(name: str, values: npt.NDArray[Any], kind: Kind | None) -> Column:
     if values.dtype.kind in "OUf":
         _check_complete(name, values, kind)
     if values.dtype.kind == "O":  # columns of a table with numbers and text
-        kinds = {isinstance(one, str) for one in values}
+        kinds = {isinstance(value, str) for value in values}
         values = values.astype(str) if kinds == {True} else _numbers(name, values)
     if values.dtype.kind == "U":
-        return [str(one) for one in values]
+        return [str(value) for value in values]
     if values.dtype.kind not in "biuf":
         raise InputError(f"factor {name} is {values.dtype}; give numbers or text")
-    return [float(one) for one in values]
+    return [float(value) for value in values]
 
 
 def _check_complete(name: str, values: npt.NDArray[Any], kind: Kind | None) -> None:
@@ -180,12 +180,12 @@ def _check_complete(name: str, values: npt.NDArray[Any], kind: Kind | None) -> N
     else:
         rows = missing(values.tolist(), kind)
     if rows:
-        places = listing([f"row {row} ({_shown(values[row])})" for row in rows])
+        places = listing([f"row {row} ({_quoted(values[row])})" for row in rows])
         hint = name_hint(name, [values[row] for row in rows], kind)
         raise InputError(f"factor {name} lacks a value in {places}; leave these images out{hint}")
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return repr(str(value)) if isinstance(value, str) else str(value)
 
 

@@ -60,12 +60,12 @@ def with_class_names(
     classes: Mapping[str, Sequence[str] | None],
 ) -> tuple[dict[str, Column], Traits]:
     """Columns and traits with the names of classes, by factor, in place of their numbers."""
-    named: dict[str, Column] = {}
+    class_columns: dict[str, Column] = {}
     for name, column in columns.items():
-        if known := classes.get(name):
-            named[name] = [known[int(one)] for one in column]
-    kinds: dict[str, Kind] = dict.fromkeys(named, "categorical")
-    return {**columns, **named}, traits._replace(kinds={**kinds, **traits.kinds})
+        if names := classes.get(name):
+            class_columns[name] = [names[int(index)] for index in column]
+    kinds: dict[str, Kind] = dict.fromkeys(class_columns, "categorical")
+    return {**columns, **class_columns}, traits._replace(kinds={**kinds, **traits.kinds})
 
 
 def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
@@ -91,7 +91,9 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
         positions.append(numbers.reshape(-1))
     first = next(iter(measured), None)
     warn_of_measured(measured, len(positions[0]), _usual(traits.periods.get(first or "")))
-    _warn_of_texts([one for one in factors if one.name not in traits.kinds], len(positions[0]))
+    _warn_of_texts(
+        [factor for factor in factors if factor.name not in traits.kinds], len(positions[0])
+    )
     table = np.stack(positions, axis=1).astype(np.int64)
     order = np.lexsort(table.T[::-1])
     table = table[order]
@@ -131,19 +133,19 @@ def warn_left_out(source: str, names: Iterable[object]) -> None:
 
 def _warn_of_texts(factors: Iterable[Factor], images: int) -> None:
     """Warns about factors of texts that are rather numbers, dates or names of single images."""
-    found: dict[str, dict[str, str]] = {}
+    examples: dict[str, dict[str, str]] = {}
     counts: dict[str, int] = {}
     for factor in factors:
         texts = [value for value in factor.values if isinstance(value, str)]
         if remedy := _remedy(texts, images):
-            found.setdefault(remedy, {})[factor.name] = texts[-1]
+            examples.setdefault(remedy, {})[factor.name] = texts[-1]
             counts[factor.name] = len(texts)
-    for remedy, names in found.items():
+    for remedy, names in examples.items():
         first, text = next(iter(names.items()))
-        said = counted({name: counts[name] for name in names}, "categorical", "texts")
+        summary = counted({name: counts[name] for name in names}, "categorical", "texts")
         warnings.warn(
-            f"{said} in {images} images, such as {text!r}; {remedy}; if each is a class, say so in "
-            f"kinds, such as {first}: categorical",
+            f"{summary} in {images} images, such as {text!r}; {remedy}; if each is a class, say so "
+            f"in kinds, such as {first}: categorical",
             FactorWarning,
             stacklevel=3,
         )

@@ -16,19 +16,19 @@ _ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
 
 
 _Content = tuple[list[str], list[str], list[list[str]]]
-"""Names of columns, places of rows, and cells by row."""
+"""Names of columns, lines of rows, and cells by row."""
 
 
 class Row(NamedTuple):
     """One row of a table.
 
     Attributes:
-        place: Its line in the table, for messages.
+        line: Its line in the table, for messages.
         file: Name of its image, as in a folder listing: `a.png`, not `./a.png`.
         cells: Its other values as text, by column; empty if missing.
     """
 
-    place: str
+    line: str
     file: str
     cells: dict[str, str]
 
@@ -45,34 +45,38 @@ def read_table(path: Path, file: str) -> list[Row]:
             f"the table {path} does not exist; give the file of the factor values, its path "
             "relative to the folder of the images"
         )
-    names, places, rows = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
+    names, lines, rows = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
     _check_names(path, names, file, rows[0] if rows else [])
     if not rows:
         raise InputError(f"{path} has no rows; it needs one for each image")
-    return [_row(path, names, file, *row) for row in zip(places, rows, strict=True)]
+    return [_row(path, names, file, *row) for row in zip(lines, rows, strict=True)]
 
 
 def named_twice(rows: Sequence[Row]) -> list[str]:
     """Files named by several rows, with the lines of these rows."""
-    places: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     for row in rows:
-        places.setdefault(row.file, []).append(row.place)
-    return [f"{name} ({', '.join(found)})" for name, found in places.items() if len(found) > 1]
+        lines_of.setdefault(row.file, []).append(row.line)
+    return [f"{name} ({', '.join(lines)})" for name, lines in lines_of.items() if len(lines) > 1]
 
 
 def gaps(
     rows: Sequence[Row], file: str, names: Sequence[str], kinds: Mapping[str, Kind]
 ) -> tuple[dict[str, list[str]], str]:
     """Columns without a value, by the line of their row, and advice on words that may be names."""
-    found = [[file] if missing([row.file], None) else [] for row in rows]
+    lacking_columns = [[file] if missing([row.file], None) else [] for row in rows]
     hint = ""
     for name in names:
         cells = [row.cells[name] for row in rows]
         lacking = missing(cells, kinds.get(name))
         for row in lacking:
-            found[row].append(name + (f": {cells[row]!r}" if is_word(cells[row]) else ""))
+            lacking_columns[row].append(name + (f": {cells[row]!r}" if is_word(cells[row]) else ""))
         hint = hint or name_hint(name, [cells[row] for row in lacking], kinds.get(name))
-    return {row.place: said for row, said in zip(rows, found, strict=True) if said}, hint
+    return {
+        row.line: row_columns
+        for row, row_columns in zip(rows, lacking_columns, strict=True)
+        if row_columns
+    }, hint
 
 
 def columns(
@@ -84,17 +88,17 @@ def columns(
 
 def chosen(rows: Sequence[Row], file: str, factors: Sequence[str] | None) -> list[str]:
     """Columns to use as factors."""
-    known = list(rows[0].cells)
+    names = list(rows[0].cells)
     for name in factors or ():
-        if name not in known:
-            hint = suggestion(name, known)
+        if name not in names:
+            hint = suggestion(name, names)
             raise InputError(
-                f"the table has no column {name!r}{hint}; besides {file} it has {', '.join(known)}"
+                f"the table has no column {name!r}{hint}; besides {file} it has {', '.join(names)}"
             )
-    taken = known if factors is None else list(dict.fromkeys(factors))
-    if not taken:
+    selected = names if factors is None else list(dict.fromkeys(factors))
+    if not selected:
         raise InputError(f"the table has no column besides {file}; set table to null to go without")
-    return taken
+    return selected
 
 
 def _column(rows: Sequence[Row], name: str, kind: Kind | None) -> Column:
@@ -104,9 +108,9 @@ def _column(rows: Sequence[Row], name: str, kind: Kind | None) -> Column:
         return [float(text) for text in texts]
     if len(wrong) == len(rows) or kind == "categorical":
         return texts
-    said = listing([f"{rows[row].place}: {texts[row]!r}" for row in wrong])
+    lines = listing([f"{rows[row].line}: {texts[row]!r}" for row in wrong])
     raise InputError(
-        f"column {name} has numbers in {len(rows) - len(wrong)} rows and other text in {said}; "
+        f"column {name} has numbers in {len(rows) - len(wrong)} rows and other text in {lines}; "
         f"mend them, or set kinds: {{{name}: categorical}} if its values are names"
     )
 
@@ -119,7 +123,7 @@ def _csv(path: Path) -> _Content:
             lines = [(f"line {reader.line_num}", cells) for cells in reader if cells]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as comma-separated text: {error}") from error
-    return names, [place for place, _ in lines], [cells for _, cells in lines]
+    return names, [line for line, _ in lines], [cells for _, cells in lines]
 
 
 def _parquet(path: Path) -> _Content:
@@ -137,19 +141,19 @@ def _parquet(path: Path) -> _Content:
     # pandas writes its index as a column of this name by default
     names = [name for name in table.column_names if not _ROW_NUMBERS.fullmatch(name)]
     values: list[dict[str, Any]] = table.to_pylist()
-    places = [f"row {number}" for number in range(1, len(values) + 1)]
-    return names, places, [[_text(row[name]) for name in names] for row in values]
+    lines = [f"row {index}" for index in range(1, len(values) + 1)]
+    return names, lines, [[_text(row[name]) for name in names] for row in values]
 
 
-def _row(path: Path, names: list[str], file: str, place: str, values: list[str]) -> Row:
+def _row(path: Path, names: list[str], file: str, line: str, values: list[str]) -> Row:
     if len(values) != len(names):
         raise InputError(
-            f"{path}: {place} has {len(values)} cells, but there are {len(names)} columns: "
+            f"{path}: {line} has {len(values)} cells, but there are {len(names)} columns: "
             f"{', '.join(names)}"
         )
     cells = dict(zip(names, values, strict=True))
     name = cells.pop(file).strip()
-    return Row(place, Path(name).as_posix() if name else "", cells)
+    return Row(line, Path(name).as_posix() if name else "", cells)
 
 
 def _text(value: object) -> str:
@@ -161,8 +165,12 @@ def _check_names(path: Path, names: list[str], file: str, first: list[str]) -> N
     if len(set(names)) < len(names) or "" in names:
         raise InputError(f"{path} needs columns with names of their own, not {', '.join(names)}")
     if file not in names:
-        other = next((mark for mark in (";", "\t") if mark in "".join(names)), None)
-        hint = f"; it seems to be separated by {other!r}, and commas are expected" if other else ""
+        separator = next((mark for mark in (";", "\t") if mark in "".join(names)), None)
+        hint = (
+            f"; it seems to be separated by {separator!r}, and commas are expected"
+            if separator
+            else ""
+        )
         images = [
             name
             for name, cell in zip(names, first, strict=False)

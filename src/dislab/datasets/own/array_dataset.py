@@ -84,8 +84,8 @@ class ArrayDataset(Dataset):
             labels = Labels(unlabelled(len(pixels)), np.arange(len(pixels)))
         else:
             traits = Traits(kinds or {}, units or {}, periods or {})
-            named = columns(factors, names, len(pixels), traits.kinds)
-            labels = labelled(named, traits)
+            values = columns(factors, names, len(pixels), traits.kinds)
+            labels = labelled(values, traits)
         self._space, self._order = labels
         self._file = _mapped_file(images)
         pixels = to_bytes(pixels)

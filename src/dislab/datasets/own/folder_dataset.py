@@ -158,7 +158,7 @@ class FolderDataset(BankedDataset):
         names = table_files.chosen(rows, self.file, self.columns)
         columns = table_files.columns(rows, names, self.traits.kinds)
         space, order = labelled(columns, self.traits)
-        return _Layout(space, [rows[number].file for number in order])
+        return _Layout(space, [rows[index].file for index in order])
 
     def _complete(
         self, rows: list[table_files.Row], folder: Path, images: Sequence[str]
@@ -166,19 +166,21 @@ class FolderDataset(BankedDataset):
         """Rows with an image and all values; others are dropped or rejected."""
         names = table_files.chosen(rows, self.file, self.columns)
         lacking, hint = table_files.gaps(rows, self.file, names, self.traits.kinds)
-        said = [f"{place} ({', '.join(found)})" for place, found in lacking.items()]
-        complaint = f"{self.table} lacks values in {listing(said)}"
-        self._refuse(said, complaint, hint)
+        lines = [
+            f"{line} ({', '.join(lacking_columns)})" for line, lacking_columns in lacking.items()
+        ]
+        complaint = f"{self.table} lacks values in {listing(lines)}"
+        self._refuse(lines, complaint, hint)
         if hint:
-            said_so = f"{complaint}; gaps: drop leaves these rows out{hint}"
-            warnings.warn(said_so, FactorWarning, stacklevel=2)
-        rows = [row for row in rows if row.place not in lacking]
+            warning = f"{complaint}; gaps: drop leaves these rows out{hint}"
+            warnings.warn(warning, FactorWarning, stacklevel=2)
+        rows = [row for row in rows if row.line not in lacking]
         if twice := table_files.named_twice(rows):
             raise InputError(f"several rows name the same image: {listing(twice)}")
         listed = {row.file: row for row in rows}
         absent = {name for name in listed if not (folder / name).is_file()}
-        said = [f"{name} ({row.place})" for name, row in listed.items() if name in absent]
-        self._refuse(said, f"{folder} lacks images that have a row: {listing(said)}")
+        lines = [f"{name} ({row.line})" for name, row in listed.items() if name in absent]
+        self._refuse(lines, f"{folder} lacks images that have a row: {listing(lines)}")
         unlisted = sorted(set(images) - set(listed))
         if unlisted:  # a table may name a folder by another link
             paths = {_real(folder / name) for name in listed}
@@ -188,8 +190,8 @@ class FolderDataset(BankedDataset):
             raise InputError(f"{folder} and {self.table} have no image in common")
         return [row for name, row in listed.items() if name not in absent]
 
-    def _refuse(self, found: Sequence[str], complaint: str, hint: str = "") -> None:
-        if found and self.gaps == "refuse":
+    def _refuse(self, faults: Sequence[str], complaint: str, hint: str = "") -> None:
+        if faults and self.gaps == "refuse":
             raise InputError(
                 f"{complaint}; mend that, or set gaps to drop to go without them{hint}"
             )

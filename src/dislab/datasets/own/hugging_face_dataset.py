@@ -138,12 +138,12 @@ class HuggingFaceDataset(BankedDataset):
     @cached_property
     def _read(self) -> "_Read":
         table = _opened(self.path, self.configuration, self.split, self.download)
-        known = list(table.column_names)
+        column_names = list(table.column_names)
         for name in (self.image, *(self.columns or ())):
-            if name not in known:
+            if name not in column_names:
                 raise InputError(
-                    f"{self.path} has no column {name!r}{suggestion(name, known)}; it has "
-                    f"{', '.join(known)}: say by image and factors which to take"
+                    f"{self.path} has no column {name!r}{suggestion(name, column_names)}; it has "
+                    f"{', '.join(column_names)}: say by image and factors which to take"
                 )
         if not len(table):
             raise InputError(f"the split {self.split} of {self.path} has no rows")
@@ -151,11 +151,11 @@ class HuggingFaceDataset(BankedDataset):
         if not names:
             return _Read(table, Labels(unlabelled(len(table)), np.arange(len(table))))
         values = {name: _values(table, name) for name in names}
-        named = columns(values, None, len(table), self.traits.kinds)
+        factor_columns = columns(values, None, len(table), self.traits.kinds)
         classes = {
             name: table.features[name].names for name in names if _is(table, name, "ClassLabel")
         }
-        return _Read(table, labelled(*with_class_names(named, self.traits, classes)))
+        return _Read(table, labelled(*with_class_names(factor_columns, self.traits, classes)))
 
     def _chosen(self, table: Any) -> list[str]:
         if self.columns is not None:
@@ -165,15 +165,15 @@ class HuggingFaceDataset(BankedDataset):
         warn_left_out(self.path, [name for name in others if name not in labels])
         return labels
 
-    def _images(self, numbers: Indices) -> list[Rows]:
+    def _images(self, rows: Indices) -> list[Rows]:
         """Pixels of the images of some rows, shape (channel, height, width) each."""
         try:
-            images = self._undecoded.select(numbers)[self.image][:]
+            images = self._undecoded.select(rows)[self.image][:]
         except (OSError, ValueError, SyntaxError) as error:  # errors of Pillow and Arrow
             raise InputError(f"images of {self.path} cannot be read: {one_line(error)}") from error
         return [
-            self._decoded(image, f"row {number} of {self.path}")
-            for number, image in zip(numbers, images, strict=True)
+            self._decoded(image, f"row {row} of {self.path}")
+            for row, image in zip(rows, images, strict=True)
         ]
 
     @cached_property
@@ -228,12 +228,12 @@ class HuggingFaceDataset(BankedDataset):
     def _rows(self) -> Iterator[Rows]:
         order = self._read.labels.order
         for start in range(0, len(order), _AT_A_TIME):
-            numbers = order[start : start + _AT_A_TIME]
-            block = self._images(numbers)
-            for number, pixels in zip(numbers, block, strict=True):
+            rows = order[start : start + _AT_A_TIME]
+            block = self._images(rows)
+            for row, pixels in zip(rows, block, strict=True):
                 if pixels.shape != self.image_shape:
                     raise InputError(
-                        f"row {number} of {self.path} has {size_of(pixels.shape)}, but row "
+                        f"row {row} of {self.path} has {size_of(pixels.shape)}, but row "
                         f"{order[0]} has {size_of(self.image_shape)}; set {UNEQUAL}"
                     )
             yield np.stack([pixels.reshape(-1) for pixels in block])
@@ -253,30 +253,30 @@ def _opened(path: str, configuration: str | None, split: str, download: bool) ->
         raise InputError(
             f"a data set of Hugging Face needs pip install 'dislab[huggingface]' ({error})"
         ) from error
-    place = Path(path).expanduser()
-    if not place.exists() and not (download or datasets.config.HF_HUB_OFFLINE):
+    local = Path(path).expanduser()
+    if not local.exists() and not (download or datasets.config.HF_HUB_OFFLINE):
         raise InputError(
-            f"{place} does not exist; a data set of the Hub is fetched with download: true, and "
+            f"{local} does not exist; a data set of the Hub is fetched with download: true, and "
             "one in the library's cache is read with the environment variable HF_HUB_OFFLINE=1"
         )
     try:
-        if any((place / name).is_file() for name in _SAVED):
-            found = datasets.load_from_disk(str(place))
-            if isinstance(found, datasets.DatasetDict):
-                return found[split]
-            return found
-        if place.is_file():
-            kind = _FILES.get(place.suffix.lower())
+        if any((local / name).is_file() for name in _SAVED):
+            loaded = datasets.load_from_disk(str(local))
+            if isinstance(loaded, datasets.DatasetDict):
+                return loaded[split]
+            return loaded
+        if local.is_file():
+            kind = _FILES.get(local.suffix.lower())
             if kind is None:
-                raise InputError(f"{place} is no folder and no file in {', '.join(_FILES)}")
-            return datasets.load_dataset(kind, data_files={split: str(place)}, split=split)
+                raise InputError(f"{local} is no folder and no file in {', '.join(_FILES)}")
+            return datasets.load_dataset(kind, data_files={split: str(local)}, split=split)
         return datasets.load_dataset(
-            str(place) if place.exists() else path, configuration, split=split
+            str(local) if local.exists() else path, configuration, split=split
         )
     except InputError:
         raise
     except KeyError as error:
-        raise InputError(f"{path} has no split {split}; it has {', '.join(found)}") from error
+        raise InputError(f"{path} has no split {split}; it has {', '.join(loaded)}") from error
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise InputError(f"{path} cannot be read by datasets: {one_line(error)}") from error
 
@@ -290,11 +290,11 @@ def _values(table: Any, name: str) -> list[Any]:
     values = list(table[name][:])
     if not _is(table, name, "ClassLabel"):
         return values
-    known = range(-1, table.features[name].num_classes)
+    classes = range(-1, table.features[name].num_classes)
     for row, value in enumerate(values):
-        if value is not None and value not in known:
+        if value is not None and value not in classes:
             raise InputError(
-                f"column {name} has {value} in row {row}, but its classes are 0 to {known[-1]}; "
+                f"column {name} has {value} in row {row}, but its classes are 0 to {classes[-1]}; "
                 "mend that, or leave the column out of factors"
             )
     return [None if value == -1 else value for value in values]

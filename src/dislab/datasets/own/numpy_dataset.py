@@ -210,8 +210,8 @@ class NumpyDataset(Dataset):
         arrays = {name: self._values(name) for name in self.factor_arrays}
         first = next(iter(arrays.values()))
         if len(arrays) == 1 and first.ndim == 2:
-            named = columns(first, self.names, count, self.traits.kinds)
-            return labelled(named, self.traits)
+            factor_columns = columns(first, self.names, count, self.traits.kinds)
+            return labelled(factor_columns, self.traits)
         if self.names is not None:
             raise InputError(
                 "names are for the columns of one array of factors; arrays of one axis have the "
@@ -319,19 +319,19 @@ def _only_images(path: Path, archive: zipfile.ZipFile) -> str:
     """The only array of three or four axes."""
     if not _arrays(archive):
         raise _refusal(path, "it has no arrays")
-    found = []
+    images = []
     for name in _arrays(archive):
         header = open_header(archive, name, partial(_refusal, path))
         header.stream.close()
         if len(header.shape) in (3, 4):
-            found.append(name)
-    if len(found) != 1:
-        which = ", ".join(found) if found else f"none among {', '.join(_arrays(archive))}"
+            images.append(name)
+    if len(images) != 1:
+        which = ", ".join(images) if images else f"none among {', '.join(_arrays(archive))}"
         raise InputError(
-            f"{path} has {len(found)} arrays of three or four axes ({which}); name that of the "
+            f"{path} has {len(images)} arrays of three or four axes ({which}); name that of the "
             "images by images"
         )
-    return found[0]
+    return images[0]
 
 
 def _arrays(archive: zipfile.ZipFile) -> Sequence[str]:
@@ -339,12 +339,12 @@ def _arrays(archive: zipfile.ZipFile) -> Sequence[str]:
 
 
 def _check_member(path: Path, archive: zipfile.ZipFile, name: str) -> None:
-    known = _arrays(archive)
-    if not known:
+    names = _arrays(archive)
+    if not names:
         raise _refusal(path, "it has no arrays")
-    if name not in known:
-        hint = suggestion(name, known)
-        raise InputError(f"{path} has no array {name!r}{hint}; it has {', '.join(known)}")
+    if name not in names:
+        hint = suggestion(name, names)
+        raise InputError(f"{path} has no array {name!r}{hint}; it has {', '.join(names)}")
 
 
 def _plain(header: Header, name: str, refuse: Any) -> Header:
@@ -369,9 +369,9 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _refusal(path: Path, fault: str) -> InputError:
-    if found := foreign_format(path):
+    if kind := foreign_format(path):
         return InputError(
-            f"{path} is {found}; load it in Python, and write its arrays by numpy.save or "
+            f"{path} is {kind}; load it in Python, and write its arrays by numpy.save or "
             "numpy.savez"
         )
     return InputError(f"{path} cannot be used: {fault}; write it by numpy.save or numpy.savez")

@@ -179,18 +179,18 @@ class TorchDataset(Dataset):
         pixels: npt.NDArray[np.uint8] | None = None
         values: dict[Part, list[Any]] = {}
         bar = tqdm(range(count), desc="reading", unit=" images", leave=False, disable=None)
-        for number in bar:
-            image, found = self._parted(items[number], number, values if number else None)
-            one = self._pixels(image, number)
+        for index in bar:
+            image, item_values = self._parted(items[index], index, values if index else None)
+            item_pixels = self._pixels(image, index)
             if pixels is None:
-                pixels = np.empty((count, *one.shape), dtype=np.uint8)
-            if one.shape != pixels.shape[1:]:
+                pixels = np.empty((count, *item_pixels.shape), dtype=np.uint8)
+            if item_pixels.shape != pixels.shape[1:]:
                 raise InputError(
-                    f"item {number} has {size_of(one.shape)}, but item 0 has "
+                    f"item {index} has {size_of(item_pixels.shape)}, but item 0 has "
                     f"{size_of(pixels.shape[1:])}; set {UNEQUAL}"
                 )
-            pixels[number] = one
-            for part, value in found.items():
+            pixels[index] = item_pixels
+            for part, value in item_values.items():
                 values.setdefault(part, []).append(value)
         assert pixels is not None
         check_contents(f"images of {type(self.dataset).__name__}", blocks_of(pixels))
@@ -198,7 +198,7 @@ class TorchDataset(Dataset):
         return _Read(labels, torch.from_numpy(pixels[labels.order]))
 
     def _parted(
-        self, item: Any, number: int, known: Mapping[Part, object] | None
+        self, item: Any, index: int, expected: Mapping[Part, object] | None
     ) -> tuple[Any, dict[Part, Any]]:
         """The image of an item, and its values by index or key."""
         if isinstance(item, Mapping):
@@ -211,24 +211,26 @@ class TorchDataset(Dataset):
             if part not in parts:
                 hint = suggestion(str(part), map(str, parts))
                 raise InputError(
-                    f"item {number} of {type(self.dataset).__name__} has no part {part!r}{hint}; "
+                    f"item {index} of {type(self.dataset).__name__} has no part {part!r}{hint}; "
                     f"it has {', '.join(map(repr, parts))}: say by image and factors which to take"
                 )
         image = parts.pop(self.image)
-        found = {part: _plain(value) for part, value in parts.items()}
+        values = {part: _plain(value) for part, value in parts.items()}
         if self.parts is not None:
-            return image, {part: found[part] for part in self.parts}
-        if known is not None:
-            return image, {part: found.get(part) for part in known}
-        labels = {part: one for part, one in found.items() if _is_label(one) or _is_vector(one)}
-        self._warn_left_out([part for part in found if part not in labels])
+            return image, {part: values[part] for part in self.parts}
+        if expected is not None:
+            return image, {part: values.get(part) for part in expected}
+        labels = {
+            part: value for part, value in values.items() if _is_label(value) or _is_vector(value)
+        }
+        self._warn_left_out([part for part in values if part not in labels])
         return image, labels
 
     def _warn_left_out(self, parts: Sequence[Part]) -> None:
         warn_left_out(f"the items of {type(self.dataset).__name__}", map(repr, parts))
 
-    def _pixels(self, image: Any, number: int) -> npt.NDArray[np.uint8]:
-        name = f"item {number} of {type(self.dataset).__name__}"
+    def _pixels(self, image: Any, index: int) -> npt.NDArray[np.uint8]:
+        name = f"item {index} of {type(self.dataset).__name__}"
         if isinstance(image, Image.Image):
             try:
                 return pixels_of(image, name, self.side, self.colour, self.fit)
@@ -248,8 +250,8 @@ class TorchDataset(Dataset):
         if pixels.ndim == 3:
             pixels = pixels if form.last else np.moveaxis(pixels, 0, -1)
             pixels = pixels[..., 0] if pixels.shape[-1] == 1 else pixels
-        drawn = Image.fromarray(np.ascontiguousarray(pixels))
-        return pixels_of(drawn, name, self.side, self.colour, self.fit)
+        picture = Image.fromarray(np.ascontiguousarray(pixels))
+        return pixels_of(picture, name, self.side, self.colour, self.fit)
 
     def _labels(self, values: dict[Part, list[Any]], count: int) -> Labels:
         if self.parts is None:
@@ -262,20 +264,20 @@ class TorchDataset(Dataset):
                     "names, kinds, units and periods describe factors, and the items have none"
                 )
             return Labels(unlabelled(count), np.arange(count))
-        named = {_name(part, values): column for part, column in values.items()}
-        classes = {name: _classes(column, self.dataset) for name, column in named.items()}
-        for name, column in named.items():
+        by_name = {_name(part, values): column for part, column in values.items()}
+        classes = {name: _classes(column, self.dataset) for name, column in by_name.items()}
+        for name, column in by_name.items():
             if classes[name]:  # torchvision writes a missing class as -1
-                named[name] = [None if one == -1 else one for one in column]
-        parts = entries(named, count)
+                by_name[name] = [None if value == -1 else value for value in column]
+        parts = entries(by_name, count)
         titles = self.names or list(parts)
         if len(titles) != len(parts) or len(set(titles)) < len(titles):
             raise InputError(f"{len(parts)} factors need names of their own, not {titles}")
-        found = columns(
+        factor_columns = columns(
             dict(zip(titles, parts.values(), strict=True)), None, count, self.traits.kinds
         )
-        known = {title: classes.get(name) for title, name in zip(titles, parts, strict=True)}
-        return labelled(*with_class_names(found, self.traits, known))
+        class_names = {title: classes.get(name) for title, name in zip(titles, parts, strict=True)}
+        return labelled(*with_class_names(factor_columns, self.traits, class_names))
 
 
 class _Read(NamedTuple):
@@ -308,13 +310,13 @@ def _is_vector(value: object) -> bool:
     return (
         isinstance(value, list | tuple)
         and len(value) > 0
-        and all(isinstance(one, Real) for one in value)
+        and all(isinstance(entry, Real) for entry in value)
     )
 
 
 def _is_uneven(column: Sequence[Any]) -> bool:
     """Whether the values are vectors, as the first one is, of different lengths."""
-    return _is_vector(column[0]) and len({np.shape(one) for one in column}) > 1
+    return _is_vector(column[0]) and len({np.shape(vector) for vector in column}) > 1
 
 
 def _name(part: Part, values: Mapping[Part, Sequence[Any]]) -> str:
@@ -328,8 +330,8 @@ def _name(part: Part, values: Mapping[Part, Sequence[Any]]) -> str:
 def _classes(column: Sequence[Any], dataset: object) -> Sequence[str] | None:
     """Names of the classes that a column numbers, if the data set has a name for each number."""
     names = getattr(dataset, "classes", None)
-    named = isinstance(names, list | tuple) and all(isinstance(one, str) for one in names)
-    if not named or not all(isinstance(one, int) for one in column):
+    are_texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+    if not are_texts or not all(isinstance(value, int) for value in column):
         return None
     names = cast("Sequence[str]", names)
     return names if -1 <= min(column) <= max(column) < len(names) else None

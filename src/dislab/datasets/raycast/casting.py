@@ -95,22 +95,22 @@ def cast(parts: Sequence[Part], rays: Bundle, states: int) -> Cast:
     state, tile = near.any(0).nonzero(as_tuple=True)
     distance = torch.full((len(state), rays.direction.x.shape[1]), FAR, device=tile.device)
     owner = torch.full_like(distance, NOTHING, dtype=torch.uint8)
-    for number, part in enumerate(parts):
-        rows = near[number, state, tile].nonzero()[:, 0]
+    for index, part in enumerate(parts):
+        rows = near[index, state, tile].nonzero()[:, 0]
         ray = Ray(rays.apex, take(rays.direction, tile[rows]))
         shape_there, frame = take(part, state[rows])
-        found = shape_there.distance(frame.ray_inside(ray))
+        distances = shape_there.distance(frame.ray_inside(ray))
         before = distance[rows]
-        distance[rows] = torch.minimum(found, before)
-        owner[rows] = torch.where(found < before, number, owner[rows])
+        distance[rows] = torch.minimum(distances, before)
+        owner[rows] = torch.where(distances < before, index, owner[rows])
     return Cast(state, tile, distance, owner)
 
 
 def normals(parts: Sequence[Part], seen: Cast, point: Vector) -> Vector:
     """Surface normals at ray hits, unit vectors; zero for rays without a hit."""
     out = Vector(*(torch.zeros_like(seen.distance) for _ in range(3)))
-    for number, part in enumerate(parts):
-        mine = seen.part == number
+    for index, part in enumerate(parts):
+        mine = seen.part == index
         rows = mine.any(1).nonzero()[:, 0]
         shape, frame = take(part, seen.state[rows])
         normal = frame.outside(shape.normal(frame.point_inside(take(point, rows))))
@@ -128,12 +128,12 @@ def shaded(
     rays = bundle(lamp, way * (1 / length))
     dark = torch.zeros_like(length, dtype=torch.bool)
     for part in parts:
-        own = take(part, state)
-        near = _may_meet(own, lamp, rays.axis, rays.spread)
+        posed = take(part, state)
+        near = _may_meet(posed, lamp, rays.axis, rays.spread)
         rows = near.expand(len(state), 1).nonzero()[:, 0]
-        shape, frame = take(own, rows)
-        found = shape.distance(frame.ray_inside(Ray(lamp, take(rays.direction, rows))))
-        dark[rows] = dark[rows] | (found < length[rows])
+        shape, frame = take(posed, rows)
+        distances = shape.distance(frame.ray_inside(Ray(lamp, take(rays.direction, rows))))
+        dark[rows] = dark[rows] | (distances < length[rows])
     return dark
 
 

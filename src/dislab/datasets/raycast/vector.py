@@ -33,13 +33,13 @@ class Vector:
         """A vector of numbers or tensors; numbers become tensors of shape (1, 1)."""
         return Vector(_tensor(x, device), _tensor(y, device), _tensor(z, device))
 
-    def __add__(self, other: "Vector") -> "Vector":
+    def __add__(self, vector: "Vector") -> "Vector":
         """Sum."""
-        return Vector(self.x + other.x, self.y + other.y, self.z + other.z)
+        return Vector(self.x + vector.x, self.y + vector.y, self.z + vector.z)
 
-    def __sub__(self, other: "Vector") -> "Vector":
+    def __sub__(self, vector: "Vector") -> "Vector":
         """Difference."""
-        return Vector(self.x - other.x, self.y - other.y, self.z - other.z)
+        return Vector(self.x - vector.x, self.y - vector.y, self.z - vector.z)
 
     def __mul__(self, factor: Scalar) -> "Vector":
         """Product with a scalar."""
@@ -49,16 +49,16 @@ class Vector:
         """Negation."""
         return Vector(-self.x, -self.y, -self.z)
 
-    def dot(self, other: "Vector") -> Float[Tensor, "..."]:
+    def dot(self, vector: "Vector") -> Float[Tensor, "..."]:
         """Scalar product."""
-        return self.x * other.x + self.y * other.y + self.z * other.z
+        return self.x * vector.x + self.y * vector.y + self.z * vector.z
 
-    def cross(self, other: "Vector") -> "Vector":
+    def cross(self, vector: "Vector") -> "Vector":
         """Cross product."""
         return Vector(
-            self.y * other.z - self.z * other.y,
-            self.z * other.x - self.x * other.z,
-            self.x * other.y - self.y * other.x,
+            self.y * vector.z - self.z * vector.y,
+            self.z * vector.x - self.x * vector.z,
+            self.x * vector.y - self.y * vector.x,
         )
 
     def norm(self) -> Float[Tensor, "..."]:
@@ -69,12 +69,12 @@ class Vector:
         """Normalised vector; a zero vector is unchanged."""
         return self * (1 / self.norm().clamp_min(1e-12))
 
-    def where(self, chosen: Tensor, other: "Vector") -> "Vector":
-        """This vector where `chosen` is true, `other` elsewhere."""
+    def where(self, chosen: Tensor, vector: "Vector") -> "Vector":
+        """This vector where `chosen` is true, `vector` elsewhere."""
         return Vector(
-            torch.where(chosen, self.x, other.x),
-            torch.where(chosen, self.y, other.y),
-            torch.where(chosen, self.z, other.z),
+            torch.where(chosen, self.x, vector.x),
+            torch.where(chosen, self.y, vector.y),
+            torch.where(chosen, self.z, vector.z),
         )
 
 

@@ -78,8 +78,8 @@ def _info(archive: zipfile.ZipFile, refuse: Refusal) -> tuple[int, Labels]:
             raise refuse(f"factor_values cannot be unpickled safely: {error}") from error
     content = pickled.item() if isinstance(pickled, np.ndarray) and pickled.ndim == 0 else pickled
     if not isinstance(content, dict) or set(content) != set(COLUMNS):
-        found = ", ".join(map(str, content)) if isinstance(content, dict) else type(content)
-        raise refuse(f"factor_values names {found} instead of {', '.join(COLUMNS)}")
+        contents = ", ".join(map(str, content)) if isinstance(content, dict) else type(content)
+        raise refuse(f"factor_values names {contents} instead of {', '.join(COLUMNS)}")
     values = {name: _values(name, content[name], refuse) for name in COLUMNS}
     lengths = [len(values[name]) for name in COLUMNS]
     if count.size != 1 or sizes.ravel().tolist() != lengths:

@@ -44,13 +44,13 @@ def feasible(state: Reals) -> npt.NDArray[np.bool_]:
     start, way = _beside_cube(state[checked], start[checked]), _turned(state[checked], way[checked])
     free = _gap(start, way, np.full(len(checked), LINK)) >= TIP
     # the distance to a box is convex along a line
-    left, right = np.full(len(checked), low), np.full(len(checked), high)
+    lower, upper = np.full(len(checked), low), np.full(len(checked), high)
     for _ in range(_STEPS):
-        reach = _GOLDEN * (right - left)
-        inner, outer = right - reach, left + reach
+        reach = _GOLDEN * (upper - lower)
+        inner, outer = upper - reach, lower + reach
         nearer = _gap(start, way, inner) < _gap(start, way, outer)
-        left, right = np.where(nearer, left, inner), np.where(nearer, outer, right)
-    free &= _gap(start, way, (left + right) / 2) >= radius
+        lower, upper = np.where(nearer, lower, inner), np.where(nearer, outer, upper)
+    free &= _gap(start, way, (lower + upper) / 2) >= radius
     result = np.zeros(len(state), dtype=np.bool_)
     result[checked] = free
     return result

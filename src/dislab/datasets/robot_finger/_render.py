@@ -121,10 +121,10 @@ class Backdrop(NamedTuple):
 def backdrop(look: Look, view: Camera, device: torch.device = _CPU) -> Backdrop:
     """The stage, which is the same in every image."""
     rays, parts = view.rays(device), [move(part, device) for part in _stage()]
-    found = cast(parts, rays, 1)
+    hits = cast(parts, rays, 1)
     distance = torch.full_like(rays.direction.x, FAR)
     owner = torch.full_like(distance, NOTHING, dtype=torch.uint8)
-    distance[found.tile], owner[found.tile] = found.distance, found.part
+    distance[hits.tile], owner[hits.tile] = hits.distance, hits.part
     tile = torch.arange(len(owner), device=device)
     seen = Cast(torch.zeros_like(tile), tile, distance, owner)
     point = rays.apex + rays.direction * distance
@@ -165,18 +165,18 @@ def render(
     before = seen.distance < scene.distance[seen.tile]
     touched = torch.zeros((count, len(scene.distance)), dtype=torch.bool, device=device)
     touched[shadow.state, shadow.tile] = darkened.any(1)
-    shown = before.any(1)
-    touched[seen.state[shown], seen.tile[shown]] = True
+    visible = before.any(1)
+    touched[seen.state[visible], seen.tile[visible]] = True
     row, tile = touched.nonzero(as_tuple=True)
-    place = touched.flatten().cumsum(0).view_as(touched) - 1
+    row_of = touched.flatten().cumsum(0).view_as(touched) - 1
     dark = torch.zeros_like(scene.distance[tile], dtype=torch.bool)
     some = darkened.any(1)
-    dark[place[shadow.state[some], shadow.tile[some]]] = darkened[some]
+    dark[row_of[shadow.state[some], shadow.tile[some]]] = darkened[some]
     colour = torch.where(dark, scene.dark[:, tile], scene.lit[:, tile])
-    seen, before = Cast(*(part[shown] for part in seen)), before[shown]
-    mine = place[seen.state, seen.tile]
-    drawn = _foreground(look, parts, scene.rays, seen, _colours(look, state).to(device))
-    colour[:, mine] = torch.where(before, drawn, colour[:, mine])
+    seen, before = Cast(*(part[visible] for part in seen)), before[visible]
+    mine = row_of[seen.state, seen.tile]
+    foreground = _foreground(look, parts, scene.rays, seen, _colours(look, state).to(device))
+    colour[:, mine] = torch.where(before, foreground, colour[:, mine])
     plain = _bytes(view.mean(scene.lit))
     tiles = plain[:, None].expand(-1, count, -1, -1).clone()
     tiles[:, row, tile] = _bytes(view.mean(colour))

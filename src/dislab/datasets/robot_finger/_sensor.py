@@ -49,10 +49,10 @@ def photographs(side: int, state: Reals, start: int, stop: int) -> Rows:
         first, last = max(start, session * SESSION), min(stop, (session + 1) * SESSION)
         view = _camera(side, session)
         scene = backdrop(PSEUDO_REAL, view)
-        for number in range(first, last, _TOGETHER):
-            some = torch.from_numpy(state[number : min(number + _TOGETHER, last)]).float()
+        for index in range(first, last, _TOGETHER):
+            some = torch.from_numpy(state[index : min(index + _TOGETHER, last)]).float()
             images = render(PSEUDO_REAL, view, scene, some).numpy() / 255
-            rows += [_developed(image, number + k).reshape(-1) for k, image in enumerate(images)]
+            rows += [_developed(image, index + k).reshape(-1) for k, image in enumerate(images)]
     return np.stack(rows)
 
 
@@ -69,9 +69,9 @@ def _strayed(
     return x, y, z
 
 
-def _developed(image: Reals, number: int) -> Rows:
+def _developed(image: Reals, index: int) -> Rows:
     """Applies the camera's effects: colour cast, vignette, blur, gamma, noise."""
-    generator = np.random.default_rng((VERSION, 1, number))
+    generator = np.random.default_rng((VERSION, 1, index))
     side = image.shape[-1]
     line = np.linspace(-1, 1, side)
     brushed = np.repeat(generator.normal(size=(side // 2, 4)), 2, axis=0)

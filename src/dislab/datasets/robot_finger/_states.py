@@ -78,18 +78,18 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
     check_states(states, hues, seed, partners)
     generator = np.random.default_rng(seed)
     allowed = [hue_numbers(hues), *(np.arange(size) for size in _SIZES[1:])]
-    drawn, keys = np.empty((0, 1 + partners, len(_SIZES)), dtype=np.uint8), np.empty(0, np.int64)
+    sampled, keys = np.empty((0, 1 + partners, len(_SIZES)), dtype=np.uint8), np.empty(0, np.int64)
     new: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
     while new.sum() * (1 + partners) < states:
         proposed = _proposals(generator, allowed, partners)
         columns = tuple(np.moveaxis(proposed.astype(np.int64), -1, 0))
         keys = np.append(keys, np.ravel_multi_index(columns, _SIZES))
-        drawn = np.concatenate([drawn, proposed])
+        sampled = np.concatenate([sampled, proposed])
         # a state is kept together with its partners, if none of them was proposed before
         first = np.zeros(len(keys), dtype=np.bool_)
         first[np.unique(keys, return_index=True)[1]] = True
         new = np.asarray(first.reshape(-1, 1 + partners).all(axis=1))
-    return FactorSpace(FACTORS, drawn[new].reshape(-1, len(_SIZES))[:states])
+    return FactorSpace(FACTORS, sampled[new].reshape(-1, len(_SIZES))[:states])
 
 
 def _proposals(
@@ -97,24 +97,24 @@ def _proposals(
 ) -> npt.NDArray[np.uint8]:
     """Feasible states, each followed by its partners, shape (states, 1 + partners, 7)."""
     count = _ROUND_WITH_PARTNERS if partners else _ROUND
-    drawn = generator.integers(_SIZES, size=(count, len(_SIZES)), dtype=np.uint8)
-    drawn[:, 0] = generator.choice(allowed[0], size=count)
-    drawn = drawn[feasible(values(drawn))]
-    several, found = [drawn], np.ones(len(drawn), dtype=np.bool_)
+    sampled = generator.integers(_SIZES, size=(count, len(_SIZES)), dtype=np.uint8)
+    sampled[:, 0] = generator.choice(allowed[0], size=count)
+    sampled = sampled[feasible(values(sampled))]
+    several, complete = [sampled], np.ones(len(sampled), dtype=np.bool_)
     for _ in range(partners):
-        partner = drawn.copy()
-        column = generator.integers(len(_SIZES), size=len(drawn))
-        chance = generator.random(len(drawn))
+        partner = sampled.copy()
+        column = generator.integers(len(_SIZES), size=len(sampled))
+        chance = generator.random(len(sampled))
         for factor, numbers in enumerate(allowed):
             rows = np.flatnonzero(column == factor)
-            others, some = _elsewhere(drawn[rows], factor, numbers)
+            others, some = _elsewhere(sampled[rows], factor, numbers)
             # the n-th feasible value, with n drawn uniformly
-            wanted = np.floor(chance[rows] * some.sum(axis=1)).astype(np.int64)
-            place = (some.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
-            partner[rows] = others[np.arange(len(rows)), place]
-            found[rows] &= some.any(axis=1)
+            rank = np.floor(chance[rows] * some.sum(axis=1)).astype(np.int64)
+            choice = (some.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
+            partner[rows] = others[np.arange(len(rows)), choice]
+            complete[rows] &= some.any(axis=1)
         several.append(partner)
-    return np.stack(several, axis=1)[found]
+    return np.stack(several, axis=1)[complete]
 
 
 def _elsewhere(
@@ -130,9 +130,9 @@ def _elsewhere(
 
 def hue_numbers(hues: Hues) -> Indices:
     """Value numbers of the hues that a cube may have."""
-    number = np.arange(len(FACTORS[0]))
-    held = np.isin(number, HELDOUT)
-    return {"train": number[~held], "heldout": number[held], "all": number}[hues]
+    index = np.arange(len(FACTORS[0]))
+    is_held_out = np.isin(index, HELDOUT)
+    return {"train": index[~is_held_out], "heldout": index[is_held_out], "all": index}[hues]
 
 
 def values(positions: npt.NDArray[Any]) -> Reals:

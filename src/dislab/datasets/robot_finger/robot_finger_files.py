@@ -137,7 +137,7 @@ def _factor(name: str, labels: Labels) -> Factor:
     if name == "color":
         levels = np.round(values * 255).astype(int)
         return Factor(
-            name, tuple("#{:02x}{:02x}{:02x}".format(*one) for one in levels), "categorical"
+            name, tuple("#{:02x}{:02x}{:02x}".format(*rgb) for rgb in levels), "categorical"
         )
     if name == "angle":
         return Factor(name, tuple(values.tolist()), "circular", "rad", period=_QUARTER_TURN)

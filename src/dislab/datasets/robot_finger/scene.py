@@ -37,6 +37,6 @@ class FingerScene:
         Args:
             states: One state per row; infeasible states are allowed.
         """
-        some = torch.split(torch.from_numpy(states).float(), _PIXELS // self.side**2)
+        blocks = torch.split(torch.from_numpy(states).float(), _PIXELS // self.side**2)
         scene = (renderer.SIMULATED, self._view, self._stage)
-        return torch.cat([renderer.render(*scene, one) for one in some]).numpy()
+        return torch.cat([renderer.render(*scene, block) for block in blocks]).numpy()

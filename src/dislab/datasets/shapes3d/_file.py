@@ -41,9 +41,11 @@ def official_rows(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
     HDF5 stores no checksum of these images, so the checksum of the whole file is verified first.
     """
     h5py = _h5py()
-    if (found := sha256(path)) != SOURCE.checksum:
+    if (checksum := sha256(path)) != SOURCE.checksum:
         size = path.stat().st_size
-        what = f"SHA-256 {found} ({size} bytes) instead of {SOURCE.checksum} ({SOURCE.size} bytes)"
+        what = (
+            f"SHA-256 {checksum} ({size} bytes) instead of {SOURCE.checksum} ({SOURCE.size} bytes)"
+        )
         raise refusal(path, what, _PAGE)
     try:
         with h5py.File(path, "r") as file:

@@ -83,7 +83,7 @@ _OBJECT: Final = _Material(0.397, 0.552, 1.731)
 
 def render_rows(start: int, stop: int) -> Rows:
     """Layers by number, one per row; complete geometries only."""
-    layers = [render(number) for number in range(start // LAYERS, stop // LAYERS)]
+    layers = [render(geometry) for geometry in range(start // LAYERS, stop // LAYERS)]
     return np.concatenate([part.numpy().reshape(LAYERS, LAYER_BYTES) for part in layers])
 
 
@@ -156,9 +156,9 @@ def _coloured(light: Tensor, mask: Tensor) -> UInt8[Tensor, "hue 3 height width"
     colours = [colorsys.hsv_to_rgb(hue / HUES, 1, 1) for hue in range(HUES)]
     # only six of the three times ten channels differ
     levels = {round(value, 6) for colour in colours for value in colour}
-    made = {level: _channel((light * level).clamp(0, 1) * mask) for level in levels}
+    channels = {level: _channel((light * level).clamp(0, 1) * mask) for level in levels}
     return torch.stack(
-        [torch.stack([made[round(value, 6)] for value in colour]) for colour in colours]
+        [torch.stack([channels[round(value, 6)] for value in colour]) for colour in colours]
     )
 
 

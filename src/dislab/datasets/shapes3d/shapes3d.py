@@ -166,7 +166,7 @@ class Shapes3D(Dataset):
         if self.source != "auto":
             return self.source == "official"
         files = (published.SOURCE.names[0], "shapes3d/official.npy")
-        return self.path is not None or any(cache_file(one).is_file() for one in files)
+        return self.path is not None or any(cache_file(file).is_file() for file in files)
 
     def _official(self) -> Iterator[Rows]:
         return published.official_rows(find(published.SOURCE, self.path, self.download))

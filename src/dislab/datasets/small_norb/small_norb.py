@@ -82,7 +82,7 @@ class SmallNORB(BankedDataset):
         space = norb.STEREO if self.camera == "both" else norb.STATES
         left_out = {"instance"} if self.instance == "nuisance" else set()
         return FactorSpace(
-            tuple(replace(one, nuisance=one.name in left_out) for one in space.factors)
+            tuple(replace(factor, nuisance=factor.name in left_out) for factor in space.factors)
         )
 
     @property
@@ -106,11 +106,11 @@ class SmallNORB(BankedDataset):
         images = np.empty((len(norb.STATES), len(cameras), self.side**2), dtype=np.uint8)
         for half, order in zip(paths, states, strict=True):
             shape = (len(order), len(norb.CAMERAS), norb.SIDE, norb.SIDE)
-            place = iter(order)
+            targets = iter(order)
             for block in read_blocks(half["dat"], np.dtype(np.uint8), shape, norb.PAGE):
                 for pair in block:
                     shrunk = [shrink(pair[camera], self.side).reshape(-1) for camera in cameras]
-                    images[next(place)] = shrunk
+                    images[next(targets)] = shrunk
         rows = images.reshape(-1, self.side**2)
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
             yield rows[start : start + _ROWS_AT_A_TIME]
