@@ -35,9 +35,9 @@ from dislab.datasets import (
 from dislab.datasets.chairs.parametric_chairs import render
 from dislab.datasets.dsprites import _render as dsprites
 from dislab.datasets.robot_finger import _render as finger
-from dislab.datasets.robot_finger import _sensor as sensor
 from dislab.datasets.robot_finger import _states as states
 from dislab.datasets.robot_finger import robot_finger
+from dislab.datasets.robot_finger import robot_finger_pseudo_real as sensor
 from dislab.datasets.shapes3d import _render as shapes3d
 from hardware import processor
 

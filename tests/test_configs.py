@@ -12,7 +12,7 @@ import yaml
 
 from dislab.cli import main
 from dislab.datamodules import SingleData
-from dislab.datamodules._attributes import Attributes
+from dislab.datamodules._symbol_plans import Attributes
 from dislab.datasets import Shapes3D
 
 CONFIGS = Path(__file__).parents[1] / "configs"

@@ -296,7 +296,7 @@ def test_a_folder_without_room_for_a_lock_is_named(
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("dislab.storage.locks.FileLock.acquire", refused)
+    monkeypatch.setattr("dislab.storage.cache.FileLock.acquire", refused)
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / cache))
     with (
         pytest.raises(InputError, match=rf"deep/file cannot be made, as .*deep cannot .*{advice}"),
@@ -317,7 +317,7 @@ def test_a_file_system_without_locks_is_said_and_used(
     def refused(*_: object, **__: object) -> None:
         raise refusal
 
-    monkeypatch.setattr("dislab.storage.locks.FileLock.acquire", refused)
+    monkeypatch.setattr("dislab.storage.cache.FileLock.acquire", refused)
     with locked(tmp_path / "scores.json"), trained_alone(tmp_path):
         pass
     said = capsys.readouterr().err.splitlines()

@@ -7,7 +7,7 @@ import torch
 
 from dislab.base import Dataset, TransitionBatch
 from dislab.datamodules import TransitionData
-from dislab.datamodules._steps import steps
+from dislab.datamodules.transition_data import steps
 from dislab.datasets import DSprites
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace

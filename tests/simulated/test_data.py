@@ -16,7 +16,7 @@ from torch import Tensor
 from dislab.base import Dataset
 from dislab.datamodules import SingleData
 from dislab.datasets import ArrayDataset
-from dislab.datasets.chairs import _render as chairs
+from dislab.datasets.chairs import parametric_chairs as chairs
 from dislab.datasets.heads import _render as heads
 from dislab.datasets.robot_finger import _render as finger
 from dislab.datasets.shapes3d import _render as shapes3d
@@ -65,9 +65,9 @@ def test_chairs_are_drawn_on_the_device() -> None:
         0.8 + 0.4 * torch.rand(9, 5, generator=generator)
     )
     given = shape, torch.rand(9, 2, generator=generator), torch.rand(9, 3, generator=generator)
-    drawn = chairs.render(*given, DEVICE)
+    drawn = chairs.render_views(*given, DEVICE)
     assert drawn.device == DEVICE
-    assert torch.equal(to_host(drawn), chairs.render(*given))
+    assert torch.equal(to_host(drawn), chairs.render_views(*given))
 
 
 @pytest.mark.parametrize("shape", range(4))

@@ -68,19 +68,12 @@ class ClampedData(PlannedData):
         return tuple(self.groups)
 
     def eval_batches(self, split: Split) -> int:
-        """Number of evaluation batches of a split over all processes: enough to cover every group.
-
-        Args:
-            split: Which part of the selected states.
-        """
+        """Number of evaluation batches of a split over all processes, to cover every group."""
         turns = -(-super().eval_batches(split) // len(self.groups))
         return turns * len(self.groups)
 
     def plan(self, split: Split) -> "ClampedPlan":
         """The plan that draws the batches of a split.
-
-        Args:
-            split: Which part of the selected states.
 
         Raises:
             InputError: No two states of the split differ in one of the groups alone.

@@ -88,9 +88,6 @@ class CompositionData(PlannedData):
     def plan(self, split: Split) -> "CompositionPlan":
         """The plan that draws the batches of a split.
 
-        Args:
-            split: Which part of the selected states.
-
         Raises:
             InputError: Some factor cannot be transferred in training, or none in another split.
         """

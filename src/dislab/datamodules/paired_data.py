@@ -68,9 +68,6 @@ class PairedData(PlannedData):
     def plan(self, split: Split) -> "PairPlan":
         """The plan that draws the batches of a split.
 
-        Args:
-            split: Which part of the selected states.
-
         Raises:
             InputError: No two training states differ in one of the factors alone.
         """

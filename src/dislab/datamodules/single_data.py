@@ -21,11 +21,7 @@ class SingleData(PlannedData):
     """
 
     def plan(self, split: Split) -> "SinglePlan":
-        """The plan that draws the batches of a split.
-
-        Args:
-            split: Which part of the selected states.
-        """
+        """The plan that draws the batches of a split."""
         return SinglePlan(self.indices(split), self.weights(split))
 
 

@@ -8,8 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Dataset, IndexPlan, PlannedData, Split, SymbolBatch
-from dislab.datamodules._attributes import Attributes
-from dislab.datamodules._symbol_plans import ConceptPlan, DescriptionPlan, HeldOutPlan
+from dislab.datamodules._symbol_plans import Attributes, ConceptPlan, DescriptionPlan, HeldOutPlan
 from dislab.errors import InputError
 from dislab.factors import Selection
 from dislab.functional.checks import check_count, naming
@@ -80,9 +79,6 @@ class SymbolData(PlannedData):
 
     def plan(self, split: Split) -> IndexPlan:
         """The plan that draws the batches of a split.
-
-        Args:
-            split: Which part of the selected states.
 
         Raises:
             InputError: No state has an attribute, or a held-out combination has no test image.

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.files.decode import check_side, shrink
+from dislab.datasets.files.pictures import check_side, open_tree, shrink
 from dislab.datasets.files.published import Published, find, reading, refusal
-from dislab.datasets.files.tree import open_tree
 from dislab.factors import Factor, FactorSpace
 
 _PAGE: Final = "http://www.scottreed.info"

@@ -70,12 +70,7 @@ class GaussianBlob(Dataset):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number."""
         across = tables["profiles"][index // self.places]
         down = tables["profiles"][index % self.places]
         blob = down[:, None, :, None] * across[:, None, None, :]

@@ -4,17 +4,25 @@ It needs only NumPy and the standard library. An *index* is the number of an ima
 *position* is the row of value numbers of an image, one column per factor.
 """
 
-from dislab.factors.factor import TOLERANCE, Factor, Kind
-from dislab.factors.factor_space import UNLABELLED, FactorSpace, Indices
-from dislab.factors.measured import (
+from dislab.factors.factor import (
+    TOLERANCE,
     ContinuousFactorWarning,
+    Factor,
     FactorWarning,
+    Kind,
     are_measured,
     column_names,
     counted,
     warn_of_measured,
 )
-from dislab.factors.requests import Correlation, Correlations, Selection
+from dislab.factors.factor_space import (
+    UNLABELLED,
+    Correlation,
+    Correlations,
+    FactorSpace,
+    Indices,
+    Selection,
+)
 
 __all__ = [
     "TOLERANCE",

@@ -3,10 +3,16 @@
 It needs only the standard library, platformdirs, filelock and tqdm.
 """
 
-from dislab.storage.cache import CACHE_VARIABLE, cache_file, cache_folder, cache_path, unreadable
-from dislab.storage.downloads import download, sha256
-from dislab.storage.formats import foreign_format
-from dislab.storage.locks import acquire, locked
+from dislab.storage.cache import (
+    CACHE_VARIABLE,
+    acquire,
+    cache_file,
+    cache_folder,
+    cache_path,
+    locked,
+    unreadable,
+)
+from dislab.storage.downloads import download, foreign_format, sha256
 from dislab.storage.records import check_fields, check_inside, is_component, read_json, record_of
 from dislab.storage.writing import (
     atomic,

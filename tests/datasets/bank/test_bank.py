@@ -62,7 +62,7 @@ def test_a_finished_bank_needs_no_permission_to_write(
 
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path))
     prepare_bank(spec(tmp_path, Maker()))
-    monkeypatch.setattr("dislab.storage.locks.FileLock.acquire", refused)
+    monkeypatch.setattr("dislab.storage.cache.FileLock.acquire", refused)
     monkeypatch.setattr(os, "replace", refused)
     monkeypatch.setattr(Path, "mkdir", refused)
     prepare_bank(spec(tmp_path, Maker()))

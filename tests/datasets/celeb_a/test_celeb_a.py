@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from dislab.datasets import CelebA
-from dislab.datasets.celeb_a import _lists as lists
+from dislab.datasets.celeb_a import celeb_a as lists
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 

@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from dislab.datasets import DSprites
-from dislab.datasets.dsprites._file import FILE_NAME
 from dislab.datasets.dsprites._render import render
-from dislab.datasets.dsprites._sprite_bits import WHITE_PIXELS, unpacked
+from dislab.datasets.dsprites._sprites import FILE_NAME, WHITE_PIXELS, unpacked
 from dislab.errors import InputError
 
 

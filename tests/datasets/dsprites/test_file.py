@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dislab.datasets.dsprites._file import official_rows
+from dislab.datasets.dsprites._sprites import official_rows
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 

@@ -7,11 +7,11 @@ import pytest
 from dislab.datasets import Falcor3D, Isaac3D, cars3d, mpi3d
 from dislab.datasets.celeb_a import celeb_a
 from dislab.datasets.chairs import chairs3d
-from dislab.datasets.dsprites import _file as dsprites_file
+from dislab.datasets.dsprites import _sprites as dsprites
 from dislab.datasets.files.published import Published, find, reading, refusal
-from dislab.datasets.mnist import _file as mnist_file
-from dislab.datasets.shapes3d import _file as shapes3d_file
-from dislab.datasets.small_norb import _labels as small_norb_labels
+from dislab.datasets.mnist import mnist
+from dislab.datasets.shapes3d import shapes3d
+from dislab.datasets.small_norb import small_norb
 from dislab.errors import InputError
 
 SOURCES = {
@@ -20,10 +20,10 @@ SOURCES = {
     "CelebA": [celeb_a.PICTURES, celeb_a.ATTRIBUTES, celeb_a.PARTITION],
     "Falcor3D": [Falcor3D.files],
     "Isaac3D": [Isaac3D.files],
-    "MNIST": [one for part in mnist_file.SOURCES.values() for one in part],
+    "MNIST": [one for part in mnist.SOURCES.values() for one in part],
     "MPI3D": list(mpi3d.SOURCES.values()),
-    "Shapes3D": [shapes3d_file.SOURCE],
-    "SmallNORB": [one for part in small_norb_labels.SOURCES for one in part.values()],
+    "Shapes3D": [shapes3d.SOURCE],
+    "SmallNORB": [one for part in small_norb.SOURCES for one in part.values()],
 }
 """Files that dislab may fetch, and those that only people can."""
 BY_CONTENT = {"rendered_chairs.tar", "mpi3d_real.npz"}
@@ -131,7 +131,7 @@ def test_refusal_names_what_is_wrong() -> None:
 def test_what_is_fetched_is_encrypted_and_verified() -> None:
     fetched = [one for published in SOURCES.values() for one in published if one.url]
     assert len(fetched) == 16
-    addresses = [str(one.url) for one in fetched] + [dsprites_file.URL]
+    addresses = [str(one.url) for one in fetched] + [dsprites.URL]
     assert [url for url in addresses if not url.startswith("https://")] == []
     assert {one.names[0] for one in fetched if one.checksum is None} == BY_CONTENT
     assert {len(one.checksum) for one in fetched if one.checksum} == {32, 64}
@@ -145,4 +145,4 @@ def test_the_page_says_how_each_file_is_verified() -> None:
         row = checked[published.names[0]]
         assert (published.checksum or "content") in row
         assert ("checksum" in row) == (published.checksum is not None)
-    assert "content" in checked[dsprites_file.FILE_NAME]
+    assert "content" in checked[dsprites.FILE_NAME]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dislab.datasets.files.tree import open_tree
+from dislab.datasets.files.pictures import open_tree
 
 FILES = {f"set/{n // 10}/{n}.bin": bytes([n]) * (n * 300) for n in range(40)}
 

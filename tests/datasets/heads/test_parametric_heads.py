@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from dislab.datasets import ParametricHeads
-from dislab.datasets.heads._render import render
-from dislab.datasets.heads._surface import COLUMNS, ROWS, surface
+from dislab.datasets.heads._render import COLUMNS, ROWS, render, surface
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 

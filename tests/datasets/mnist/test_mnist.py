@@ -9,12 +9,12 @@ import torch
 
 from dislab.datasets import MNIST
 from dislab.datasets.files import published
-from dislab.datasets.mnist import _file, mnist
+from dislab.datasets.mnist import mnist
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 
 RANDOM = np.random.default_rng(0)
-DIGITS: dict[_file.Part, np.ndarray] = {
+DIGITS: dict[mnist.Part, np.ndarray] = {
     "training": np.array([5, 0, 4, 1, 9, 2, 1, 3, 1, 4, 6, 7, 8], dtype=np.uint8),
     "test": np.array([7, 2, 1, 0, 4, 1, 4, 9, 5, 9, 3, 6, 8], dtype=np.uint8),
 }
@@ -32,7 +32,7 @@ def idx(array: np.ndarray) -> bytes:
 def write(folder: Path, packed: bool = True, **changed: bytes) -> None:
     """The four files; `changed` replaces the content of those named by part and kind."""
     folder.mkdir(exist_ok=True)
-    for part, sources in _file.SOURCES.items():
+    for part, sources in mnist.SOURCES.items():
         for kind, source, array in zip(
             ("images", "labels"), sources, (IMAGES[part], DIGITS[part]), strict=True
         ):
@@ -46,7 +46,7 @@ def tiny(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The cache folder, for a set of 13 images in each part."""
     for part, digits in DIGITS.items():
         counts = tuple(np.bincount(digits, minlength=10).tolist())
-        monkeypatch.setitem(_file.COUNTS, part, counts)
+        monkeypatch.setitem(mnist.COUNTS, part, counts)
     mnist._states.cache_clear()
     yield cache
     mnist._states.cache_clear()
@@ -84,7 +84,7 @@ def test_images_are_sorted_by_digit_part_and_place_in_the_file(packed: bool, tin
 
 def test_a_part_alone_needs_its_files_only(tiny: Path, tmp_path: Path) -> None:
     write(tmp_path / "mine")
-    for source in _file.SOURCES["training"]:
+    for source in mnist.SOURCES["training"]:
         (tmp_path / "mine" / source.names[0]).unlink()
     dataset = MNIST("test", side=32, path=str(tmp_path / "mine"))
     check_dataset(dataset)

@@ -10,9 +10,8 @@ from dislab.datamodules import PairedData
 from dislab.datasets import RobotFinger, RobotFingerPseudoReal
 from dislab.datasets.raycast import casting
 from dislab.datasets.robot_finger import _render as renderer
-from dislab.datasets.robot_finger import _sensor as sensor
-from dislab.datasets.robot_finger._geometry import feasible
-from dislab.datasets.robot_finger._states import FACTORS, sample, values
+from dislab.datasets.robot_finger import robot_finger_pseudo_real as sensor
+from dislab.datasets.robot_finger._states import FACTORS, feasible, sample, values
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from dislab.datasets import Shapes3D
-from dislab.datasets.shapes3d import _file as published
 from dislab.datasets.shapes3d import _render as renderer
+from dislab.datasets.shapes3d import shapes3d as published
 from dislab.datasets.shapes3d.shapes3d import FACTORS
 from dislab.errors import InputError
 from dislab.factors import FactorSpace

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dislab.datasets import SmallNORB
-from dislab.datasets.small_norb import _labels as norb
+from dislab.datasets.small_norb import small_norb as norb
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import evaluate_fully

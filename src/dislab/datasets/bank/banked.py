@@ -72,12 +72,7 @@ class BankedDataset(Dataset):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number, on the device of tables and index.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number, on the device of tables and index."""
         return bank_rows(tables[_TABLE], index).view(len(index), *self.image_shape)
 
     def provenance(self) -> dict[str, str]:

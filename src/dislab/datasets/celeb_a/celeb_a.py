@@ -1,35 +1,81 @@
-"""The CelebA data set."""
+"""The CelebA data set: portraits, and readers of the published lists of attributes and parts."""
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar, Final, final
+
+import numpy as np
+import numpy.typing as npt
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.bank.labels import Labels, keep_labels, kept_labels
-from dislab.datasets.celeb_a import _lists as lists
-from dislab.datasets.files.decode import Frame, check_side, pictures
-from dislab.datasets.files.instances import with_instances
+from dislab.datasets.bank.labels import Labels, keep_labels, kept_labels, with_instances
+from dislab.datasets.files.pictures import Frame, check_side, open_tree, pictures
 from dislab.datasets.files.published import Published, find, reading, refusal
-from dislab.datasets.files.tree import open_tree
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
+
+PAGE: Final = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
+IMAGES: Final = 202_599
+
+NAMES: Final = (
+    "5_o_Clock_Shadow",
+    "Arched_Eyebrows",
+    "Attractive",
+    "Bags_Under_Eyes",
+    "Bald",
+    "Bangs",
+    "Big_Lips",
+    "Big_Nose",
+    "Black_Hair",
+    "Blond_Hair",
+    "Blurry",
+    "Brown_Hair",
+    "Bushy_Eyebrows",
+    "Chubby",
+    "Double_Chin",
+    "Eyeglasses",
+    "Goatee",
+    "Gray_Hair",
+    "Heavy_Makeup",
+    "High_Cheekbones",
+    "Male",
+    "Mouth_Slightly_Open",
+    "Mustache",
+    "Narrow_Eyes",
+    "No_Beard",
+    "Oval_Face",
+    "Pale_Skin",
+    "Pointy_Nose",
+    "Receding_Hairline",
+    "Rosy_Cheeks",
+    "Sideburns",
+    "Smiling",
+    "Straight_Hair",
+    "Wavy_Hair",
+    "Wearing_Earrings",
+    "Wearing_Hat",
+    "Wearing_Lipstick",
+    "Wearing_Necklace",
+    "Wearing_Necktie",
+    "Young",
+)
 
 _WIDTH: Final = 178
 _HEIGHT: Final = 218
 _LABELS: Final = "celeba/labels"
+PICTURES: Final = Published(("img_align_celeba.zip", "img_align_celeba"), PAGE, kind="part")
+ATTRIBUTES: Final = Published(("list_attr_celeba.txt", "list_attr_celeba.csv"), PAGE, kind="part")
 
-PICTURES: Final = Published(("img_align_celeba.zip", "img_align_celeba"), lists.PAGE, kind="part")
-ATTRIBUTES: Final = Published(
-    ("list_attr_celeba.txt", "list_attr_celeba.csv"), lists.PAGE, kind="part"
-)
 PARTITION: Final = Published(
-    ("list_eval_partition.txt", "list_eval_partition.csv"), lists.PAGE, kind="part"
+    ("list_eval_partition.txt", "list_eval_partition.csv"), PAGE, kind="part"
 )
 
 FACTORS: Final = (
-    *(Factor(name, (0.0, 1.0), "categorical") for name in lists.NAMES),
+    *(Factor(name, (0.0, 1.0), "categorical") for name in NAMES),
     Factor("part", ("training", "validation", "test"), "categorical", nuisance=True),
 )
 
@@ -112,25 +158,68 @@ class CelebA(BankedDataset):
     def _pictures(self) -> Pictures:
         origin = {"source": "published", "file": PICTURES.names[0], "filter": "bilinear"}
         name = f"celeba/{self.crop}-{self.side}"
-        return Pictures(name, lists.IMAGES, origin, self._rows)
+        return Pictures(name, IMAGES, origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
         path = find(PICTURES, self.path, fetch=False)
         x, y = (_WIDTH - self.crop) // 2, (_HEIGHT - self.crop) // 2
         box = (x, y, x + self.crop, y + self.crop)
         frame = Frame((_WIDTH, _HEIGHT), self.side, box=box)
-        with reading(path, lists.PAGE), open_tree(path) as tree:
+        with reading(path, PAGE), open_tree(path) as tree:
             by_name = {name.rpartition("/")[2]: name for name in tree.names}
-            file_names = [f"{index:06d}.jpg" for index in range(1, lists.IMAGES + 1)]
+            file_names = [f"{index:06d}.jpg" for index in range(1, IMAGES + 1)]
             missing = [name for name in file_names if name not in by_name]
             if missing:
-                what = (
-                    f"{len(missing)} of its {lists.IMAGES} images are missing, {missing[0]} first"
-                )
-                raise refusal(path, what, lists.PAGE)
+                what = f"{len(missing)} of its {IMAGES} images are missing, {missing[0]} first"
+                raise refusal(path, what, PAGE)
             yield from pictures(tree, [by_name[name] for name in file_names], frame)
 
     def _read_labels(self) -> Labels:
         attributes = find(ATTRIBUTES, self.path, fetch=False)
         partition = find(PARTITION, self.path, fetch=False)
-        return {"table": lists.read_lists(attributes, partition)}
+        return {"table": read_lists(attributes, partition)}
+
+
+def read_lists(attributes: Path, partition: Path) -> npt.NDArray[np.uint8]:
+    """40 binary attributes of each image, and its part: 0 training, 1 validation, 2 test."""
+    parts = _table(partition, 0, ("0", "1", "2"), 1)
+    return np.column_stack([_attributes(attributes), parts])
+
+
+def _attributes(path: Path) -> npt.NDArray[np.uint8]:
+    with reading(path, PAGE), path.open(encoding="utf-8", errors="replace") as stream:
+        count, names = stream.readline().strip(), stream.readline().split()
+    if path.suffix == ".csv":
+        names = count.split(",")[1:]
+    elif count != str(IMAGES):
+        raise refusal(path, f"its first line is {count[:20]!r} instead of {IMAGES}", PAGE)
+    if tuple(names) != NAMES:
+        line = "first" if path.suffix == ".csv" else "second"
+        raise refusal(path, f"its {line} line does not name the 40 attributes in order", PAGE)
+    return _table(path, 2, ("-1", "1"), len(NAMES))
+
+
+def _table(path: Path, skip: int, words: tuple[str, ...], columns: int) -> npt.NDArray[np.uint8]:
+    """Index in `words` of each entry after the file name, one row per image.
+
+    The copies on Kaggle are tables of comma-separated values, with one line of column names.
+    """
+    with reading(path, PAGE):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix == ".csv":
+        text, skip = text.replace(",", " "), 1
+    lines = text.splitlines()[skip:]
+    if len(lines) != IMAGES:
+        raise refusal(path, f"it has lines for {len(lines)} images instead of {IMAGES}", PAGE)
+    alternatives = "|".join(map(re.escape, words))
+    form = re.compile(rf"(\d+)\.jpg((?:\s+(?:{alternatives})){{{columns}}})\s*")
+    number_of = {word: index for index, word in enumerate(words)}
+    rows = np.empty((IMAGES, columns), dtype=np.uint8)
+    for index, line in enumerate(lines):
+        match = form.fullmatch(line)
+        if match is None or int(match[1]) != index + 1:
+            what = f"line {index + skip + 1} is {line[:40]!r}, not image {index + 1:06d}.jpg with "
+            what += f"{columns} of {', '.join(words)}"
+            raise refusal(path, what, PAGE)
+        rows[index] = [number_of[word] for word in match[2].split()]
+    return rows

@@ -8,9 +8,8 @@ from typing import ClassVar, Final, final
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.files.decode import Frame, check_side, pictures
+from dislab.datasets.files.pictures import Frame, Tree, check_side, open_tree, pictures
 from dislab.datasets.files.published import Published, find, reading, refusal
-from dislab.datasets.files.tree import Tree, open_tree
 from dislab.factors import Factor, FactorSpace
 
 _PAGE: Final = "https://www.di.ens.fr/willow/research/seeing3Dchairs/"

@@ -8,8 +8,7 @@ import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
-from dislab.datasets.dsprites._sprite_bits import FACTORS, SpriteBits, first_turn, masks
-from dislab.datasets.dsprites._sprites import Sprites
+from dislab.datasets.dsprites._sprites import FACTORS, SpriteBits, Sprites, first_turn, masks
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_count
@@ -90,12 +89,7 @@ class ColorDSprites(Sprites):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number: a shape of one colour on black.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number: a shape of one colour on black."""
         if self.hues is None:
             colour = 128 + (random_bytes(self.seed, first_turn(index))[:, :3] & 127)
         else:

@@ -5,8 +5,7 @@ from typing import ClassVar, Literal, final
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from dislab.datasets.dsprites._sprite_bits import SpriteBits, bits, masks
-from dislab.datasets.dsprites._sprites import Sprites
+from dislab.datasets.dsprites._sprites import SpriteBits, Sprites, bits, masks
 
 
 @final
@@ -55,21 +54,11 @@ class DSprites(Sprites):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number, pixels 0 and 255.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number, pixels 0 and 255."""
         return masks(tables, index)
 
     def scaled(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Images by number, pixels 0 and 1 as float32, directly from their bits.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number, pixels 0 and 1 as float32, directly from their bits."""
         return bits(tables, index).float()

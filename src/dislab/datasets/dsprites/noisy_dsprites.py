@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Int, UInt8
 from torch import Tensor
 
-from dislab.datasets.dsprites._sprite_bits import SIDE, SpriteBits, first_turn, masks
-from dislab.datasets.dsprites._sprites import Sprites
+from dislab.datasets.dsprites._sprites import SIDE, SpriteBits, Sprites, first_turn, masks
 from dislab.functional.random import BYTES, random_bytes
 
 
@@ -54,12 +53,7 @@ class NoisyDSprites(Sprites):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number: a white shape on noise.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number: a white shape on noise."""
         shape = (len(index), *self.image_shape)
         groups = self.channels * SIDE**2 // BYTES
         counters = first_turn(index)[:, None] * groups + torch.arange(groups, device=index.device)

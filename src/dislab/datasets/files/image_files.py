@@ -12,7 +12,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
-from dislab.datasets.files.tree import files_of
+from dislab.datasets.files.pictures import files_of
 from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_count
 

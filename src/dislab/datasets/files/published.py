@@ -1,10 +1,12 @@
 """Published files: search, download, and messages for missing or damaged ones."""
 
+import gzip
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -99,6 +101,11 @@ def reading(path: Path, page: str) -> Iterator[None]:
             f"{path} cannot be read: {one_line(error)}; it may be cut or altered; fetch it again "
             f"from {page}"
         ) from error
+
+
+def open_packed(path: Path) -> BufferedReader | gzip.GzipFile:
+    """Opens a file, which is decompressed while reading if its name ends in `.gz`."""
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 def refusal(path: Path, what: str, page: str) -> InputError:

@@ -10,7 +10,7 @@ from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Blocks, Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
 from dislab.datasets.heads import _render as renderer
-from dislab.datasets.heads._surface import NUMBERS, surface
+from dislab.datasets.heads._render import NUMBERS, surface
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_count

@@ -10,10 +10,9 @@ import numpy as np
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.files.decode import Frame, check_side, numbered_pictures
 from dislab.datasets.files.npz import Refusal
+from dislab.datasets.files.pictures import Frame, Tree, check_side, numbered_pictures, open_tree
 from dislab.datasets.files.published import Published, find, reading, refusal
-from dislab.datasets.files.tree import Tree, open_tree
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 

@@ -11,8 +11,7 @@ from torch import Tensor
 from dislab.base import ImageShape
 from dislab.base.pixels import blocks_of, check_pixels
 from dislab.datasets.bank.bank import bank_rows
-from dislab.datasets.own._columns import Column, listing
-from dislab.datasets.own._texts import missing, name_hint
+from dislab.datasets.own._columns import Column, listing, missing, name_hint
 from dislab.errors import InputError
 from dislab.factors import Kind, column_names
 

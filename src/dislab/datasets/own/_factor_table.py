@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.datasets.files.image_files import SUFFIXES
-from dislab.datasets.own._columns import Column, listing
-from dislab.datasets.own._texts import is_number, is_word, missing, name_hint
+from dislab.datasets.own._columns import Column, is_number, is_word, listing, missing, name_hint
 from dislab.errors import InputError, suggestion
 from dislab.factors import Kind
 

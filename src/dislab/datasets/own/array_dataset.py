@@ -116,20 +116,11 @@ class ArrayDataset(Dataset):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number."""
         return gather(tables, index, self._form)
 
     def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
-        """The numbers of images in the order in which they were given, as `rows`.
-
-        Args:
-            index: State numbers.
-        """
+        """The numbers of images in the order in which they were given, as `rows`."""
         return {"rows": self._order[index]}
 
     def provenance(self) -> dict[str, str]:

@@ -66,8 +66,6 @@ class FolderDataset(BankedDataset):
     """
 
     licence: ClassVar[str] = "yours"
-    citation: ClassVar[str] = ""
-    size: ClassVar[int | None] = None
     contents: ClassVar[str] = "your images, and the factors of your table"
     cache: ClassVar[str] = "folder_dataset"
 
@@ -115,11 +113,7 @@ class FolderDataset(BankedDataset):
         return tuple(self._layout.files)
 
     def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
-        """The names of images as `files`.
-
-        Args:
-            index: State numbers.
-        """
+        """The names of images as `files`."""
         return {"files": np.array([self._layout.files[state] for state in index], dtype=np.str_)}
 
     @cached_property

@@ -75,8 +75,6 @@ class HuggingFaceDataset(BankedDataset):
     """
 
     licence: ClassVar[str] = "that of the data set"
-    citation: ClassVar[str] = ""
-    size: ClassVar[int | None] = None
     contents: ClassVar[str] = "your images in a data set of Hugging Face, and their factors"
     cache: ClassVar[str] = "huggingface"
 
@@ -128,11 +126,7 @@ class HuggingFaceDataset(BankedDataset):
         return (channels, height, width)
 
     def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
-        """The numbers of images in the order in which they were given, as `rows`.
-
-        Args:
-            index: State numbers.
-        """
+        """The numbers of images in the order in which they were given, as `rows`."""
         return {"rows": self._read.labels.order[index]}
 
     @cached_property

@@ -67,8 +67,6 @@ class NumpyDataset(Dataset):
     """
 
     licence: ClassVar[str] = "yours"
-    citation: ClassVar[str] = ""
-    size: ClassVar[int | None] = None
     contents: ClassVar[str] = "your images in a npy or npz file, and their factors"
     cache: ClassVar[str] = "numpy_dataset"
 
@@ -134,20 +132,11 @@ class NumpyDataset(Dataset):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number."""
         return gather(tables, index, self._form)
 
     def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
-        """The numbers of images in the order in which they were given, as `rows`.
-
-        Args:
-            index: State numbers.
-        """
+        """The numbers of images in the order in which they were given, as `rows`."""
         return {"rows": self._labels.order[index]}
 
     def provenance(self) -> dict[str, str]:

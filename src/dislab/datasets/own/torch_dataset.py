@@ -80,8 +80,6 @@ class TorchDataset(Dataset):
     """
 
     licence: ClassVar[str] = "yours"
-    citation: ClassVar[str] = ""
-    size: ClassVar[int | None] = None
     contents: ClassVar[str] = "your images in a data set of torch or torchvision, and their labels"
     cache: ClassVar[str] = ""
 
@@ -148,20 +146,11 @@ class TorchDataset(Dataset):
     def gather(
         self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
     ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number.
-
-        Args:
-            tables: Result of `tables`, on the device of `index`.
-            index: State numbers.
-        """
+        """Images by number."""
         return gather(tables, index, Form(self.image_shape, last=False))
 
     def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
-        """The numbers of images in the order in which they were given, as `rows`.
-
-        Args:
-            index: State numbers.
-        """
+        """The numbers of images in the order in which they were given, as `rows`."""
         return {"rows": self._read.labels.order[index]}
 
     def provenance(self) -> dict[str, str]:

@@ -3,10 +3,10 @@
 Lengths have no fixed unit. Images are reproducible, and independent of others drawn with them.
 """
 
-from dislab.datasets.raycast.camera import Camera
 from dislab.datasets.raycast.casting import (
     NOTHING,
     Bundle,
+    Camera,
     Cast,
     Part,
     bundle,
@@ -16,9 +16,8 @@ from dislab.datasets.raycast.casting import (
     shaded,
     take,
 )
-from dislab.datasets.raycast.frame import Frame, Ray
+from dislab.datasets.raycast.geometry import FAR, Frame, Ray, Scalar, Vector
 from dislab.datasets.raycast.shapes import Bowl, Box, Capsule, Cylinder, Ring, Shape, Sphere
-from dislab.datasets.raycast.vector import FAR, Scalar, Vector
 
 __all__ = [
     "FAR",

@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from dislab.datasets.raycast.frame import Ray, nonzero
-from dislab.datasets.raycast.vector import FAR, Scalar, Vector
+from dislab.datasets.raycast.geometry import FAR, Ray, Scalar, Vector, nonzero
 
 Distance = Float[Tensor, "..."]
 

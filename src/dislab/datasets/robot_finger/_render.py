@@ -33,7 +33,7 @@ from dislab.datasets.raycast import (
     shaded,
     take,
 )
-from dislab.datasets.robot_finger._geometry import BASE, CUBE, LINK, LOWER, TIP
+from dislab.datasets.robot_finger._states import BASE, CUBE, LINK, LOWER, TIP
 
 VERSION: Final = 1
 """Version of the renderer; cached renderings of other versions are not used."""

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, UInt8
 
 from dislab.datasets.robot_finger import _render as renderer
-from dislab.datasets.robot_finger._geometry import CUBE, feasible, tip, tip_gap
+from dislab.datasets.robot_finger._states import CUBE, feasible, tip, tip_gap
 
 __all__ = ["CUBE", "FingerScene", "feasible", "tip", "tip_gap"]
 

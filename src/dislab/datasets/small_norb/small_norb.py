@@ -1,22 +1,92 @@
-"""The SmallNORB data set."""
+"""The SmallNORB data set, and readers of its binary matrices: a small header, then the elements."""
 
+import gzip
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, Final, Literal, final
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, final
 
 import numpy as np
+import numpy.typing as npt
 
 from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
-from dislab.datasets.files.decode import check_side, shrink
-from dislab.datasets.files.norb_file import read_blocks
-from dislab.datasets.files.published import find
-from dislab.datasets.small_norb import _labels as norb
-from dislab.factors import FactorSpace
+from dislab.datasets.files.pictures import check_side, shrink
+from dislab.datasets.files.published import Published, find, open_packed, reading, refusal
+from dislab.factors import Factor, FactorSpace, Indices
 
-_ROWS_AT_A_TIME: Final = 1024
+MAGIC: Final[dict[int, np.dtype[Any]]] = {
+    0x1E3D4C55: np.dtype(np.uint8),
+    0x1E3D4C54: np.dtype("<i4"),
+}
+"""Element type by the first four bytes; the format has others, which SmallNORB does not use."""
+
+_ROWS_AT_A_TIME: Final = 256
+PAGE: Final = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
+SIDE: Final = 96
+PAIRS: Final = 24_300
+CAMERAS: Final = ("left", "right")
+TRAINING: Final = "smallnorb-5x46789x9x18x6x2x96x96-training"
+_TESTING: Final = "smallnorb-5x01235x9x18x6x2x96x96-testing"
+
+
+def _published(stem: str, size: int, checksum: str) -> Published:
+    name = f"{stem}.mat.gz"
+    names = (name, name.removesuffix(".gz"))
+    return Published(names, PAGE, f"{PAGE}{name}", size, checksum, kind="part")
+
+
+SOURCES: Final = (
+    {
+        "dat": _published(
+            f"{TRAINING}-dat",
+            131_896_188,
+            "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873",
+        ),
+        "cat": _published(
+            f"{TRAINING}-cat",
+            348,
+            "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa",
+        ),
+        "info": _published(
+            f"{TRAINING}-info",
+            71_052,
+            "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32",
+        ),
+    },
+    {
+        "dat": _published(
+            f"{_TESTING}-dat",
+            130_799_817,
+            "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474",
+        ),
+        "cat": _published(
+            f"{_TESTING}-cat",
+            347,
+            "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff",
+        ),
+        "info": _published(
+            f"{_TESTING}-info",
+            10_428,
+            "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2",
+        ),
+    },
+)
+
+STATES: Final = FactorSpace(
+    (
+        Factor("category", ("animal", "human", "airplane", "truck", "car"), "categorical"),
+        Factor("instance", tuple(map(float, range(10))), "categorical"),
+        Factor("elevation", tuple(30.0 + 5 * step for step in range(9)), unit="deg"),
+        Factor("azimuth", tuple(20.0 * step for step in range(18)), "circular", "deg", 360.0),
+        Factor("lighting", tuple(map(float, range(6))), "categorical"),
+    )
+)
+
+STEREO: Final = FactorSpace((*STATES.factors, Factor("camera", CAMERAS, "categorical")))
 
 
 @final
@@ -69,7 +139,7 @@ class SmallNORB(BankedDataset):
         download: bool = False,
         instance: Literal["nuisance", "factor"] = "nuisance",
     ) -> None:
-        check_side(side, norb.SIDE)
+        check_side(side, SIDE)
         self.camera = camera
         self.side = side
         self.path = path
@@ -79,7 +149,7 @@ class SmallNORB(BankedDataset):
     @cached_property
     def factors(self) -> FactorSpace:
         """Category, instance, elevation, azimuth, lighting, and camera if both are read."""
-        space = norb.STEREO if self.camera == "both" else norb.STATES
+        space = STEREO if self.camera == "both" else STATES
         left_out = {"instance"} if self.instance == "nuisance" else set()
         return FactorSpace(
             tuple(replace(factor, nuisance=factor.name in left_out) for factor in space.factors)
@@ -91,26 +161,97 @@ class SmallNORB(BankedDataset):
         return (1, self.side, self.side)
 
     def _pictures(self) -> Pictures:
-        origin = {"source": "published", "file": norb.TRAINING + ", testing", "filter": "bilinear"}
+        origin = {"source": "published", "file": TRAINING + ", testing", "filter": "bilinear"}
         name = f"smallnorb/{self.camera}-{self.side}"
         return Pictures(name, len(self.factors), origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
-        cameras = [0, 1] if self.camera == "both" else [norb.CAMERAS.index(self.camera)]
+        cameras = [0, 1] if self.camera == "both" else [CAMERAS.index(self.camera)]
         paths = [
             {kind: find(file, self.path, self.download) for kind, file in half.items()}
-            for half in norb.SOURCES
+            for half in SOURCES
         ]
-        states = [norb.read_states(half) for half in paths]
-        norb.check_once(np.concatenate(states), paths[-1]["info"])
-        images = np.empty((len(norb.STATES), len(cameras), self.side**2), dtype=np.uint8)
+        states = [read_states(half) for half in paths]
+        check_once(np.concatenate(states), paths[-1]["info"])
+        images = np.empty((len(STATES), len(cameras), self.side**2), dtype=np.uint8)
         for half, order in zip(paths, states, strict=True):
-            shape = (len(order), len(norb.CAMERAS), norb.SIDE, norb.SIDE)
+            shape = (len(order), len(CAMERAS), SIDE, SIDE)
             targets = iter(order)
-            for block in read_blocks(half["dat"], np.dtype(np.uint8), shape, norb.PAGE):
+            for block in read_blocks(half["dat"], np.dtype(np.uint8), shape, PAGE):
                 for pair in block:
                     shrunk = [shrink(pair[camera], self.side).reshape(-1) for camera in cameras]
                     images[next(targets)] = shrunk
         rows = images.reshape(-1, self.side**2)
         for start in range(0, len(rows), _ROWS_AT_A_TIME):
             yield rows[start : start + _ROWS_AT_A_TIME]
+
+
+def read_all(
+    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], page: str
+) -> npt.NDArray[Any]:
+    """Reads a whole matrix and checks type and shape; messages name `page`, its source.
+
+    Raises:
+        InputError: The file is damaged or not the expected one.
+    """
+    return np.concatenate(list(read_blocks(path, dtype, shape, page)))
+
+
+def read_blocks(
+    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], page: str
+) -> Iterator[npt.NDArray[Any]]:
+    """Reads the rows of a matrix in order, in chunks.
+
+    Raises:
+        InputError: The file is damaged or not the expected one.
+    """
+    row = int(np.prod(shape[1:])) * dtype.itemsize
+    with reading(path, page), open_packed(path) as stream:
+        header = _header(stream)
+        if header != (dtype, shape):
+            what = "no NORB matrix" if header is None else f"{header[0]} of shape {header[1]}"
+            raise refusal(path, f"it is {what} instead of {dtype} of shape {shape}", page)
+        for start in range(0, shape[0], _ROWS_AT_A_TIME):
+            rows = min(_ROWS_AT_A_TIME, shape[0] - start)
+            content = stream.read(rows * row)
+            if len(content) != rows * row:
+                raise refusal(path, f"it ends within rows {start} to {start + rows - 1}", page)
+            yield np.frombuffer(content, dtype=dtype).reshape(rows, *shape[1:])
+        if stream.read(1):
+            raise refusal(path, f"it goes on behind row {shape[0] - 1}", page)
+
+
+def _header(stream: BufferedReader | gzip.GzipFile) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
+    """Type and shape of the matrix that begins here; None without one."""
+    start = np.frombuffer(stream.read(8), dtype="<u4")
+    if len(start) < 2 or int(start[0]) not in MAGIC or not 1 <= start[1] <= 8:
+        return None
+    axes = int(start[1])
+    # the header always has space for at least three lengths
+    lengths = np.frombuffer(stream.read(4 * max(3, axes)), dtype="<u4")
+    if len(lengths) < max(3, axes):
+        return None
+    return MAGIC[int(start[0])], tuple(map(int, lengths[:axes]))
+
+
+def read_states(half: dict[str, Path]) -> Indices:
+    """State numbers of the image pairs of a half, in order."""
+    integers = np.dtype("<i4")
+    category = read_all(half["cat"], integers, (PAIRS,), PAGE)
+    info = read_all(half["info"], integers, (PAIRS, 4), PAGE)
+    # azimuths are published as 0, 2, … 34
+    labels = np.column_stack([category, info]).astype(np.int64)
+    odd = (labels[:, 3] % 2).any()
+    labels[:, 3] //= 2
+    if odd or (labels < 0).any() or (labels >= STATES.sizes).any():
+        raise refusal(half["info"], "it holds a label out of range", PAGE)
+    return STATES.index(labels)
+
+
+def check_once(states: Indices, path: Path) -> None:
+    """Checks that the two halves contain each combination of labels exactly once."""
+    counts = np.bincount(states, minlength=len(STATES))
+    if len(states) != len(STATES) or (counts != 1).any():
+        twice = int((counts > 1).sum())
+        what = f"{twice} combinations of labels occur more than once in the two halves"
+        raise refusal(path, what, PAGE)

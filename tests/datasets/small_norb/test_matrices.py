@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dislab.datasets.files.norb_file import read_all, read_blocks
+from dislab.datasets.small_norb.small_norb import read_all, read_blocks
 from dislab.errors import InputError
 
 BYTES, INTEGERS = np.dtype(np.uint8), np.dtype("<i4")

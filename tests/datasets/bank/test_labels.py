@@ -1,6 +1,6 @@
 import numpy as np
 
-from dislab.datasets.files.instances import with_instances
+from dislab.datasets.bank.labels import with_instances
 from dislab.factors import Factor
 
 DIGIT = Factor("digit", (0.0, 1.0, 2.0), "categorical")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dislab.datasets.files.decode import Frame, check_side, pictures, shrink
-from dislab.datasets.files.tree import open_tree
+from dislab.datasets.files.pictures import Frame, check_side, open_tree, pictures, shrink
 from dislab.errors import InputError
 
 PIXELS = np.random.default_rng(0).integers(256, size=(300, 12, 10, 3), dtype=np.uint8)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dislab.datasets.files.plain_pickle import load_plain
+from dislab.datasets.robot_finger.robot_finger_files import load_plain
 
 CONTENT = {
     "names": ["cube"],

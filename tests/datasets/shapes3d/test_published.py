@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from dislab.datasets.shapes3d import _file as shapes3d
+from dislab.datasets.shapes3d import shapes3d as shapes3d
 from dislab.errors import InputError
 from dislab.storage import sha256
 
