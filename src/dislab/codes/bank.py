@@ -81,12 +81,12 @@ class CodeBank:
         codes: Float[Tensor, "image latent"],
         factors: Int[Tensor, "image factor"],
         varied: Bool[Tensor, " factor"],
-        drawn: Resampled | None = None,
+        resampled: Resampled | None = None,
         measured: Measured | None = None,
         factor_bins: int = FACTOR_BINS,
     ) -> None:
         self._given = (codes, factors, varied)
-        self._drawn = drawn
+        self._drawn = resampled
         self._measured = measured
         self._factor_bins = factor_bins
         self._rebinned: dict[int, CodeBank] = {}
@@ -176,11 +176,11 @@ class CodeBank:
             bins: Number of bins per latent.
         """
         if bins not in self._binned:
-            drawn = self._drawn
+            resampled = self._drawn
             self._binned[bins] = (
                 bin_numbers(self.codes, bins)
-                if drawn is None
-                else drawn.bank.binned(bins)[drawn.rows]
+                if resampled is None
+                else resampled.bank.binned(bins)[resampled.rows]
             )
         return self._binned[bins]
 
@@ -201,11 +201,11 @@ class CodeBank:
             bins: Number of bins per latent.
         """
         if bins not in self._information:
-            drawn = self._drawn
+            resampled = self._drawn
             self._information[bins] = (
                 gaps_of_counts(self.counts(bins))
-                if drawn is None or drawn.information is None
-                else drawn.information(bins, self._factor_bins)
+                if resampled is None or resampled.information is None
+                else resampled.information(bins, self._factor_bins)
             )
         return self._information[bins]
 
@@ -235,9 +235,9 @@ class CodeBank:
         Args:
             index: Rows of this bank; they may repeat.
         """
-        return self.drawn(index, None)
+        return self.resampled(index, None)
 
-    def drawn(
+    def resampled(
         self,
         index: Int[Tensor, " image"],
         information: Callable[[int, int], InformationGaps] | None,
@@ -248,9 +248,9 @@ class CodeBank:
             index: Rows of this bank; they may repeat.
             information: As in `Resampled`.
         """
-        drawn = Resampled(self, index, information)
+        resampled = Resampled(self, index, information)
         return CodeBank(
-            self.codes, self._given[1], self.varied, drawn, self._measured, self._factor_bins
+            self.codes, self._given[1], self.varied, resampled, self._measured, self._factor_bins
         )
 
     def in_order(self, index: Int[Tensor, " image"]) -> "CodeBank":
@@ -265,18 +265,18 @@ class CodeBank:
         factors = self._given[1][index]
         return CodeBank(self.codes[index], factors, self.varied, measured=measured)
 
-    def of_factors(self, kept: Sequence[int]) -> "CodeBank":
+    def of_factors(self, chosen: Sequence[int]) -> "CodeBank":
         """The bank with only some of the factors.
 
         Args:
-            kept: Columns of the factors that are kept, ascending.
+            chosen: Columns of the factors that stay, ascending.
         """
         measured = self._measured
         if measured is not None:
-            known = [place for place, one in enumerate(measured.columns) if one in kept]
-            columns = tuple(list(kept).index(measured.columns[place]) for place in known)
-            measured = Measured(columns, measured.places[:, known]) if columns else None
-        columns_kept = list(kept)
+            indices = [index for index, column in enumerate(measured.columns) if column in chosen]
+            columns = tuple(list(chosen).index(measured.columns[index]) for index in indices)
+            measured = Measured(columns, measured.places[:, indices]) if columns else None
+        columns_kept = list(chosen)
         factors, varied = self._given[1][:, columns_kept], self.varied[columns_kept]
         return CodeBank(self.codes, factors, varied, measured=measured)
 
@@ -289,12 +289,12 @@ class CodeBank:
         if self._measured is None or bins == self._factor_bins:
             return self
         if bins not in self._rebinned:
-            drawn = self._drawn
-            if drawn is not None:
-                drawn = drawn._replace(bank=drawn.bank.with_factor_bins(bins))
-            other = CodeBank(*self._given, drawn, self._measured, bins)
-            other._binned = self._binned
-            self._rebinned[bins] = other
+            resampled = self._drawn
+            if resampled is not None:
+                resampled = resampled._replace(bank=resampled.bank.with_factor_bins(bins))
+            rebinned = CodeBank(*self._given, resampled, self._measured, bins)
+            rebinned._binned = self._binned
+            self._rebinned[bins] = rebinned
         return self._rebinned[bins]
 
 

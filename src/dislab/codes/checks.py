@@ -39,9 +39,9 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
         raise InputError("the score has no codes; call update(codes, factors) before compute()")
     shapes = {tuple(batch.shape[1:]) for batch in batches}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1 or not next(iter(shapes))[0]:
-        found = ", ".join(str(tuple(batch.shape)) for batch in batches[:NAMES_SHOWN])
+        got = ", ".join(str(tuple(batch.shape)) for batch in batches[:NAMES_SHOWN])
         raise InputError(
-            f"codes have shape (batch, latent), with as many latents in each batch; got {found}"
+            f"codes have shape (batch, latent), with as many latents in each batch; got {got}"
         )
     codes = torch.cat([batch.detach() for batch in batches])
     if codes.is_complex():
@@ -60,8 +60,8 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
 
 def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor, "image factor"]:
     """Joins the batches, in int64; refuses numbers that are not positions of the space."""
-    wrong = {str(one.dtype) for one in batches if one.is_floating_point() or one.is_complex()}
-    wrong |= {str(one.dtype) for one in batches if one.dtype == torch.bool}
+    wrong = {str(part.dtype) for part in batches if part.is_floating_point() or part.is_complex()}
+    wrong |= {str(part.dtype) for part in batches if part.dtype == torch.bool}
     if wrong:
         raise InputError(
             f"factors are positions, integers that number the values, not {', '.join(wrong)}; "
@@ -143,8 +143,8 @@ def _images(count: int) -> str:
 
 
 def _listed(noun: str, numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:NAMES_SHOWN]))
-    rest = len(numbers) - NAMES_SHOWN
-    return f"{noun}{'s' if len(numbers) > 1 else ''} {shown}" + (
-        f" and {rest} more" if rest > 0 else ""
+    text = ", ".join(map(str, numbers[:NAMES_SHOWN]))
+    more = len(numbers) - NAMES_SHOWN
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {text}" + (
+        f" and {more} more" if more > 0 else ""
     )

@@ -28,17 +28,17 @@ def read_attributes(
     """
     count = int(factor.max()) + 1
     read = torch.full((len(image), count), -1, dtype=torch.int64)
-    for number in range(count):
-        own = torch.where(factor == number)[0]
-        named = symbol[:, own]
-        telling = named.any(1)
+    for index in range(count):
+        attributes = torch.where(factor == index)[0]
+        mentions = symbol[:, attributes]
+        telling = mentions.any(1)
         if not telling.any():
             continue
-        labels = own[named[telling].argmax(1)]
-        known = reference[telling].flatten(1)
+        labels = attributes[mentions[telling].argmax(1)]
+        examples = reference[telling].flatten(1)
         for start in range(0, len(image), _CHUNK):
             rows = slice(start, start + _CHUNK)
-            read[rows, number] = labels[torch.cdist(image[rows].flatten(1), known).argmin(1)]
+            read[rows, index] = labels[torch.cdist(image[rows].flatten(1), examples).argmin(1)]
     return read
 
 
@@ -56,8 +56,8 @@ def concept_accuracy(
         concept: Which attributes the concept names, 0 or 1.
         factor: Number of the factor that each attribute belongs to.
     """
-    named = torch.where(concept > 0)[0]
-    return (read[:, factor[named]] == named).double().mean().item()
+    attributes = torch.where(concept > 0)[0]
+    return (read[:, factor[attributes]] == attributes).double().mean().item()
 
 
 def concept_diversity(
@@ -78,13 +78,15 @@ def concept_diversity(
         concept: Which attributes the concept names, 0 or 1.
         factor: Number of the factor that each attribute belongs to.
     """
-    named = set(factor[concept > 0].tolist())
-    found = []
-    for number in range(read.shape[1]):
-        own = torch.where(factor == number)[0]
-        seen = read[:, number]
-        if number in named or not (seen >= 0).any():
+    fixed = set(factor[concept > 0].tolist())
+    divergences = []
+    for index in range(read.shape[1]):
+        attributes = torch.where(factor == index)[0]
+        seen = read[:, index]
+        if index in fixed or not (seen >= 0).any():
             continue
-        share = (seen[seen >= 0, None] == own).double().mean(0)
-        found.append(math.log(len(own)) + torch.special.xlogy(share, share).sum().item())
-    return sum(found) / len(found) if found else math.nan
+        share = (seen[seen >= 0, None] == attributes).double().mean(0)
+        divergences.append(
+            math.log(len(attributes)) + torch.special.xlogy(share, share).sum().item()
+        )
+    return sum(divergences) / len(divergences) if divergences else math.nan

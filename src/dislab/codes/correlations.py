@@ -9,23 +9,25 @@ def pearson(
     codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"]
 ) -> Float[Tensor, "latent factor"]:
     """Correlation of each latent with each factor, in [-1, 1]; 0 if either is constant."""
-    left, right = _unit(codes), _unit(factors)
-    return (left.T @ right).clamp(-1.0, 1.0)
+    unit_codes, right = _unit(codes), _unit(factors)
+    return (unit_codes.T @ right).clamp(-1.0, 1.0)
 
 
 def canonical_variates(
-    codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"], learnt: int
+    codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"], train: int
 ) -> tuple[Float[Tensor, "image pair"], Float[Tensor, "image pair"]]:
     """Pairs of linear combinations of latents and of factors with the largest correlations.
 
-    The combinations are fitted on the first `learnt` images, where each pair has the largest
+    The combinations are fitted on the first `train` images, where each pair has the largest
     possible correlation and is uncorrelated with the other pairs. The number of pairs is the
     smaller of the two ranks. Columns must have similar scales. Hotelling (1936),
     https://doi.org/10.1093/biomet/28.3-4.321.
     """
-    left, right = _whitened(codes, learnt), _whitened(factors, learnt)
-    turn, _, other = torch.linalg.svd(left[:learnt].T @ right[:learnt], full_matrices=False)
-    return left @ turn, right @ other.T
+    white_codes, white_factors = _whitened(codes, train), _whitened(factors, train)
+    turn, _, factor_turn = torch.linalg.svd(
+        white_codes[:train].T @ white_factors[:train], full_matrices=False
+    )
+    return white_codes @ turn, white_factors @ factor_turn.T
 
 
 def average_ranks(columns: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
@@ -44,8 +46,10 @@ def roc_auc(
     """
     ranks, order = _ascending_ranks(scores)
     count = positive.double().sum(0)
-    own = ranks * positive.T.contiguous().gather(1, order)  # the order of rows is irrelevant
-    above = own.sum(1) - count * (count + 1) / 2
+    positive_ranks = ranks * positive.T.contiguous().gather(
+        1, order
+    )  # the order of rows is irrelevant
+    above = positive_ranks.sum(1) - count * (count + 1) / 2
     return above / (count * (len(scores) - count))
 
 
@@ -55,12 +59,12 @@ def _ascending_ranks(
     """Ranks of each column's entries in ascending order, and the rows of these entries."""
     ascending, order = columns.T.contiguous().sort(dim=1)
     rows = ascending.shape[1]
-    place = torch.arange(rows, device=columns.device, dtype=torch.float64).expand_as(ascending)
+    position = torch.arange(rows, device=columns.device, dtype=torch.float64).expand_as(ascending)
     edge = torch.ones_like(ascending[:, :1], dtype=torch.bool)
     changes = torch.cat([edge, ascending[:, 1:] != ascending[:, :-1], edge], dim=1)
     # equal entries share the places from their first to their last one
-    first = place.where(changes[:, :-1], 0.0).cummax(1).values
-    last = place.where(changes[:, 1:], rows - 1.0).flip(1).cummin(1).values.flip(1)
+    first = position.where(changes[:, :-1], 0.0).cummax(1).values
+    last = position.where(changes[:, 1:], rows - 1.0).flip(1).cummin(1).values.flip(1)
     return (first + last) / 2 + 1, order
 
 
@@ -108,11 +112,11 @@ def covariance(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "latent la
     return centred.T @ centred / (len(codes) - 1)
 
 
-def _whitened(columns: Float[Tensor, "image column"], learnt: int) -> Float[Tensor, "image part"]:
-    """Uncorrelated combinations of columns, of norm 1 over the first `learnt` images."""
-    centred = columns - columns[:learnt].mean(0)
-    _, lengths, directions = torch.linalg.svd(centred[:learnt], full_matrices=False)
+def _whitened(columns: Float[Tensor, "image column"], train: int) -> Float[Tensor, "image part"]:
+    """Uncorrelated combinations of columns, of norm 1 over the first `train` images."""
+    centred = columns - columns[:train].mean(0)
+    _, lengths, directions = torch.linalg.svd(centred[:train], full_matrices=False)
     tiny = lengths.max() * max(columns.shape) * torch.finfo(lengths.dtype).eps
-    known = lengths > tiny
-    weights: Tensor = directions[known] / lengths[known, None]
+    nonzero = lengths > tiny
+    weights: Tensor = directions[nonzero] / lengths[nonzero, None]
     return centred @ weights.T

@@ -55,10 +55,10 @@ def too_few(latents: int, factors: int) -> str | None:
     """Message if there are fewer than two latents or varied factors, else None."""
     if min(latents, factors) >= 2:
         return None
-    found = f"{_counted(latents, 'latent')} and {_counted(factors, 'factor')}"
+    counts = f"{_counted(latents, 'latent')} and {_counted(factors, 'factor')}"
     return (
         "disentanglement and completeness need at least two latents and two factors that vary; "
-        f"got {found}"
+        f"got {counts}"
     )
 
 

@@ -107,8 +107,8 @@ def gaps_of_counts(counts: Sequence[Int[Tensor, "*many latent bin _"]]) -> Infor
         counts: Table of counts of each factor; leading axes of many sets of images are kept.
     """
     pairs = [mutual_information(table) for table in counts]
-    information = torch.stack([one for one, _ in pairs], dim=-1)
-    entropy = torch.stack([one for _, one in pairs], dim=-1)
+    information = torch.stack([values for values, _ in pairs], dim=-1)
+    entropy = torch.stack([values for _, values in pairs], dim=-1)
     padded = torch.cat([information, torch.zeros_like(information[..., :1, :])], dim=-2)
     best = padded.topk(2, dim=-2).values
     ahead = best[..., 0, :] - best[..., 1, :]
@@ -182,8 +182,8 @@ def joint_entropy_excess(
     padded = torch.cat([information, torch.zeros_like(information[:1])])
     best = padded.topk(2, dim=0).values
     tied = information >= best[0] - EQUAL
-    own = torch.where(tied, latent_entropy[:, None], torch.inf).amin(0)
-    joint = own + entropy - best[0]
+    best_entropy = torch.where(tied, latent_entropy[:, None], torch.inf).amin(0)
+    joint = best_entropy + entropy - best[0]
     return (joint - best[0] + best[1]).clamp(min=0.0)
 
 
@@ -196,8 +196,8 @@ def exclusive_gaps(information: Float[Tensor, "latent factor"]) -> Float[Tensor,
     padded = torch.cat([information, torch.zeros_like(information[:, :1])], dim=1)
     best, index = padded.topk(2, dim=1)
     gap = best[:, 0] - best[:, 1]
-    own = torch.zeros_like(padded).scatter(1, index[:, :1], gap[:, None])
-    return own[:, :-1].max(0).values
+    factor_gaps = torch.zeros_like(padded).scatter(1, index[:, :1], gap[:, None])
+    return factor_gaps[:, :-1].max(0).values
 
 
 def concentration_ratio(

@@ -12,16 +12,16 @@ from dislab.errors import InputError
 def check_groups(groups: Sequence[Sequence[int]], columns: int, setting: str = "groups") -> None:
     """Refuses groups that are empty, overlap, or name missing columns."""
     if not groups or not all(map(len, groups)):
-        given = [list(group) for group in groups]
-        raise InputError(f"{setting} are {given}; give each at least one column")
-    named = [column for group in groups for column in group]
-    for column in named:
+        lists = [list(group) for group in groups]
+        raise InputError(f"{setting} are {lists}; give each at least one column")
+    members = [column for group in groups for column in group]
+    for column in members:
         if not 0 <= column < columns:
             raise InputError(
                 f"{setting} name column {column}; codes have columns 0 to {columns - 1}"
             )
-    if len(set(named)) < len(named):
-        twice = next(column for column in named if named.count(column) > 1)
+    if len(set(members)) < len(members):
+        twice = next(column for column in members if members.count(column) > 1)
         raise InputError(f"{setting} name column {twice} twice; a column belongs to one latent")
 
 
@@ -36,10 +36,10 @@ def first_components(
     """
     components = []
     for group in groups:
-        own = codes[:, list(group)]
+        block = codes[:, list(group)]
         if len(group) > 1:
-            own = own - own.mean(0)
-            weights = torch.linalg.eigh(own.T @ own).eigenvectors[:, -1]
-            own = own @ (weights * weights[weights.abs().argmax()].sign())[:, None]
-        components.append(own[:, 0])
+            block = block - block.mean(0)
+            weights = torch.linalg.eigh(block.T @ block).eigenvectors[:, -1]
+            block = block @ (weights * weights[weights.abs().argmax()].sign())[:, None]
+        components.append(block[:, 0])
     return torch.stack(components, dim=1)

@@ -88,14 +88,14 @@ def _descending(values: Float[Tensor, " latent"]) -> list[int]:
 
 
 def _carried(
-    codes: Float[Tensor, "point latent"], positions: Int[Tensor, "point factor"], named: list[bool]
+    codes: Float[Tensor, "point latent"], positions: Int[Tensor, "point factor"], active: list[bool]
 ) -> list[Carried | None]:
     if not positions.shape[1]:
         return [None] * codes.shape[1]
     most, factor = _information(codes, positions).max(dim=1)
     return [
         Carried(int(factor[latent]), float(most[latent])) if use and most[latent] > 0 else None
-        for latent, use in enumerate(named)
+        for latent, use in enumerate(active)
     ]
 
 
@@ -109,5 +109,5 @@ def _information(
     """
     codes = codes.where(codes.isfinite(), 0.0)
     shuffled = factors[torch.from_numpy(host_generator(0).permutation(len(factors)))]
-    found = information_gaps(codes, factors, BINS).mutual_information
-    return (found - information_gaps(codes, shuffled, BINS).mutual_information).clamp(min=0.0)
+    information = information_gaps(codes, factors, BINS).mutual_information
+    return (information - information_gaps(codes, shuffled, BINS).mutual_information).clamp(min=0.0)

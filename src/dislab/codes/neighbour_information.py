@@ -25,20 +25,20 @@ def neighbour_information(
     out; for values with at most k images, k is reduced. A little noise separates equal codes.
     """
     counts = torch.bincount(column)[column]
-    kept = counts > 1
-    if not kept.any():
+    repeated = counts > 1
+    if not repeated.any():
         return codes.new_zeros(codes.shape[1])
-    labels, counts = column[kept], counts[kept]
+    labels, counts = column[repeated], counts[repeated]
     spread = codes.std(0, correction=0)
     noise = torch.from_numpy(generator.normal(size=codes.shape)).to(codes)
     scaled = codes / torch.where(spread > 0, spread, 1.0)
-    scaled = (scaled - scaled.mean(0) + JITTER * noise)[kept]
+    scaled = (scaled - scaled.mean(0) + JITTER * noise)[repeated]
     near = torch.minimum(counts - 1, torch.full_like(counts, neighbours))
     digamma = torch.digamma
-    known = digamma(near.double()).mean() - digamma(counts.double()).mean()
+    label_term = digamma(near.double()).mean() - digamma(counts.double()).mean()
     total = digamma(torch.tensor(float(len(labels)), dtype=torch.float64, device=codes.device))
-    within = torch.stack([_counts_within(one, labels, near) for one in scaled.T.contiguous()])
-    information = (total + known - digamma(within.double()).mean(1)).clamp(min=0.0)
+    within = torch.stack([_counts_within(latent, labels, near) for latent in scaled.T.contiguous()])
+    information = (total + label_term - digamma(within.double()).mean(1)).clamp(min=0.0)
     return torch.where(spread > 0, information, 0.0)
 
 
@@ -48,32 +48,32 @@ def _counts_within(
     """For each code, the number of codes, with itself, nearer than its k-th neighbour."""
     ascending, order = codes.sort()
     grouped = labels[order].argsort(stable=True)
-    own = ascending[grouped]  # ordered by label, then by code
+    code = ascending[grouped]  # ordered by label, then by code
     kinds = labels[order][grouped]
-    radius = _reach(own, kinds, near[order][grouped])
+    radius = _reach(code, kinds, near[order][grouped])
     # strictly within: the k-th neighbour itself must not count, even with rounding
-    radius = radius - 4 * torch.finfo(own.dtype).eps * (own.abs() + radius)
-    low = torch.searchsorted(ascending, own - radius, right=True)
-    high = torch.searchsorted(ascending, own + radius)
+    radius = radius - 4 * torch.finfo(code.dtype).eps * (code.abs() + radius)
+    low = torch.searchsorted(ascending, code - radius, right=True)
+    high = torch.searchsorted(ascending, code + radius)
     return (high - low).clamp(min=1)
 
 
 def _reach(
-    own: Float[Tensor, " image"], kinds: Int[Tensor, " image"], near: Int[Tensor, " image"]
+    code: Float[Tensor, " image"], kinds: Int[Tensor, " image"], near: Int[Tensor, " image"]
 ) -> Float[Tensor, " image"]:
     """Distance of each code to its k-th neighbour of its label; sorted by label, then code.
 
     A code and its k nearest neighbours form a window of k + 1 sorted codes. The distance is the
     smallest, over all such windows, of the code's distance to the farther end.
     """
-    images = len(own)
-    place = torch.arange(images, device=own.device)
-    reach = torch.full_like(own, torch.inf)
+    images = len(code)
+    position = torch.arange(images, device=code.device)
+    reach = torch.full_like(code, torch.inf)
     for below in range(int(near.max()) + 1):
-        left, right = place - below, place - below + near
-        inside = (below <= near) & (left >= 0) & (right < images)
-        left, right = left.clamp(min=0), right.clamp(max=images - 1)
-        inside &= (kinds[left] == kinds) & (kinds[right] == kinds)
-        farther = torch.maximum(own - own[left], own[right] - own)
+        low, high = position - below, position - below + near
+        inside = (below <= near) & (low >= 0) & (high < images)
+        low, high = low.clamp(min=0), high.clamp(max=images - 1)
+        inside &= (kinds[low] == kinds) & (kinds[high] == kinds)
+        farther = torch.maximum(code - code[low], code[high] - code)
         reach = torch.where(inside, torch.minimum(reach, farther), reach)
     return reach

@@ -30,8 +30,8 @@ def resamples(bank: CodeBank, count: int, seed: int) -> Iterator[CodeBank]:
     for start in range(0, count, together):
         rows = generator.integers(len(bank), size=(min(together, count - start), len(bank)))
         shared = _Informed(bank, rows)
-        for number, own in enumerate(torch.from_numpy(rows).to(bank.codes.device)):
-            yield bank.drawn(own, partial(shared.information, number))
+        for index, images in enumerate(torch.from_numpy(rows).to(bank.codes.device)):
+            yield bank.resampled(images, partial(shared.information, index))
 
 
 class _Informed:
@@ -40,19 +40,19 @@ class _Informed:
     def __init__(self, bank: CodeBank, rows: npt.NDArray[np.int64]) -> None:
         self.bank = bank
         self.rows = rows
-        self.known: dict[tuple[int, int], InformationGaps] = {}
+        self.computed: dict[tuple[int, int], InformationGaps] = {}
 
-    def information(self, number: int, bins: int, factor_bins: int) -> InformationGaps:
-        wanted = bins, factor_bins
-        if wanted not in self.known:
-            self.known[wanted] = self._all(self.bank.with_factor_bins(factor_bins), bins)
-        return InformationGaps(*(one[number] for one in self.known[wanted]))
+    def information(self, resample: int, bins: int, factor_bins: int) -> InformationGaps:
+        key = bins, factor_bins
+        if key not in self.computed:
+            self.computed[key] = self._all(self.bank.with_factor_bins(factor_bins), bins)
+        return InformationGaps(*(part[resample] for part in self.computed[key]))
 
     def _all(self, bank: CodeBank, bins: int) -> InformationGaps:
         images = len(bank)
         # the narrowest integers that hold a count: memory limits the speed of the product
         width = np.uint16 if images < 2**16 else np.int32
-        weights = np.stack([np.bincount(own, minlength=images) for own in self.rows]).T
+        weights = np.stack([np.bincount(row, minlength=images) for row in self.rows]).T
         weights = np.ascontiguousarray(weights.astype(width))
         latents, factors = bank.codes.shape[1], bank.factors.shape[1]
         values = int(bank.factors.max()) + 1
@@ -62,7 +62,9 @@ class _Informed:
             part = np.ascontiguousarray(weights[:, start : start + step])
             parts.append(gaps_of_counts(weighted_counts(bank, bins, part)))
         device = bank.codes.device
-        return InformationGaps(*(torch.cat(one).to(device) for one in zip(*parts, strict=True)))
+        return InformationGaps(
+            *(torch.cat(chunks).to(device) for chunks in zip(*parts, strict=True))
+        )
 
 
 def weighted_counts(

@@ -76,14 +76,14 @@ def standardized(codes: Float[Tensor, "image latent"], train: int) -> Float[Tens
 
 
 def explained_share(
-    predicted: Float[Tensor, " image"], wanted: Float[Tensor, " image"]
+    predicted: Float[Tensor, " image"], targets: Float[Tensor, " image"]
 ) -> Float[Tensor, ""]:
     """Share of the variance of numbers explained by predictions, R², clipped at 0.
 
     It is 0 if all numbers are equal.
     """
-    total = (wanted - wanted.mean()).square().sum()
-    missed = (predicted - wanted).square().sum()
+    total = (targets - targets.mean()).square().sum()
+    missed = (predicted - targets).square().sum()
     return torch.where(total > 0, 1 - missed / total, 0.0).clamp(min=0.0)
 
 

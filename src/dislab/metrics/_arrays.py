@@ -68,9 +68,9 @@ def _latents(codes: Tensor, groups: Groups | None) -> Tensor:
         codes = codes.flatten(1)
     if groups is None:
         return codes
-    known = checked_codes([codes])
-    check_groups(groups, known.shape[1])
-    return first_components(known, groups)
+    checked = checked_codes([codes])
+    check_groups(groups, checked.shape[1])
+    return first_components(checked, groups)
 
 
 def tensor(what: str, array: object) -> Tensor:
@@ -83,8 +83,8 @@ def tensor(what: str, array: object) -> Tensor:
         raise InputError(f"{what} are no table: {error}; give rows of equal length") from error
     if values.dtype.kind not in "biufc":
         raise InputError(f"{what} must be numbers, not of type {values.dtype}")
-    known = {"u": np.int64, "f": np.float64, "c": np.complex128}
-    values = values.astype(known.get(values.dtype.kind, values.dtype.newbyteorder("=")))
+    types = {"u": np.int64, "f": np.float64, "c": np.complex128}
+    values = values.astype(types.get(values.dtype.kind, values.dtype.newbyteorder("=")))
     return torch.from_numpy(values)
 
 
@@ -98,7 +98,7 @@ def _numbered(
         )
     count = table.shape[1]
     if names is None:
-        names = [f"factor_{number}" for number in range(count)]
+        names = [f"factor_{index}" for index in range(count)]
     names = [str(name) for name in names]
     if len(names) != count:
         raise InputError(f"{len(names)} names for {count} factors: {', '.join(names)}")
@@ -118,14 +118,17 @@ def _numbered(
                 f"factor {name} holds NaN or infinity in {broken} of {len(table)} images; leave "
                 "out images whose factors are unknown"
             )
-    found, measured = [], {}
+    pairs, measured = [], {}
     for name, column in zip(names, table.T, strict=True):
         kind = kinds.get(name)
         if kind is None and are_measured(different := len(column.unique()), len(column)):
             measured[name], kind = different, "continuous"
-        found.append(_factor(name, column, kind))
+        pairs.append(_factor(name, column, kind))
     warn_of_measured(measured, len(table))
-    factors, positions = tuple(one for one, _ in found), torch.stack([one for _, one in found], 1)
+    factors, positions = (
+        tuple(factor for factor, _ in pairs),
+        torch.stack([factor for _, factor in pairs], 1),
+    )
     if math.prod(map(len, factors)) < 2**63:
         return FactorSpace(factors), positions
     return FactorSpace(factors, table=np.unique(positions.cpu().numpy(), axis=0)), positions
@@ -139,8 +142,8 @@ def _factor(
     numbers = tuple(map(float, values.tolist()))
     if kind == "continuous":
         return Factor(name, numbers, kind), positions
-    whole = bool((column == column.to(torch.int64)).all())
-    if whole and numbers[0] >= 0 and numbers[-1] <= LARGEST:
+    integral = bool((column == column.to(torch.int64)).all())
+    if integral and numbers[0] >= 0 and numbers[-1] <= LARGEST:
         counted = tuple(map(float, range(int(numbers[-1]) + 1)))
         return Factor(name, counted, kind or "ordinal"), column.to(torch.int64)
     if column.is_floating_point() or kind is not None:

@@ -18,13 +18,13 @@ _STREAM: Final = 0xC4
 
 def chance_levels(
     metrics: Mapping[str, Metric],
-    named: Mapping[tuple[str, str], str],
+    titles: Mapping[tuple[str, str], str],
     bank: CodeBank,
     seed: int,
 ) -> dict[str, float]:
     """The chance level of each scalar that has one, by its final name.
 
-    `named` maps the name of a score and of its result to the final name; `seed` is that of the
+    `titles` maps the name of a score and of its result to the final name; `seed` is that of the
     permutation of the codes.
     """
     if len(bank) < 2:
@@ -36,8 +36,8 @@ def chance_levels(
         if not metric.compares:
             continue
         for name, value in _chance(metric, shuffled).items():
-            if value.ndim == 0 and (key, name) in named:
-                levels[named[key, name]] = float(value)
+            if value.ndim == 0 and (key, name) in titles:
+                levels[titles[key, name]] = float(value)
     return levels
 
 

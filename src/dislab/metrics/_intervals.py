@@ -34,13 +34,13 @@ class Bootstrap(NamedTuple):
 def intervals(
     built: Mapping[str, Metric],
     results: Mapping[str, Mapping[str, Tensor]],
-    named: Mapping[tuple[str, str], str],
+    titles: Mapping[tuple[str, str], str],
     bank: CodeBank,
     bootstrap: Bootstrap,
 ) -> dict[str, tuple[float, float]]:
     """Bounds of the interval of each scalar, by its final name, for scores with `bootstraps`.
 
-    `named` maps the name of a score and of its result to the final name.
+    `titles` maps the name of a score and of its result to the final name.
     """
     cheap = {key: metric for key, metric in built.items() if metric.bootstraps}
     scalars = [
@@ -49,19 +49,21 @@ def intervals(
     if not bootstrap.resamples or not scalars:
         return {}
     rows = []
-    drawn = resamples(bank, bootstrap.resamples, bootstrap.seed)
-    bar = tqdm(drawn, "bootstrap", bootstrap.resamples, False, unit=" resamples", disable=None)
+    resampled_banks = resamples(bank, bootstrap.resamples, bootstrap.seed)
+    bar = tqdm(
+        resampled_banks, "bootstrap", bootstrap.resamples, False, unit=" resamples", disable=None
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # already given for the images
-        for one in bar:
-            found = {key: _attempt(metric, one) for key, metric in cheap.items()}
-            rows.append([float(found[key].get(name, math.nan)) for key, name in scalars])
+        for resampled in bar:
+            values = {key: _attempt(metric, resampled) for key, metric in cheap.items()}
+            rows.append([float(values[key].get(name, math.nan)) for key, name in scalars])
     found_ends = {}
     for (key, name), column in zip(scalars, np.array(rows).T, strict=True):
         ends = _percentiles(float(results[key][name]), column, bootstrap.confidence)
         if name == primary(results[key]):
             ends = _within(ends, cheap[key].plot_lower_bound, cheap[key].plot_upper_bound)
-        found_ends[named[key, name]] = ends
+        found_ends[titles[key, name]] = ends
     return found_ends
 
 
@@ -73,11 +75,11 @@ def _percentiles(
     Resamples repeat images, which biases scores estimated from counts. Therefore their median is
     shifted to the value, and only their spread is used.
     """
-    found = resampled[np.isfinite(resampled)]
-    if 2 * len(found) <= len(resampled):
+    finite = resampled[np.isfinite(resampled)]
+    if 2 * len(finite) <= len(resampled):
         return math.nan, math.nan
     tail = (1 - confidence) / 2
-    low, middle, high = np.quantile(found, [tail, 0.5, 1 - tail])
+    low, middle, high = np.quantile(finite, [tail, 0.5, 1 - tail])
     return float(value + low - middle), float(value + high - middle)
 
 

@@ -29,8 +29,8 @@ Choices: TypeAlias = Parts | None
 
 def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:
     """Builders of the chosen scores by name; scores without a seed of their own get `seed`."""
-    wanted = _default() if choices is None else choices
-    return chosen("metrics", wanted, seed, "score", "MIG")
+    metrics = _default() if choices is None else choices
+    return chosen("metrics", metrics, seed, "score", "MIG")
 
 
 def _default() -> dict[str, MetricBuilder]:

@@ -132,10 +132,12 @@ def evaluate_fully(
     order = seed if shuffle else None
     bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
     resampling = Bootstrap(bootstrap, confidence, seed)
-    found = score_bank(chosen, space, bank, resampling, optional=metrics is None, chance=chance)
-    for name, reason in found.skipped.items():
+    evaluation = score_bank(
+        chosen, space, bank, resampling, optional=metrics is None, chance=chance
+    )
+    for name, reason in evaluation.skipped.items():
         warnings.warn(f"{name} was not taken: {reason}", SkippedScoreWarning, stacklevel=2)
-    drawn: dict[str, Any] = {"seed": seed, "shuffled": shuffle}
+    sampling: dict[str, Any] = {"seed": seed, "shuffled": shuffle}
     if groups is not None:
-        drawn["groups"] = [list(group) for group in groups]
-    return found._replace(provenance={**found.provenance, **drawn})
+        sampling["groups"] = [list(group) for group in groups]
+    return evaluation._replace(provenance={**evaluation.provenance, **sampling})

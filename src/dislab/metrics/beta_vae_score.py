@@ -55,7 +55,7 @@ def draw_pairs(
     rows = np.empty((2, points, pairs), dtype=np.int64)
     for factor in np.unique(shared):
         column = bank[:, factor]
-        own = np.flatnonzero(shared == factor)
+        columns = np.flatnonzero(shared == factor)
         order = np.argsort(column, kind="stable")
         count = np.bincount(column)
         value = column[order]
@@ -66,12 +66,12 @@ def draw_pairs(
                 f"no two images share a value of factor {names[factor]}, so that no pair can; "
                 "score more images, or group its values"
             )
-        place = usable[generator.integers(len(usable), size=(len(own), pairs))]
-        size = count[value[place]]
-        first = (np.cumsum(count) - count)[value[place]]
-        step = 1 + (generator.random(place.shape) * (size - 1)).astype(np.int64)
-        rows[0, own] = order[place]
-        rows[1, own] = order[first + (place - first + step) % size]
+        position = usable[generator.integers(len(usable), size=(len(columns), pairs))]
+        size = count[value[position]]
+        first = (np.cumsum(count) - count)[value[position]]
+        step = 1 + (generator.random(position.shape) * (size - 1)).astype(np.int64)
+        rows[0, columns] = order[position]
+        rows[1, columns] = order[first + (position - first + step) % size]
     return PairDraw(
         torch.from_numpy(shared.astype(np.int64)).to(factors.device),
         torch.from_numpy(rows).to(factors.device),
@@ -152,16 +152,16 @@ class BetaVAEScore(Metric):
             InputError: No two images share a value of one of the factors.
         """
         bank = bank.with_factor_bins(self.factor_bins)
-        train, held = self._points(bank, 0, self.points_train)
+        train, fixed = self._points(bank, 0, self.points_train)
         test, truth = self._points(bank, 1, self.points_test)
-        if (held == held[0]).all():  # a single factor varies, or there are very few points
-            own, other = torch.ones_like(held, dtype=torch.bool), truth == held[0]
+        if (fixed == fixed[0]).all():  # a single factor varies, or there are very few points
+            train_right, test_right = torch.ones_like(fixed, dtype=torch.bool), truth == fixed[0]
         else:
-            model = LogisticClassifier().fit(train, held)
-            own, other = model.predict(train) == held, model.predict(test) == truth
+            model = LogisticClassifier().fit(train, fixed)
+            train_right, test_right = model.predict(train) == fixed, model.predict(test) == truth
         return {
-            "beta_vae_score": other.double().mean(),
-            "beta_vae_score_train": own.double().mean(),
+            "beta_vae_score": test_right.double().mean(),
+            "beta_vae_score_train": train_right.double().mean(),
         }
 
     def _points(

@@ -112,21 +112,29 @@ class BlockMCC(Metric):
         latents = self._latent_columns(bank.codes.shape[1])
         varied = set(bank.varied.nonzero().flatten().tolist())
         factors = [
-            own for block in self._factor_columns if (own := [f for f in block if f in varied])
+            varying
+            for block in self._factor_columns
+            if (varying := [f for f in block if f in varied])
         ]
         if not factors:
             raise InputError("no factor in factor_blocks varies; name factors that do")
-        shares = [[self._explained(bank, left, right) for right in factors] for left in latents]
+        shares = [
+            [self._explained(bank, latent_block, factor_block) for factor_block in factors]
+            for latent_block in latents
+        ]
         rows = _matched([[share.sqrt().mean() for share in row] for row in shares])
         matched = [
-            torch.zeros(len(block), dtype=torch.float64) if row is None else shares[row][place]
-            for place, (block, row) in enumerate(zip(factors, rows, strict=True))
+            torch.zeros(len(block), dtype=torch.float64) if row is None else shares[row][index]
+            for index, (block, row) in enumerate(zip(factors, rows, strict=True))
         ]
         columns, count = [column for block in factors for column in block], len(self.space.factors)
         results, parts = {}, {}
-        for name, values in {"mcc": [one.sqrt() for one in matched], "r2": matched}.items():
+        for name, values in {
+            "mcc": [row_shares.sqrt() for row_shares in matched],
+            "r2": matched,
+        }.items():
             name = f"block_{name}_{self.regression}"
-            results[name] = torch.stack([one.mean() for one in values]).mean()
+            results[name] = torch.stack([row_shares.mean() for row_shares in values]).mean()
             parts[f"{name}_per_factor"] = spread_columns(
                 torch.cat(values), columns, count, torch.nan
             )
@@ -145,12 +153,15 @@ class BlockMCC(Metric):
         """R² of each factor of a block on the test images."""
         cut = train_count(len(bank), self.test_fraction)
         numbers = bank.numbers[:, factors].cpu()
-        for column, own in zip(factors, numbers.T, strict=True):
-            check_labels(own, cut, "BlockMCC", self.space.names[column], unseen=False)
-        known, wanted = standardized(bank.codes[:, latents].cpu(), cut), standardized(numbers, cut)
-        learnt = min(cut, self.most) if self.regression == "kernel" else cut
-        predicted = predicted_block(known[:learnt], wanted[:learnt], known[cut:], self.regression)
-        shares = [explained_share(*pair) for pair in zip(predicted.T, wanted[cut:].T, strict=True)]
+        for column, values in zip(factors, numbers.T, strict=True):
+            check_labels(values, cut, "BlockMCC", self.space.names[column], unseen=False)
+        inputs, targets = (
+            standardized(bank.codes[:, latents].cpu(), cut),
+            standardized(numbers, cut),
+        )
+        train = min(cut, self.most) if self.regression == "kernel" else cut
+        predicted = predicted_block(inputs[:train], targets[:train], inputs[cut:], self.regression)
+        shares = [explained_share(*pair) for pair in zip(predicted.T, targets[cut:].T, strict=True)]
         return torch.stack(shares)
 
 
@@ -164,8 +175,8 @@ def _columns(space: FactorSpace, blocks: list[list[str]] | None) -> list[list[in
                 f"factor_blocks names {name!r}{suggestion(name, space.names)}, which is no factor; "
                 f"they are {', '.join(space.names)}"
             )
-    named = [name for block in blocks for name in block]
-    if not blocks or not all(blocks) or len(set(named)) < len(named):
+    names = [name for block in blocks for name in block]
+    if not blocks or not all(blocks) or len(set(names)) < len(names):
         raise InputError(
             f"factor_blocks are {blocks}; give each at least one factor, and no factor to two"
         )
@@ -180,5 +191,5 @@ def _matched(scores: list[list[Tensor]]) -> list[int | None]:
         return [0 for _ in scores[0]]
     table = torch.tensor(scores).numpy()
     rows, places = linear_sum_assignment(table, maximize=True)
-    own = dict(zip(places.tolist(), rows.tolist(), strict=True))
-    return [own.get(place) for place in range(table.shape[1])]
+    row_of = dict(zip(places.tolist(), rows.tolist(), strict=True))
+    return [row_of.get(column) for column in range(table.shape[1])]

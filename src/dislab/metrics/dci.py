@@ -140,8 +140,8 @@ class DCI(Metric):
         varied = shuffled.varied.nonzero().flatten().tolist()
         cut = train_count(len(shuffled.codes), self.test_fraction)
         latents = shuffled.codes.shape[1]
-        labels = (self._wanted(shuffled, column)[:cut] for column in varied)
-        models = [Constant(latents, own) for own in labels]
+        labels = (self._targets(shuffled, column)[:cut] for column in varied)
+        models = [Constant(latents, target) for target in labels]
         return self._results(shuffled, varied, models)
 
     def _results(
@@ -178,19 +178,24 @@ class DCI(Metric):
         codes = bank.codes[:cut].cpu()
         for column in varied:
             name, repeats = self.space.names[column], column not in bank.continuous
-            check_labels(self._wanted(bank, column), cut, "DCI", name, unseen=repeats)
-        wanted = [self._wanted(bank, column)[:cut] for column in varied]
+            check_labels(self._targets(bank, column), cut, "DCI", name, unseen=repeats)
+        targets = [self._targets(bank, column)[:cut] for column in varied]
         if self.learner != "hgbt":
-            return [self._learner().fit(codes, own) for own in wanted]
-        levels = [own for own in wanted if not own.is_floating_point()]
-        numbers = [own for own in wanted if own.is_floating_point()]
-        known = iter(HistogramBoosting().fit_each(codes, torch.stack(levels, 1)) if levels else ())
-        other = iter(
+            return [self._learner().fit(codes, target) for target in targets]
+        levels = [target for target in targets if not target.is_floating_point()]
+        numbers = [target for target in targets if target.is_floating_point()]
+        classifiers = iter(
+            HistogramBoosting().fit_each(codes, torch.stack(levels, 1)) if levels else ()
+        )
+        regressions = iter(
             HistogramRegression().fit_each(codes, torch.stack(numbers, 1)) if numbers else ()
         )
-        return [next(other) if own.is_floating_point() else next(known) for own in wanted]
+        return [
+            next(regressions) if target.is_floating_point() else next(classifiers)
+            for target in targets
+        ]
 
-    def _wanted(
+    def _targets(
         self, bank: CodeBank, column: int
     ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
         """The targets of a factor: its value numbers, or the values of a continuous factor."""
@@ -200,7 +205,7 @@ class DCI(Metric):
     def _judge(self, bank: CodeBank, column: int, model: Model) -> Float[Tensor, " 3"]:
         """Accuracy or R² on the training and the test part, and the error on the test part."""
         cut = train_count(len(bank.codes), self.test_fraction)
-        labels = self._wanted(bank, column)
+        labels = self._targets(bank, column)
         predicted = model.predict(bank.codes.cpu()).double()
         spread = labels[cut:].double().std(correction=0)
         error = (predicted - labels)[cut:].square().mean().sqrt() / spread

@@ -157,11 +157,11 @@ class DCIES(Metric):
         cut = train_count(len(bank), self.test_fraction)
         for column in varied:
             name, kind = self.space.names[column], self._classified(bank, column)
-            check_labels(self._wanted(bank, column), cut, "DCIES", name, unseen=kind)
-        found = self._results(varied, [self._probed(bank, column, cut) for column in varied])
+            check_labels(self._targets(bank, column), cut, "DCIES", name, unseen=kind)
+        results = self._results(varied, [self._probed(bank, column, cut) for column in varied])
         size = torch.tensor(len(varied) / latents, dtype=torch.float64)
-        scalars = {name: value for name, value in found.items() if value.ndim == 0}
-        return {**scalars, f"dcies_{self.probe}_size": size, **found}
+        scalars = {name: value for name, value in results.items() if value.ndim == 0}
+        return {**scalars, f"dcies_{self.probe}_size": size, **results}
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
         """The scores of predicting the most frequent value, or the mean of a regressed factor.
@@ -173,22 +173,24 @@ class DCIES(Metric):
         cut, latents = train_count(len(shuffled), self.test_fraction), shuffled.codes.shape[1]
         probed = []
         for column in varied:
-            wanted = self._wanted(shuffled, column)
-            guess = Constant(latents, wanted[:cut])
-            loss = _loss(guess.predict(shuffled.codes[cut:]), wanted[cut:])
+            targets = self._targets(shuffled, column)
+            guess = Constant(latents, targets[:cut])
+            loss = _loss(guess.predict(shuffled.codes[cut:]), targets[cut:])
             losses = loss.repeat(len(self.capacities))
             nothing = torch.zeros(len(losses), latents, dtype=torch.float64)
-            probed.append(_Probed(losses, nothing, self._baseline(wanted)))
+            probed.append(_Probed(losses, nothing, self._baseline(targets)))
         return self._results(varied, probed)
 
     def _results(self, varied: list[int], probed: Sequence[_Probed]) -> dict[str, Tensor]:
         """Scores and parts of the probes, without the size."""
         factors = len(self.space.factors)
-        losses = torch.stack([one.losses for one in probed], dim=1)
-        curves = [explicitness(one.losses, self._capacities(), one.baseline) for one in probed]
+        losses = torch.stack([probe.losses for probe in probed], dim=1)
+        curves = [
+            explicitness(probe.losses, self._capacities(), probe.baseline) for probe in probed
+        ]
         easy, best = torch.stack(curves), int(losses.mean(1).argmin())
         informed = 1 - losses[best]
-        importance = torch.stack([one.importances[best] for one in probed], dim=1)
+        importance = torch.stack([probe.importances[best] for probe in probed], dim=1)
         scores = {"explicitness": easy.mean(), "informativeness": informed.mean()}
         parts = {
             "explicitness_per_factor": spread_columns(easy, varied, factors, torch.nan),
@@ -200,36 +202,36 @@ class DCIES(Metric):
             scores["disentanglement"] = shares.disentanglement
             scores["completeness"] = shares.completeness
             parts["importance"] = spread_columns(importance, varied, factors, 0.0)
-        return {f"dcies_{self.probe}_{name}": one for name, one in (scores | parts).items()}
+        return {f"dcies_{self.probe}_{name}": probe for name, probe in (scores | parts).items()}
 
     def _probed(self, bank: CodeBank, column: int, cut: int) -> _Probed:
         """The probes of one factor, trained on the first images and tested on the others."""
-        wanted, codes = self._wanted(bank, column), bank.codes.cpu()
+        targets, codes = self._targets(bank, column), bank.codes.cpu()
         losses, importances = [], []
         for capacity in self.capacities:
-            known = codes if self.probe == "rf" else self._features(codes, cut, capacity)
-            model = self._model(capacity, wanted).fit(known[:cut], wanted[:cut])
-            losses.append(_loss(model.predict(known[cut:]), wanted[cut:]))
+            inputs = codes if self.probe == "rf" else self._features(codes, cut, capacity)
+            model = self._model(capacity, targets).fit(inputs[:cut], targets[:cut])
+            losses.append(_loss(model.predict(inputs[cut:]), targets[cut:]))
             importances.append(
                 model.importances()
                 if isinstance(model, TreeEnsemble)
                 else torch.zeros(codes.shape[1], dtype=torch.float64)
             )
-        return _Probed(torch.stack(losses), torch.stack(importances), self._baseline(wanted))
+        return _Probed(torch.stack(losses), torch.stack(importances), self._baseline(targets))
 
     def _model(
-        self, capacity: int, wanted: Tensor
+        self, capacity: int, targets: Tensor
     ) -> TreeEnsemble | LogisticClassifier | RidgeRegression:
         if self.probe == "rf":
             return TreeEnsemble("forest", seed=short_seed(self.seed), depth=capacity)
-        return RidgeRegression() if wanted.is_floating_point() else LogisticClassifier()
+        return RidgeRegression() if targets.is_floating_point() else LogisticClassifier()
 
     def _features(
         self, codes: Float[Tensor, "image latent"], cut: int, count: int
     ) -> Float[Tensor, "image feature"]:
         """Cosines and sines of random combinations of standardised codes."""
-        drawn = host_generator(self.seed).normal(size=(count // 2, codes.shape[1]))
-        cycles = standardized(codes, cut) @ torch.from_numpy(_FREQUENCY * drawn).T
+        directions = host_generator(self.seed).normal(size=(count // 2, codes.shape[1]))
+        cycles = standardized(codes, cut) @ torch.from_numpy(_FREQUENCY * directions).T
         angles = 2 * math.pi * cycles
         return torch.cat([angles.cos(), angles.sin()], dim=1)
 
@@ -241,26 +243,26 @@ class DCIES(Metric):
     def _classified(self, bank: CodeBank, column: int) -> bool:
         return self.space.factors[column].kind == "categorical"
 
-    def _wanted(
+    def _targets(
         self, bank: CodeBank, column: int
     ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
         """The targets: integer value numbers of a categorical factor, else floats."""
         source = bank.factors if self._classified(bank, column) else bank.numbers
         return source[:, column].cpu()
 
-    def _baseline(self, wanted: Tensor) -> float:
+    def _baseline(self, targets: Tensor) -> float:
         """Loss of a guess: error rate of a random value, or 1 for regression (loss of the mean)."""
-        return 1.0 if wanted.is_floating_point() else 1 - 1 / len(torch.unique(wanted))
+        return 1.0 if targets.is_floating_point() else 1 - 1 / len(torch.unique(targets))
 
 
 def _loss(
     predicted: Int[Tensor, " image"] | Float[Tensor, " image"],
-    wanted: Int[Tensor, " image"] | Float[Tensor, " image"],
+    targets: Int[Tensor, " image"] | Float[Tensor, " image"],
 ) -> Float[Tensor, ""]:
     """Error rate; for regression, the unexplained share of the variance."""
-    if wanted.is_floating_point():
-        return 1 - explained_share(predicted.to(wanted), wanted)
-    return (predicted != wanted).double().mean()
+    if targets.is_floating_point():
+        return 1 - explained_share(predicted.to(targets), targets)
+    return (predicted != targets).double().mean()
 
 
 def _check_capacities(capacities: tuple[int, ...], probe: Probe) -> None:

@@ -68,8 +68,8 @@ class DownstreamAccuracy(Metric):
         super().__init__(space)
         if not labels:
             raise InputError("labels is empty; give the numbers of images to learn from")
-        for number in labels:
-            check_count("labels", number, 1)
+        for count in labels:
+            check_count("labels", count, 1)
         check_count("tested", tested, 1)
         self.classifier: Classifier = classifier
         self.engines = ("numpy",) if classifier == "hgbt" else self.engines
@@ -101,11 +101,11 @@ class DownstreamAccuracy(Metric):
         varied, factors = bank.varied.nonzero().flatten().tolist(), len(self.space.factors)
         prefix = f"downstream_{self.classifier}"
         scores, parts = {}, {}
-        for number in sorted(set(self.labels), reverse=True):
-            own = self._accuracies(bank, varied, number)
-            scores[f"{prefix}_{number}"] = own.mean()
-            spread = spread_columns(own, varied, factors, torch.nan)
-            parts[f"{prefix}_{number}_per_factor"] = spread
+        for count in sorted(set(self.labels), reverse=True):
+            accuracies = self._accuracies(bank, varied, count)
+            scores[f"{prefix}_{count}"] = accuracies.mean()
+            spread = spread_columns(accuracies, varied, factors, torch.nan)
+            parts[f"{prefix}_{count}_per_factor"] = spread
         if {100, 10_000} <= set(self.labels):
             most_accurate = scores[f"{prefix}_10000"]
             some = torch.where(most_accurate > 0, most_accurate, 1.0)
@@ -122,35 +122,35 @@ class DownstreamAccuracy(Metric):
         )
 
     def _accuracies(
-        self, bank: CodeBank, varied: list[int], number: int
+        self, bank: CodeBank, varied: list[int], count: int
     ) -> Float[Tensor, " varied"]:
-        """Accuracies on the last images of models trained on the first `number` images."""
+        """Accuracies on the last images of models trained on the first `count` images."""
         codes, labels = bank.codes.cpu(), bank.factors.cpu()[:, varied]
-        learnt, tested = labels[:number], codes[-self.tested :]
-        predicted = learnt[:1].repeat(len(tested), 1)  # correct for constant columns
+        train, tested = labels[:count], codes[-self.tested :]
+        predicted = train[:1].repeat(len(tested), 1)  # correct for constant columns
         levels = torch.tensor([column not in bank.continuous for column in varied])
-        varies = (learnt != learnt[:1]).any(0) & levels
+        varies = (train != train[:1]).any(0) & levels
         if varies.any():
-            models = self._fitted(codes[:number], learnt[:, varies])
+            models = self._fitted(codes[:count], train[:, varies])
             predicted[:, varies] = torch.stack([model.predict(tested) for model in models], 1)
         right = (predicted == labels[-self.tested :]).double().mean(0)
-        for place in (~levels).nonzero().flatten().tolist():
-            wanted = bank.numbers[:, varied[place]].cpu()
-            right[place] = self._explained(codes[:number], wanted[:number], tested, wanted)
+        for index in (~levels).nonzero().flatten().tolist():
+            targets = bank.numbers[:, varied[index]].cpu()
+            right[index] = self._explained(codes[:count], targets[:count], tested, targets)
         return right
 
     def _explained(
         self,
         codes: Float[Tensor, "image latent"],
-        learnt: Float[Tensor, " image"],
+        train: Float[Tensor, " image"],
         tested: Float[Tensor, "other latent"],
         numbers: Float[Tensor, " all"],
     ) -> Float[Tensor, ""]:
         """R² of a continuous factor on the last images; 0 if the training images have one value."""
-        if (learnt == learnt[0]).all():
+        if (train == train[0]).all():
             return torch.zeros((), dtype=torch.float64)
         learner = HistogramRegression() if self.classifier == "hgbt" else RidgeRegression()
-        predicted = learner.fit(codes, learnt).predict(tested)
+        predicted = learner.fit(codes, train).predict(tested)
         return explained_share(predicted, numbers[-self.tested :])
 
     def _fitted(

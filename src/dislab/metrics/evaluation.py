@@ -45,7 +45,7 @@ class Evaluation(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """The evaluation as JSON values, with the keys of `scores.json`."""
-        sample = {key: one for key, one in self.provenance.items() if key != "versions"}
+        sample = {key: value for key, value in self.provenance.items() if key != "versions"}
         return {
             "scores": self.values,
             "intervals": self.intervals,
@@ -75,15 +75,17 @@ def score_bank(
     Raises:
         InputError: A score cannot be built, or cannot score these codes and is not optional.
     """
-    kept = list(space.essential)
-    if 0 < len(kept) < len(space.factors):
+    essential = list(space.essential)
+    if 0 < len(essential) < len(space.factors):
         space = space.without_nuisance()
-        bank = bank.of_factors(kept)
+        bank = bank.of_factors(essential)
     metrics = {key: built(key, build, space) for key, build in builders.items()}
     results, skipped = _results(metrics, bank, optional)
     metrics = {key: metric for key, metric in metrics.items() if key in results}
     full = _full_names(results)
-    tensors = {full[key, name]: one for key, own in results.items() for name, one in own.items()}
+    tensors = {
+        full[key, name]: value for key, result in results.items() for name, value in result.items()
+    }
     return Evaluation(
         {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},
         intervals(metrics, results, full, bank, bootstrap),
@@ -142,7 +144,7 @@ def _full_names(results: Mapping[str, Mapping[str, Tensor]]) -> dict[tuple[str, 
 
 def _provenance(space: FactorSpace, bank: CodeBank, bootstrap: Bootstrap) -> dict[str, Any]:
     """Sample sizes, factors, settings of the bootstrap, and versions."""
-    continuous = [one.name for one in space.factors if one.kind == "continuous"]
+    continuous = [factor.name for factor in space.factors if factor.kind == "continuous"]
     return {
         "images": len(bank),
         "latents": bank.codes.shape[1],

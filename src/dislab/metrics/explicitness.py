@@ -98,16 +98,16 @@ class Explicitness(Metric):
         usable = answers[:cut].any(0) & ~answers[:cut].all(0)
         answers, owner = answers[:, usable], owner[usable]
         if self.classifier == "multinomial":
-            found = self._probabilities(bank, varied, cut)
+            logits = self._probabilities(bank, varied, cut)
         else:
             codes = standardized(bank.codes, cut)
-            found = logits_of_answers(codes[:cut], answers[:cut], codes)
-        train = self._means(roc_auc(found[:cut], answers[:cut]), owner)
-        test = self._means(roc_auc(found[cut:], answers[cut:]), owner)
+            logits = logits_of_answers(codes[:cut], answers[:cut], codes)
+        train = self._means(roc_auc(logits[:cut], answers[:cut]), owner)
+        test = self._means(roc_auc(logits[cut:], answers[cut:]), owner)
         if test.isnan().all():
             raise InputError(
                 f"no value of any factor is shown by some, but not all, of the "
-                f"{len(found) - cut} images to test on; score more images"
+                f"{len(logits) - cut} images to test on; score more images"
             )
         name = "explicitness" + ("_multinomial" if self.classifier == "multinomial" else "")
         return {

@@ -52,12 +52,12 @@ def draw_ballot(
     Raises:
         InputError: No two images share a value of one of the factors.
     """
-    held = generator.choice(np.flatnonzero(varied.cpu().numpy()), votes)
+    fixed = generator.choice(np.flatnonzero(varied.cpu().numpy()), votes)
     rows = np.empty((votes, samples), dtype=np.int64)
-    for factor in np.unique(held):
-        own = np.flatnonzero(held == factor)
-        known = rows_of(factors[:, factor]) if tables is None else tables(int(factor))
-        order, first, count = (one.cpu().numpy() for one in known)
+    for factor in np.unique(fixed):
+        ballots = np.flatnonzero(fixed == factor)
+        table = rows_of(factors[:, factor]) if tables is None else tables(int(factor))
+        order, first, count = (part.cpu().numpy() for part in table)
         column = factors[:, factor].cpu().numpy()
         shared = np.flatnonzero(count[column] > 1)
         if not len(shared):
@@ -65,11 +65,11 @@ def draw_ballot(
                 f"no two images share a value of factor {names[factor]}, so that it cannot be "
                 "held; score more images, or group its values"
             )
-        value = column[shared[generator.integers(len(shared), size=len(own))]]
-        place = generator.random((len(own), samples)) * count[value, None]
-        rows[own] = order[first[value, None] + place.astype(np.int64)]
+        value = column[shared[generator.integers(len(shared), size=len(ballots))]]
+        position = generator.random((len(ballots), samples)) * count[value, None]
+        rows[ballots] = order[first[value, None] + position.astype(np.int64)]
     return Ballot(
-        torch.from_numpy(held.astype(np.int64)).to(factors.device),
+        torch.from_numpy(fixed.astype(np.int64)).to(factors.device),
         torch.from_numpy(rows).to(factors.device),
     )
 
@@ -114,9 +114,9 @@ def _scatter(
 ) -> Float[Tensor, "vote latent"]:
     """Sum of squared deviations over the images of each vote; exactly 0 if all codes are equal."""
     samples = rows.shape[1]
-    drawn = codes.index_select(0, rows.flatten()).view(*rows.shape, -1)
+    sampled = codes.index_select(0, rows.flatten()).view(*rows.shape, -1)
     # Relative to the first image, so that constant latents give exactly 0.
-    shifted = drawn - drawn[:, :1]
+    shifted = sampled - sampled[:, :1]
     return shifted.square().sum(1) - shifted.sum(1).square() / samples
 
 
@@ -181,7 +181,7 @@ class FactorVAEScore(Metric):
         Args:
             shuffled: The scored codes, each paired with the factors of another image.
         """
-        return {name: one for name, one in self.score(shuffled).items() if name != "num_active"}
+        return {name: value for name, value in self.score(shuffled).items() if name != "num_active"}
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies, the number of active latents and the training votes.
@@ -197,12 +197,12 @@ class FactorVAEScore(Metric):
         if not active.any():
             nothing = torch.zeros((), dtype=torch.float64)
             votes = torch.zeros(len(active), len(self.space.factors), dtype=torch.int64)
-            return _named(nothing, nothing, active, votes)
+            return _results(nothing, nothing, active, votes)
         train, test = (
             self._votes(bank, active, part, votes)
             for part, votes in enumerate((self.votes_train, self.votes_test))
         )
-        return _named(vote_accuracy(train, test), vote_accuracy(train, train), active, train)
+        return _results(vote_accuracy(train, test), vote_accuracy(train, train), active, train)
 
     def _votes(
         self, bank: CodeBank, active: Bool[Tensor, " latent"], part: int, votes: int
@@ -214,7 +214,7 @@ class FactorVAEScore(Metric):
         return count_votes(bank.codes, active, ballot, len(names))
 
 
-def _named(test: Tensor, train: Tensor, active: Tensor, votes: Tensor) -> dict[str, Tensor]:
+def _results(test: Tensor, train: Tensor, active: Tensor, votes: Tensor) -> dict[str, Tensor]:
     return {
         "factor_vae_score": test,
         "factor_vae_score_train": train,

@@ -115,8 +115,8 @@ class InfoMEC(Metric):
         span = bank.codes.amax(0) - bank.codes.amin(0)
         active = span > (0.0 if discrete else span.max() / 20)
         pruned = shares[active]
-        known = _one_hot(bank.codes) if discrete else bank.codes
-        explicit = torch.stack([self._explicit(known, bank, column) for column in varied])
+        inputs = _one_hot(bank.codes) if discrete else bank.codes
+        explicit = torch.stack([self._explicit(inputs, bank, column) for column in varied])
         infoe = "infoe_discrete" if discrete else "infoe"
         some, zero = bool(active.any()), torch.zeros_like(explicit[0])
         factors = len(self.space.factors)
@@ -164,10 +164,10 @@ def _code_numbers(codes: Float[Tensor, "image latent"]) -> Int[Tensor, "image la
     """Number of each latent's code among its distinct codes, from 0."""
     columns = []
     for latent, column in enumerate(codes.T):
-        known, numbers = column.unique(return_inverse=True)
-        if are_measured(len(known), len(column)):
+        values, numbers = column.unique(return_inverse=True)
+        if are_measured(len(values), len(column)):
             raise InputError(
-                f"latent {latent} takes {len(known)} different codes in {len(column)} images, and "
+                f"latent {latent} takes {len(values)} different codes in {len(column)} images, and "
                 "is not discrete; set estimator to knn or bins"
             )
         columns.append(numbers)

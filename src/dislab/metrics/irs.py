@@ -26,15 +26,15 @@ def held_deviations(
     order = column.argsort(stable=True)
     counts = torch.unique(column, return_counts=True)[1].tolist()
     parts = torch.split(codes[order], counts)
-    return torch.stack([_quantile((one - one.mean(0)).abs(), quantile) for one in parts]).mean(0)
+    return torch.stack([_quantile((part - part.mean(0)).abs(), quantile) for part in parts]).mean(0)
 
 
 def _quantile(distances: Float[Tensor, "row latent"], quantile: float) -> Float[Tensor, " latent"]:
     ascending = distances.sort(dim=0).values
-    place = quantile * (len(ascending) - 1)
-    low = int(place)
+    position = quantile * (len(ascending) - 1)
+    low = int(position)
     high = min(low + 1, len(ascending) - 1)
-    return torch.lerp(ascending[low], ascending[high], place - low)
+    return torch.lerp(ascending[low], ascending[high], position - low)
 
 
 @final
@@ -74,7 +74,7 @@ class IRS(Metric):
             raise InputError(f"quantile is {quantile}; it must lie between 0 and 1")
         if bins is not None:
             check_bins("bins", bins)
-        elif names := [one.name for one in space.factors if one.kind == "continuous"]:
+        elif names := [factor.name for factor in space.factors if factor.kind == "continuous"]:
             raise InputError(
                 "bins is null, which holds each value by itself, but of continuous factors hardly "
                 f"any value repeats, and {names[0]} is one; set bins"
@@ -97,12 +97,12 @@ class IRS(Metric):
             factors = bin_numbers(bank.numbers, self.bins)
         moving = (codes != codes[:1]).any(0)
         largest = (codes - codes.mean(0)).abs().amax(0) * moving
-        held = torch.stack(
+        deviations = torch.stack(
             [held_deviations(codes, factors[:, column], self.quantile) for column in varied],
             dim=1,
         )
         scale = torch.where(moving, largest, 1.0)
-        matrix = (1 - held / scale[:, None]).clamp(0.0, 1.0) * moving[:, None]
+        matrix = (1 - deviations / scale[:, None]).clamp(0.0, 1.0) * moving[:, None]
         per_latent = matrix.max(1).values
         total = largest.sum()
         return {

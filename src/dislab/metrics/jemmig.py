@@ -54,8 +54,8 @@ class JEMMIG(Metric):
         """
         bank = bank.with_factor_bins(self.factor_bins)
         gaps = bank.information(self.bins)
-        own = bin_entropies(bank.binned(self.bins), self.bins)
-        nats = joint_entropy_excess(gaps.mutual_information, gaps.entropy, own)
+        entropies = bin_entropies(bank.binned(self.bins), self.bins)
+        nats = joint_entropy_excess(gaps.mutual_information, gaps.entropy, entropies)
         share = (1 - nats / (gaps.entropy + math.log(self.bins))).clamp(min=0.0)
         share = share.masked_fill(~bank.varied, math.nan)
         return {

@@ -86,14 +86,14 @@ class MCC(Metric):
         varied = bank.varied.nonzero().flatten().tolist()
         codes, factors = bank.codes, bank.numbers[:, varied]
         if self.alignment == "linear":
-            own = _assigned(self._correlations(*self._aligned(codes, factors)).abs())
-            return {f"mcc_linear_{self.correlation}": own.sum() / len(varied)}
+            matched = _assigned(self._correlations(*self._aligned(codes, factors)).abs())
+            return {f"mcc_linear_{self.correlation}": matched.sum() / len(varied)}
         signed = self._correlations(codes, factors)
-        own = _assigned(signed.abs())
+        matched = _assigned(signed.abs())
         count, name = len(self.space.factors), f"mcc_{self.correlation}"
         return {
-            name: own.mean(),
-            f"{name}_per_factor": spread_columns(own, varied, count, torch.nan),
+            name: matched.mean(),
+            f"{name}_per_factor": spread_columns(matched, varied, count, torch.nan),
             f"{name}_correlation": spread_columns(signed, varied, count, 0.0),
         }
 
@@ -110,14 +110,14 @@ class MCC(Metric):
         """Canonical variates of the test images."""
         cut = train_count(len(codes), self.test_fraction)
         units = standardized(codes, cut), standardized(factors, cut)
-        left, right = canonical_variates(*units, cut)
-        return left[cut:], right[cut:]
+        code_variates, factor_variates = canonical_variates(*units, cut)
+        return code_variates[cut:], factor_variates[cut:]
 
 
 def _assigned(strength: Float[Tensor, "latent varied"]) -> Float[Tensor, " varied"]:
     from scipy.optimize import linear_sum_assignment
 
     latents, factors = linear_sum_assignment(strength.cpu().numpy(), maximize=True)
-    own = strength.new_zeros(strength.shape[1])
-    own[factors] = strength[latents, factors]
-    return own
+    matched = strength.new_zeros(strength.shape[1])
+    matched[factors] = strength[latents, factors]
+    return matched

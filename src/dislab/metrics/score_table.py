@@ -51,7 +51,9 @@ def score_table(
             row.append(f"{chance[name]:.4f}" if name in chance else "")
         if untrained:
             row.append(_floor(untrained[name]) if name in untrained else "")
-        row += [f"{own[name]:.4f}" if name in own else "" for own in baselines.values()]
+        row += [
+            f"{baseline[name]:.4f}" if name in baseline else "" for baseline in baselines.values()
+        ]
         rows.append(row)
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     return "\n".join(
@@ -92,7 +94,7 @@ def label(name: str) -> str:
 def _acronyms() -> dict[str, str]:
     """Acronyms in the class names of all scores, by their lower-case form."""
     names = " ".join(plugin.name for plugin in available("metrics"))
-    return {one.lower(): one for one in _ACRONYM.findall(names)}
+    return {acronym.lower(): acronym for acronym in _ACRONYM.findall(names)}
 
 
 def _floor(spread: Mapping[str, Any]) -> str:

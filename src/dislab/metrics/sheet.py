@@ -11,10 +11,12 @@ from dislab.metrics.evaluation import Evaluation
 from dislab.plots import score_sheet
 
 
-def sheet(found: Evaluation, title: str = "") -> Figure:
+def sheet(evaluation: Evaluation, title: str = "") -> Figure:
     """A page with all scores and their intervals, importances, mutual information and KL."""
-    factors = list(found.provenance["factors"])
-    return sheet_of(found.values, found.intervals, factors, found.parts, title, found.chance)
+    factors = list(evaluation.provenance["factors"])
+    return sheet_of(
+        evaluation.values, evaluation.intervals, factors, evaluation.parts, title, evaluation.chance
+    )
 
 
 def sheet_of(

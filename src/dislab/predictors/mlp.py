@@ -114,32 +114,32 @@ class MLP(Predictor):
             InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._standard.centre))
-        known = self._standard.of(codes).float()
+        inputs = self._standard.of(codes).float()
         runs = [len(layers[0]) // len(self.classes) for layers in self._networks]
         parts = [
             decided(layers, some, self._targets)
-            for layers, some in zip(self._networks, torch.split(known, runs), strict=True)
+            for layers, some in zip(self._networks, torch.split(inputs, runs), strict=True)
         ]
         return (torch.cat(parts).double() * self._scale + self._centre).to(codes)
 
     def _prepared(self, targets: Float[Tensor, "image factor"]) -> Targets:
         """Targets of the networks: standardised numbers, and unchanged class numbers."""
-        number = torch.tensor([count == 0 for count in self.classes], device=targets.device)
+        numeric = torch.tensor([count == 0 for count in self.classes], device=targets.device)
         wide = targets.double()
         # constant targets get spread 0, so that their value is predicted exactly
         same = (targets == targets[:1]).all(0)
         spread = torch.where(same, 0.0, wide.std(0, correction=0))
-        self._centre = torch.where(number, torch.where(same, wide[0], wide.mean(0)), 0.0)
-        self._scale = torch.where(number, spread, 1.0)
+        self._centre = torch.where(numeric, torch.where(same, wide[0], wide.mean(0)), 0.0)
+        self._scale = torch.where(numeric, spread, 1.0)
         standardised = (wide - self._centre) / torch.where(spread > 0, spread, 1.0)
-        kinds = torch.where(number, 0, targets.long())
+        kinds = torch.where(numeric, 0, targets.long())
         seen = torch.zeros(
             len(self.classes), max(1, *self.classes), dtype=torch.bool, device=targets.device
         )
         seen.scatter_(1, kinds.T, value=True)
-        numbers = torch.where(number, standardised, 0.0)
+        numbers = torch.where(numeric, standardised, 0.0)
         return Targets(
-            number, numbers.T.float().contiguous(), kinds.T.contiguous(), self.classes, seen
+            numeric, numbers.T.float().contiguous(), kinds.T.contiguous(), self.classes, seen
         )
 
     def _batches(self, images: int) -> Tensor:

@@ -75,22 +75,25 @@ class NearestNeighbors(Predictor):
         queried = self._standard.of(codes.detach())
         count = max(1, DISTANCES_AT_ONCE // len(self._targets))
         runs = [
-            torch.cat([self._voted(known, some) for some in torch.split(own, count)])
-            for known, own in zip(self._codes, queried, strict=True)
+            torch.cat([self._voted(train, some) for some in torch.split(test, count)])
+            for train, test in zip(self._codes, queried, strict=True)
         ]
         return torch.stack(runs).to(codes)
 
     def _voted(
-        self, known: Float[Tensor, "known latent"], queried: Float[Tensor, "image latent"]
+        self, train: Float[Tensor, "known latent"], queried: Float[Tensor, "image latent"]
     ) -> Float[Tensor, "image factor"]:
         # matrix products would be faster, but lose small distances to rounding
-        apart = torch.cdist(queried, known, compute_mode="donot_use_mm_for_euclid_dist")
-        nearest = apart.topk(min(self.k, len(known)), dim=1, largest=False).indices
-        found = self._targets[nearest]
+        apart = torch.cdist(queried, train, compute_mode="donot_use_mm_for_euclid_dist")
+        nearest = apart.topk(min(self.k, len(train)), dim=1, largest=False).indices
+        neighbours = self._targets[nearest]
         columns = [
-            torch.nn.functional.one_hot(found[..., factor].long(), count).sum(1).argmax(1).double()
+            torch.nn.functional.one_hot(neighbours[..., factor].long(), count)
+            .sum(1)
+            .argmax(1)
+            .double()
             if count
-            else found[..., factor].mean(1)
+            else neighbours[..., factor].mean(1)
             for factor, count in enumerate(self.classes)
         ]
         return torch.stack(columns, 1)

@@ -54,14 +54,14 @@ class Ridge(Predictor):
         """
         check_training_data(codes, targets, self.latent_dim, self.classes)
         self._standard = standard(codes.detach())
-        known = self._standard.of(codes.detach())
-        wanted = self._columns(targets.to(codes.device))
-        self._offset = wanted.mean(0)
-        gram = known.mT @ known
+        inputs = self._standard.of(codes.detach())
+        columns = self._columns(targets.to(codes.device))
+        self._offset = columns.mean(0)
+        gram = inputs.mT @ inputs
         gram.diagonal(dim1=1, dim2=2).add_(self.penalty)
         # the minimum-norm solution if it is not unique: a dead latent gives a row of zeros
         inverse = torch.linalg.pinv(gram, hermitian=True)
-        self._weights = inverse @ (known.mT @ (wanted - self._offset))
+        self._weights = inverse @ (inputs.mT @ (columns - self._offset))
 
     def predict(
         self, codes: Float[Tensor, "run image latent"]
@@ -75,8 +75,8 @@ class Ridge(Predictor):
             InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
         """
         check_codes(codes, self.latent_dim, len(self._weights))
-        found = self._standard.of(codes.detach()) @ self._weights + self._offset
-        parts = torch.split(found, [max(1, count) for count in self.classes], dim=2)
+        predicted = self._standard.of(codes.detach()) @ self._weights + self._offset
+        parts = torch.split(predicted, [max(1, count) for count in self.classes], dim=2)
         columns = [
             part.argmax(2) if count else part[..., 0]
             for part, count in zip(parts, self.classes, strict=True)

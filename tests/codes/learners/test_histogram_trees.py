@@ -20,7 +20,7 @@ from dislab.codes.learners.histogram_trees import (
 
 def test_each_code_has_a_bin_where_there_are_few() -> None:
     bins = bin_codes(np.array([[2.0, 5], [0, 5], [1, 5], [2, 5]]))
-    assert bins.number.tolist() == [[2, 0, 1, 2], [0, 0, 0, 0]]
+    assert bins.code_bins.tolist() == [[2, 0, 1, 2], [0, 0, 0, 0]]
     assert [edges.tolist() for edges in bins.thresholds] == [[0.5, 1.5], []]
     assert bins.bins == 3
 
@@ -34,7 +34,7 @@ def test_sums_of_each_bin_by_hand() -> None:
 
 def test_the_largest_numbers_have_a_threshold_between_them() -> None:
     largest = float(np.finfo(np.float64).max)
-    assert bin_codes(np.array([[largest], [largest / 2]])).number.tolist() == [[1, 0]]
+    assert bin_codes(np.array([[largest], [largest / 2]])).code_bins.tolist() == [[1, 0]]
 
 
 def test_bins_of_few_codes_are_those_of_scikit_learn() -> None:
@@ -42,7 +42,7 @@ def test_bins_of_few_codes_are_those_of_scikit_learn() -> None:
     codes[:, 1] = codes[:, 1].round(1)
     mapper = _BinMapper(n_bins=256).fit(codes)
     own = bin_codes(codes)
-    assert own.number.T.tolist() == mapper.transform(codes).tolist()
+    assert own.code_bins.T.tolist() == mapper.transform(codes).tolist()
     for edges, theirs in zip(own.thresholds, mapper.bin_thresholds_, strict=True):
         np.testing.assert_allclose(edges, theirs, rtol=1e-15)
 
@@ -61,8 +61,8 @@ def test_equal_codes_share_a_bin() -> None:
     codes = np.random.default_rng(0).normal(size=(1500, 1))
     codes = np.where(codes < 1, 0, codes)
     own = bin_codes(codes)
-    assert len(set(own.number[0][codes[:, 0] == 0].tolist())) == 1
-    assert own.number[0][codes[:, 0] == 0].max() < own.number[0][codes[:, 0] > 0].min()
+    assert len(set(own.code_bins[0][codes[:, 0] == 0].tolist())) == 1
+    assert own.code_bins[0][codes[:, 0] == 0].max() < own.code_bins[0][codes[:, 0] > 0].min()
 
 
 @pytest.mark.parametrize("rare", [1, 2, 7, 50])
@@ -73,7 +73,7 @@ def test_a_gap_has_an_edge_however_few_images_are_beside_it(images: int, rare: i
     group = np.minimum(np.arange(images) // rare, 32)
     codes = (group + 0.05 * rng.uniform(-1, 1, size=images))[rng.permutation(images)]
     own = bin_codes(np.stack([codes, -codes], axis=1))
-    for number in own.number:
+    for number in own.code_bins:
         bins_of_groups = [set(number[codes.round() == one].tolist()) for one in range(33)]
         shared = [a & b for a, b in itertools.combinations(bins_of_groups, 2)]
         assert not any(shared)
@@ -100,7 +100,7 @@ def test_two_trees_by_hand() -> None:
     trees = grower.grow(derivatives([[4, 4, -3, -1], [2, -2, 2, -2]]), logits)
     # the first tree asks latent 0, then latent 1 on the right; the second asks latent 1 alone
     assert trees.latent.T.tolist() == [[0, 0, 1], [1, 0, 0]]
-    assert trees.place.T.tolist() == [[0, NO_SPLIT, 0], [0, NO_SPLIT, NO_SPLIT]]
+    assert trees.bin_index.T.tolist() == [[0, NO_SPLIT, 0], [0, NO_SPLIT, NO_SPLIT]]
     assert trees.value.T.tolist() == [[-2, 0, 0.5, 1.5], [1, 0, -1, 0]]
     assert logits.T.tolist() == [[8, 8, 11.5, 10.5], [9, 11, 9, 11]]
     # 2·2/4·(4 + 2)², 1·1/2·(3 − 1)²; 2·2/4·(2 + 2)²
@@ -111,7 +111,7 @@ def test_the_first_of_equal_splits_is_taken() -> None:
     codes = np.repeat(CODES[:, :1], 3, axis=1)
     grower = TreeGrower(bin_codes(codes), kinds=1, depth=1, rate=1.0)
     trees = grower.grow(derivatives([[1, 1, -1, -1]]), torch.zeros(4, 1))
-    assert (trees.latent.tolist(), trees.place.tolist()) == ([[0]], [[0]])
+    assert (trees.latent.tolist(), trees.bin_index.tolist()) == ([[0]], [[0]])
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -119,7 +119,7 @@ def test_children_without_curvature_are_not_split_off(depth: int) -> None:
     grower = TreeGrower(bin_codes(CODES), kinds=1, depth=depth, rate=1.0)
     given = torch.tensor([[4.0, 2, -4, -4], [1, 1, 4e-4, 5e-4]])[..., None]
     trees = grower.grow(given, torch.zeros(4, 1))
-    assert trees.place[0].item() == 0
+    assert trees.bin_index[0].item() == 0
     assert trees.latent[0].item() == 1  # not latent 0, whose right child weighs 9e-4
 
 
@@ -127,7 +127,7 @@ def test_gradients_that_vanish_leave_a_stump() -> None:
     grower = TreeGrower(bin_codes(CODES), kinds=1, depth=3, rate=1.0)
     logits = torch.zeros(4, 1)
     trees = grower.grow(torch.zeros(2, 4, 1), logits)
-    assert (trees.place == NO_SPLIT).all()
+    assert (trees.bin_index == NO_SPLIT).all()
     assert not trees.value.any()
     assert not trees.gain.any()
     assert not logits.any()
@@ -144,7 +144,7 @@ def test_a_grower_keeps_nothing_of_its_last_trees() -> None:
     kept = copy.deepcopy(first._asdict())
     own, other = used.grow(given[1], once), fresh.grow(given[1], twice)
     assert torch.equal(once, twice)
-    for name in ("latent", "place", "value", "gain"):
+    for name in ("latent", "bin_index", "value", "gain"):
         np.testing.assert_array_equal(getattr(own, name), getattr(other, name))
         np.testing.assert_array_equal(getattr(first, name), kept[name])
 

@@ -76,9 +76,9 @@ def test_first_weights_do_not_depend_on_other_networks() -> None:
 def test_classes_that_no_image_has_never_win() -> None:
     layers = first_layers(SIZES, (3,), 2, SEEDS)
     everywhere = decided(
-        layers, CODES, LESSON._replace(number=torch.tensor([False]), seen=SEEN[1:2])
+        layers, CODES, LESSON._replace(numeric=torch.tensor([False]), seen=SEEN[1:2])
     )
     only = torch.tensor([[False, False, True]])
-    some = decided(layers, CODES, LESSON._replace(number=torch.tensor([False]), seen=only))
+    some = decided(layers, CODES, LESSON._replace(numeric=torch.tensor([False]), seen=only))
     assert len(torch.unique(everywhere)) > 1
     assert torch.unique(some).tolist() == [2.0]

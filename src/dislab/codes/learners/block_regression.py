@@ -17,7 +17,7 @@ _FOLDS: Final = 3
 def predicted_block(
     codes: Float[Tensor, "image latent"],
     numbers: Float[Tensor, "image number"],
-    asked: Float[Tensor, "other latent"],
+    queries: Float[Tensor, "other latent"],
     regression: Regression,
 ) -> Float[Tensor, "other number"]:
     """Predictions of a linear or kernel ridge regression for other codes.
@@ -37,4 +37,4 @@ def predicted_block(
         else GridSearchCV(KernelRidge(kernel="rbf"), _GRID, cv=_FOLDS)
     )
     model.fit(codes.cpu().numpy(), numbers.cpu().numpy())
-    return torch.from_numpy(model.predict(asked.cpu().numpy())).to(codes)
+    return torch.from_numpy(model.predict(queries.cpu().numpy())).to(codes)

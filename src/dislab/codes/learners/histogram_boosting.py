@@ -95,9 +95,9 @@ def _boost_together(
 ) -> list[BoostedLogits]:
     sizes = [len(start) for start in starts]
     spans = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
-    logits = torch.cat(list(starts)).float().repeat(bins.number.shape[1], 1)
+    logits = torch.cat(list(starts)).float().repeat(bins.code_bins.shape[1], 1)
     derivatives = torch.empty(2, *logits.shape)
-    least = torch.cat([_least(*one) for one in zip(columns, sizes, strict=True)])
+    least = torch.cat([_least(*pair) for pair in zip(columns, sizes, strict=True)])
     grower = TreeGrower(bins, sum(sizes), depth, rate, least)
     grown = []
     for _ in range(rounds):
@@ -121,13 +121,13 @@ def _logits(
 ) -> BoostedLogits:
     """The trees of one column (`kinds`), with thresholds in the unit of the codes."""
     latent = np.concatenate([trees.latent[:, kinds] for trees in grown], axis=1)
-    place = np.concatenate([trees.place[:, kinds] for trees in grown], axis=1)
+    bin_index = np.concatenate([trees.bin_index[:, kinds] for trees in grown], axis=1)
     value = np.concatenate([trees.value[:, kinds] for trees in grown], axis=1)
     gain = np.concatenate([trees.gain[:, kinds] for trees in grown], axis=1)
     edges = np.full((len(bins.thresholds), NO_SPLIT + 1), np.inf)
-    for row, known in zip(edges, bins.thresholds, strict=True):
-        row[: len(known)] = known
-    trees = CompleteTrees(latent, edges[latent, place], value.T.astype(np.float64))
+    for row, thresholds in zip(edges, bins.thresholds, strict=True):
+        row[: len(thresholds)] = thresholds
+    trees = CompleteTrees(latent, edges[latent, bin_index], value.T.astype(np.float64))
     sums = np.bincount(latent.ravel(), gain.ravel(), minlength=len(edges))
     return BoostedLogits(start, trees, sums.astype(np.float64))
 
@@ -143,16 +143,18 @@ def logit_gradients(
     """
     column = labels[:, None]
     if logits.shape[1] == 1:
-        other, own = torch.sigmoid(-logits), torch.sigmoid(logits)
-        return torch.stack([torch.where(column == 1, -other, own), own * other])
+        negative, label_probability = torch.sigmoid(-logits), torch.sigmoid(logits)
+        return torch.stack(
+            [torch.where(column == 1, -negative, label_probability), label_probability * negative]
+        )
     result = logits.new_empty((2, *logits.shape))
     first, second = result
     torch.softmax(logits, 1, out=first)
-    own = first.gather(1, column)
-    rest = first.scatter_(1, column, 0.0).sum(1, keepdim=True)
+    label_probability = first.gather(1, column)
+    remainder = first.scatter_(1, column, 0.0).sum(1, keepdim=True)
     torch.addcmul(first, first, first, value=-1.0, out=second)
-    second.scatter_(1, column, own * rest)
-    first.scatter_(1, column, -rest)
+    second.scatter_(1, column, label_probability * remainder)
+    first.scatter_(1, column, -remainder)
     return result
 
 
@@ -226,11 +228,11 @@ class HistogramBoosting(BoostedTrees):
         """
         if (labels == labels[:1]).all(0).any():
             raise InputError("a classifier needs at least two different labels to learn from")
-        known = [column.unique(return_inverse=True) for column in labels.cpu().T]
+        encoded = [column.unique(return_inverse=True) for column in labels.cpu().T]
         bins = bin_codes(codes.cpu().numpy())
-        learnt = boost(bins, [number for _, number in known], self.rounds, self.depth, self.rate)
+        boosted = boost(bins, [index for _, index in encoded], self.rounds, self.depth, self.rate)
         models = []
-        for (kinds, _), logits in zip(known, learnt, strict=True):
+        for (kinds, _), logits in zip(encoded, boosted, strict=True):
             model = HistogramBoosting(self.rounds, self.depth, self.rate)
             model._kinds, model._learnt = kinds, logits
             models.append(model)
@@ -244,9 +246,9 @@ class HistogramBoosting(BoostedTrees):
 
     def logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image kind"]:
         """The logit of each label, in ascending order; for two labels only that of the second."""
-        learnt = self._fitted()
-        sums = tree_sums(learnt.trees, codes.cpu().numpy(), len(learnt.start))
-        return torch.from_numpy(sums) + learnt.start
+        model = self._fitted()
+        sums = tree_sums(model.trees, codes.cpu().numpy(), len(model.start))
+        return torch.from_numpy(sums) + model.start
 
 
 @final
@@ -286,16 +288,16 @@ class HistogramRegression(BoostedTrees):
 
         Each column has at least two different numbers.
         """
-        wanted = numbers.cpu().double()
-        if (wanted == wanted[:1]).all(0).any():
+        targets = numbers.cpu().double()
+        if (targets == targets[:1]).all(0).any():
             raise InputError("a regression needs at least two different numbers to learn from")
-        middle, spread = wanted.mean(0), wanted.std(0, correction=0)
-        scaled = ((wanted - middle) / spread).T.contiguous()
-        learnt = boost(
+        middle, spread = targets.mean(0), targets.std(0, correction=0)
+        scaled = ((targets - middle) / spread).T.contiguous()
+        boosted = boost(
             bin_codes(codes.cpu().numpy()), list(scaled), self.rounds, self.depth, self.rate
         )
         models = []
-        for column, trees in enumerate(learnt):
+        for column, trees in enumerate(boosted):
             model = HistogramRegression(self.rounds, self.depth, self.rate)
             model._learnt, model._middle, model._spread = trees, middle[column], spread[column]
             models.append(model)
@@ -303,6 +305,6 @@ class HistogramRegression(BoostedTrees):
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
         """The predicted number of each code."""
-        learnt = self._fitted()
-        sums = torch.from_numpy(tree_sums(learnt.trees, codes.cpu().numpy(), 1))[:, 0]
-        return (sums + learnt.start) * self._spread + self._middle
+        model = self._fitted()
+        sums = torch.from_numpy(tree_sums(model.trees, codes.cpu().numpy(), 1))[:, 0]
+        return (sums + model.start) * self._spread + self._middle

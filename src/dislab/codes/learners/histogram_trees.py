@@ -35,14 +35,14 @@ class CodeBins(NamedTuple):
     """Codes in bins, and the images of each bin.
 
     Attributes:
-        number: Bin number of each code, shape (latent, image).
+        code_bins: Bin number of each code, shape (latent, image).
         thresholds: Upper edges of all bins but the last one, for each latent.
         images: Image numbers, ordered by bin, then by latent; every latent has the same number of
             bins here, some of them empty.
         starts: Start of each part in `images`, and the end of the last one.
     """
 
-    number: npt.NDArray[np.uint8]
+    code_bins: npt.NDArray[np.uint8]
     thresholds: tuple[npt.NDArray[np.float64], ...]
     images: Int[Tensor, " place"]
     starts: Int[Tensor, " bin_and_end"]
@@ -57,7 +57,7 @@ class CodeBins(NamedTuple):
         summed = embedding_bag(
             self.images, weights, self.starts, mode="sum", include_last_offset=True
         )
-        return summed.view(self.bins, len(self.number), -1)
+        return summed.view(self.bins, len(self.code_bins), -1)
 
 
 def bin_codes(codes: npt.NDArray[np.floating[Any]], bins: int = MOST_BINS) -> CodeBins:
@@ -71,17 +71,17 @@ def bin_codes(codes: npt.NDArray[np.floating[Any]], bins: int = MOST_BINS) -> Co
     """
     columns = np.sort(codes.astype(np.float64), axis=0).T
     thresholds = tuple(_thresholds(column, bins) for column in columns)
-    number = np.stack(
+    indices = np.stack(
         [
             np.searchsorted(edges, column).astype(np.uint8)
             for edges, column in zip(thresholds, codes.T, strict=True)
         ]
     )
-    latents, most = len(number), max(map(len, thresholds)) + 1
-    part = (number.astype(np.int64) * latents + np.arange(latents)[:, None]).ravel()
-    images = np.argsort(part, kind="stable") % number.shape[1]
+    latents, most = len(indices), max(map(len, thresholds)) + 1
+    part = (indices.astype(np.int64) * latents + np.arange(latents)[:, None]).ravel()
+    images = np.argsort(part, kind="stable") % indices.shape[1]
     starts = np.concatenate([[0], np.cumsum(np.bincount(part, minlength=most * latents))])
-    return CodeBins(number, thresholds, torch.from_numpy(images), torch.from_numpy(starts))
+    return CodeBins(indices, thresholds, torch.from_numpy(images), torch.from_numpy(starts))
 
 
 def _thresholds(ordered: npt.NDArray[np.float64], bins: int) -> npt.NDArray[np.float64]:
@@ -94,9 +94,9 @@ def _thresholds(ordered: npt.NDArray[np.float64], bins: int) -> npt.NDArray[np.f
     part = np.searchsorted(starts, np.arange(len(gaps)), side="right") - 1
     largest = np.flatnonzero(gaps == np.maximum.reduceat(gaps, starts)[part])
     _, first = np.unique(part[largest], return_index=True)
-    place = np.union1d(largest[first], np.argsort(-gaps, kind="stable")[:widest])
-    place = place[gaps[place] > 0]
-    return ordered[place] / 2 + ordered[place + 1] / 2
+    gap = np.union1d(largest[first], np.argsort(-gaps, kind="stable")[:widest])
+    gap = gap[gaps[gap] > 0]
+    return ordered[gap] / 2 + ordered[gap + 1] / 2
 
 
 class GrownTrees(NamedTuple):
@@ -104,24 +104,24 @@ class GrownTrees(NamedTuple):
 
     Attributes:
         latent: Latent that a split tests, shape (split, kind).
-        place: Images in bins above this one go to the right, shape (split, kind); `NO_SPLIT` if
+        bin_index: Images in bins above this one go to the right, shape (split, kind); `NO_SPLIT` if
             none do.
         value: Value that a leaf adds, shape (leaf, kind).
         gain: Reduction of the sum of squared residuals by each split, shape (split, kind).
     """
 
     latent: npt.NDArray[np.int64]
-    place: npt.NDArray[np.int64]
+    bin_index: npt.NDArray[np.int64]
     value: npt.NDArray[np.float32]
     gain: npt.NDArray[np.float64]
 
 
 class _Split(NamedTuple):
     latent: Tensor
-    place: Tensor
-    found: Tensor
-    left: Tensor
-    right: Tensor
+    bin_index: Tensor
+    splits: Tensor
+    left_sums: Tensor
+    right_sums: Tensor
 
 
 @final
@@ -151,7 +151,7 @@ class TreeGrower:
         rate: float,
         least: Float[Tensor, " kind"] | None = None,
     ) -> None:
-        latents, images = bins.number.shape
+        latents, images = bins.code_bins.shape
         self._bins = bins
         self._depth = depth
         self._rate = rate
@@ -167,7 +167,7 @@ class TreeGrower:
         self._cell = np.empty((images, kinds), dtype=np.intp)
         self._added = np.empty((images, kinds), dtype=np.float32)
         self._latent = torch.empty(self._splits, kinds, dtype=torch.int64)
-        self._place = torch.empty(self._splits, kinds, dtype=torch.int64)
+        self._bin_index = torch.empty(self._splits, kinds, dtype=torch.int64)
         self._sums = torch.empty(2 * self._splits + 1, 2, kinds)
 
     def grow(
@@ -181,52 +181,54 @@ class TreeGrower:
         np.add(np.ascontiguousarray(leaf.T), np.arange(len(leaf)) * len(value), out=self._cell)
         np.take(value.T.ravel(), self._cell, out=self._added, mode="clip")
         logits += torch.from_numpy(self._added)
-        latent, place = self._latent.numpy().copy(), self._place.numpy().copy()
-        return GrownTrees(latent, place, value, self._gains())
+        latent, bin_index = self._latent.numpy().copy(), self._bin_index.numpy().copy()
+        return GrownTrees(latent, bin_index, value, self._gains())
 
     def _node(self, node: int, level: int, weights: Tensor) -> npt.NDArray[np.uint8]:
         """Splits a node and all nodes below it; returns the leaf of each image."""
-        left, right = 2 * node + 1, 2 * node + 2
-        goes_left = self._split(node, left, right)
+        left_child, right_child = 2 * node + 1, 2 * node + 2
+        goes_left = self._split(node, left_child, right_child)
         if level == self._depth - 1:
             return (~goes_left).view(np.uint8)
         np.copyto(self._turn, np.ascontiguousarray(goes_left.T))
-        own = torch.mul(weights, torch.from_numpy(self._turn), out=self._weights[level])
-        self._add_up(level + 1, own)
-        leaf = self._node(left, level + 1, own)
+        child_weights = torch.mul(weights, torch.from_numpy(self._turn), out=self._weights[level])
+        self._add_up(level + 1, child_weights)
+        leaf = self._node(left_child, level + 1, child_weights)
         if level < self._depth - 2:
-            torch.sub(weights, own, out=own)
+            torch.sub(weights, child_weights, out=child_weights)
         torch.sub(self._binned[level], self._binned[level + 1], out=self._binned[level + 1])
-        other = self._node(right, level + 1, own) + np.uint8(2 ** (self._depth - 1 - level))
-        return other ^ (-goes_left.view(np.uint8) & (leaf ^ other))
+        right_leaf = self._node(right_child, level + 1, child_weights) + np.uint8(
+            2 ** (self._depth - 1 - level)
+        )
+        return right_leaf ^ (-goes_left.view(np.uint8) & (leaf ^ right_leaf))
 
-    def _split(self, node: int, left: int, right: int) -> npt.NDArray[np.bool_]:
+    def _split(self, node: int, left_child: int, right_child: int) -> npt.NDArray[np.bool_]:
         """Stores the best split of each kind; returns which images go left, shape (kind, image)."""
         split = self._search(self._binned[(node + 1).bit_length() - 1])
         if node == 0:
-            self._sums[0] = split.left + split.right
+            self._sums[0] = split.left_sums + split.right_sums
         else:
-            split.found.logical_and_(self._place[(node - 1) // 2] != NO_SPLIT)
-        self._latent[node] = torch.where(split.found, split.latent, 0)
-        self._place[node] = torch.where(split.found, split.place, NO_SPLIT)
-        self._sums[left] = torch.where(split.found, split.left, self._sums[node])
-        self._sums[right] = torch.where(split.found, split.right, 0.0)
-        tested = self._bins.number[self._latent[node].numpy()]
-        goes_left: npt.NDArray[np.bool_] = tested <= self._place[node].byte().numpy()[:, None]
+            split.splits.logical_and_(self._bin_index[(node - 1) // 2] != NO_SPLIT)
+        self._latent[node] = torch.where(split.splits, split.latent, 0)
+        self._bin_index[node] = torch.where(split.splits, split.bin_index, NO_SPLIT)
+        self._sums[left_child] = torch.where(split.splits, split.left_sums, self._sums[node])
+        self._sums[right_child] = torch.where(split.splits, split.right_sums, 0.0)
+        tested = self._bins.code_bins[self._latent[node].numpy()]
+        goes_left: npt.NDArray[np.bool_] = tested <= self._bin_index[node].byte().numpy()[:, None]
         return goes_left
 
     def _add_up(self, level: int, weights: Tensor) -> None:
         """Writes the sums of weights in each bin into the level's array."""
-        for number, part in enumerate(weights):
-            self._binned[level, :, number] = self._bins.sums(part)
+        for index, part in enumerate(weights):
+            self._binned[level, :, index] = self._bins.sums(part)
 
     def _search(self, binned: Tensor) -> _Split:
         """Finds the best split of each kind from the sums in each bin."""
         below, kinds = self._cumulate(binned), self._kinds
-        (first, second), whole = below.unbind(1), below[-1]
+        (first, second), total = below.unbind(1), below[-1]
         score, right = self._work
-        torch.addcmul(first, second, -whole[0] / (whole[1] + TINY), out=score)
-        torch.sub(whole[1], second, out=right)
+        torch.addcmul(first, second, -total[0] / (total[1] + TINY), out=score)
+        torch.sub(total[1], second, out=right)
         # children that are too light get an infinite divisor, so that their splits score 0
         right = self._or_infinite(right, inplace=True)
         right.mul_(self._or_infinite(second))
@@ -235,9 +237,9 @@ class TreeGrower:
         best = most.amax(0)
         enough = best * (1 - ROUNDING)
         latent = (most >= enough).byte().argmax(0)
-        place = (score[:, latent, kinds] >= enough).byte().argmax(0)
-        left = below[place, :, latent, kinds].T
-        return _Split(latent, place, best > 0, left, whole[:, latent, kinds] - left)
+        bin_index = (score[:, latent, kinds] >= enough).byte().argmax(0)
+        left_sums = below[bin_index, :, latent, kinds].T
+        return _Split(latent, bin_index, best > 0, left_sums, total[:, latent, kinds] - left_sums)
 
     def _or_infinite(self, curvature: Tensor, inplace: bool = False) -> Tensor:
         """The curvature where it is enough for a child, else infinity."""
@@ -262,9 +264,9 @@ class TreeGrower:
         for node in reversed(range(splits)):
             count[node] = count[2 * node + 1] + count[2 * node + 2]
         residual = self._sums[:, 0].double().numpy()
-        left, right = slice(1, None, 2), slice(2, None, 2)
-        apart = residual[left] * count[right] - residual[right] * count[left]
-        product = count[:splits] * count[left] * count[right]
+        lefts, rights = slice(1, None, 2), slice(2, None, 2)
+        apart = residual[lefts] * count[rights] - residual[rights] * count[lefts]
+        product = count[:splits] * count[lefts] * count[rights]
         return np.divide(apart**2, product, out=np.zeros_like(apart), where=product > 0)
 
 
@@ -294,11 +296,11 @@ def tree_sums(
     ranks, places = _ranks(trees, codes)
     sums = np.empty((len(codes), kinds))
     for kind in range(kinds):
-        latent, place = trees.latent[:, kind::kinds], places[:, kind::kinds]
+        latent, rank = trees.latent[:, kind::kinds], places[:, kind::kinds]
         tables, joined = _joined(trees.value[kind::kinds])
         for first in range(0, len(codes), IMAGES_AT_ONCE):
             images = slice(first, first + IMAGES_AT_ONCE)
-            right = ranks[:, images][latent] > place[..., None]
+            right = ranks[:, images][latent] > rank[..., None]
             cell = _cells(_leaves(right), joined, trees.value.shape[1])
             cell += np.arange(len(tables))[:, None] * tables.shape[1]
             sums[images, kind] = tables.ravel().take(cell).sum(0)
@@ -313,9 +315,9 @@ def _ranks(
     places = np.full(trees.latent.shape, ALWAYS_LEFT, dtype=np.uint8)
     for latent, column in enumerate(codes.T):
         tested = (trees.latent == latent) & np.isfinite(trees.threshold)
-        known = np.unique(trees.threshold[tested])  # fewer than the bins
-        ranks[latent] = np.searchsorted(known, column)
-        places[tested] = np.searchsorted(known, trees.threshold[tested])
+        thresholds = np.unique(trees.threshold[tested])  # fewer than the bins
+        ranks[latent] = np.searchsorted(thresholds, column)
+        places[tested] = np.searchsorted(thresholds, trees.threshold[tested])
     return ranks, places
 
 
@@ -326,8 +328,8 @@ def _leaves(right: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
     while (first := (1 << len(path)) - 1) < len(right):
         turn = right[first : 2 * first + 1]
         for step in path:  # keeps the half of the splits on the image's side
-            left, other = np.split(turn, 2)
-            turn = left ^ (step & (left ^ other))
+            half, second = np.split(turn, 2)
+            turn = half ^ (step & (half ^ second))
         path.append(turn[0])
         leaf = 2 * leaf + turn[0]
     return leaf
@@ -342,8 +344,8 @@ def _joined(value: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], in
     padded[: len(value)] = value
     groups = padded.reshape(rows, joined, leaves)
     table = groups[:, 0]
-    for one in range(1, joined):
-        table = (table[:, :, None] + groups[:, one, None]).reshape(rows, -1)
+    for column in range(1, joined):
+        table = (table[:, :, None] + groups[:, column, None]).reshape(rows, -1)
     return table, joined
 
 
@@ -353,6 +355,6 @@ def _cells(leaf: npt.NDArray[np.uint8], joined: int, leaves: int) -> npt.NDArray
     wide = np.concatenate([leaf, np.zeros((short, leaf.shape[1]), dtype=np.uint8)])
     groups = wide.reshape(-1, joined, leaf.shape[1])
     cell = groups[:, 0].astype(np.uint16)
-    for one in range(1, joined):
-        cell = cell * np.uint16(leaves) + groups[:, one]
+    for column in range(1, joined):
+        cell = cell * np.uint16(leaves) + groups[:, column]
     return cell.astype(np.int64)

@@ -26,10 +26,10 @@ def latent_machines(
 
     # the primal problem has an exact solution that does not depend on a seed
     machine = LinearSVC(C=C, class_weight="balanced", dual=False, tol=1e-6, max_iter=_ENOUGH)
-    known, asked, truth = codes.cpu().numpy(), tested.cpu().numpy(), labels.cpu().numpy()
+    train, test, truth = codes.cpu().numpy(), tested.cpu().numpy(), labels.cpu().numpy()
     columns = [
-        machine.fit(known[:, [latent]], truth).predict(asked[:, [latent]])
-        for latent in range(known.shape[1])
+        machine.fit(train[:, [latent]], truth).predict(test[:, [latent]])
+        for latent in range(train.shape[1])
     ]
     return torch.from_numpy(np.stack(columns, axis=1)).to(codes.device)
 
@@ -46,6 +46,6 @@ def logits_of_answers(
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(solver="newton-cholesky", tol=1e-6, max_iter=_ENOUGH)
-    known, asked, truth = codes.cpu().numpy(), tested.cpu().numpy(), answers.cpu().numpy()
-    columns = [model.fit(known, one).decision_function(asked) for one in truth.T]
+    train, test, truth = codes.cpu().numpy(), tested.cpu().numpy(), answers.cpu().numpy()
+    columns = [model.fit(train, answer).decision_function(test) for answer in truth.T]
     return torch.from_numpy(np.stack(columns, axis=1)).to(codes.device)

@@ -65,9 +65,9 @@ class LogisticClassifier:
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, " image"]
     ) -> Float[Tensor, ""]:
         """Mean negative log-probability of the true labels, in nats; all must occur in training."""
-        known = torch.from_numpy(self._fitted().classes_)
-        place = torch.searchsorted(known, labels.cpu().contiguous())
-        return torch.nn.functional.cross_entropy(self._logits(codes), place)
+        classes = torch.from_numpy(self._fitted().classes_)
+        column = torch.searchsorted(classes, labels.cpu().contiguous())
+        return torch.nn.functional.cross_entropy(self._logits(codes), column)
 
     def _logits(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, "image label"]:
         logits = torch.from_numpy(self._fitted().decision_function(self._scaled(codes)))

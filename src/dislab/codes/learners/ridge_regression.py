@@ -33,15 +33,15 @@ class RidgeRegression:
         """Learn from codes and at least two different numbers; return itself."""
         from sklearn.linear_model import Ridge
 
-        wanted = numbers.double()
-        if (wanted == wanted[:1]).all():
+        targets = numbers.double()
+        if (targets == targets[:1]).all():
             raise InputError("a regression needs at least two different numbers to learn from")
         still = (codes == codes[:1]).all(0)
         spread = torch.where(still, 1.0, codes.std(0, correction=0))
-        self._units = codes.mean(0), spread, wanted.mean(), wanted.std(correction=0)
-        scaled = ((wanted - self._units[2]) / self._units[3]).cpu().numpy()
-        known = ((codes - self._units[0]) / spread).cpu().numpy()
-        self._model = Ridge(alpha=self.penalty).fit(known, scaled)
+        self._units = codes.mean(0), spread, targets.mean(), targets.std(correction=0)
+        scaled = ((targets - self._units[2]) / self._units[3]).cpu().numpy()
+        inputs_scaled = ((codes - self._units[0]) / spread).cpu().numpy()
+        self._model = Ridge(alpha=self.penalty).fit(inputs_scaled, scaled)
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:

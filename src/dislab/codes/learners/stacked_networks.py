@@ -17,7 +17,7 @@ class Targets(NamedTuple):
     """Targets of the networks, the same for all runs.
 
     Attributes:
-        number: Which factors are regressed, shape (factor,).
+        numeric: Which factors are regressed, shape (factor,).
         numbers: Regression targets, 0 for classified factors, shape (factor, image).
         kinds: Target class numbers, 0 for regressed factors, shape (factor, image).
         classes: Number of classes of each factor; 0 if it is regressed.
@@ -25,7 +25,7 @@ class Targets(NamedTuple):
             training, shape (factor, output).
     """
 
-    number: Tensor
+    numeric: Tensor
     numbers: Tensor
     kinds: Tensor
     classes: tuple[int, ...]
@@ -51,12 +51,12 @@ def first_layers(
     layers: list[Tensor] = []
     for seed, inputs, units in zip(seeds, sizes, (*sizes[1:], max(needed)), strict=True):
         widths = needed if len(layers) == 2 * (len(sizes) - 1) else [units] * len(classes)
-        drawn = {width: _uniform(width, inputs + 1, seed) for width in set(widths)}
+        weights = {width: _uniform(width, inputs + 1, seed) for width in set(widths)}
         # narrower output layers are padded to a common width after the draw
-        whole = [
-            torch.nn.functional.pad(drawn[width], (0, 0, 0, units - width)) for width in widths
+        padded = [
+            torch.nn.functional.pad(weights[width], (0, 0, 0, units - width)) for width in widths
         ]
-        stacked = torch.stack(whole).mT.div(math.sqrt(inputs)).repeat(runs, 1, 1)
+        stacked = torch.stack(padded).mT.div(math.sqrt(inputs)).repeat(runs, 1, 1)
         layers += [stacked[:, :-1].contiguous(), stacked[:, -1:].contiguous()]
     return layers
 
@@ -70,8 +70,8 @@ def outputs(
     hidden = codes[:, None].expand(runs, factors, images, latents).flatten(0, 1)
     for weight, bias in zip(layers[:-2:2], layers[1:-2:2], strict=True):
         hidden = torch.baddbmm(bias, hidden, weight).relu_()
-    made = torch.baddbmm(layers[-1], hidden, layers[-2])
-    return made.view(runs, factors, images, -1)
+    values = torch.baddbmm(layers[-1], hidden, layers[-2])
+    return values.view(runs, factors, images, -1)
 
 
 def train(
@@ -90,8 +90,8 @@ def train(
     # a score computed during a model's test may run in inference mode
     with torch.inference_mode(mode=False), torch.enable_grad():
         codes = codes.clone()
-        own = Targets(
-            targets.number.clone(),
+        batch_targets = Targets(
+            targets.numeric.clone(),
             targets.numbers.clone(),
             targets.kinds.clone(),
             targets.classes,
@@ -100,7 +100,7 @@ def train(
         parameters = [layer.detach().clone().requires_grad_() for layer in layers]
         adam = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
         for step, rows in enumerate(batches.clone()):
-            loss = _loss(outputs(parameters, codes[:, rows]), own, rows)
+            loss = _loss(outputs(parameters, codes[:, rows]), batch_targets, rows)
             adam.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             share = (1 + math.cos(math.pi * step / len(batches))) / 2
@@ -115,9 +115,9 @@ def decided(
     """Values and class numbers that the networks predict from standardised codes."""
     parts = []
     for some in torch.split(codes, IMAGES_AT_ONCE, dim=1):
-        made = outputs(layers, some)
-        best = made.masked_fill(~targets.seen[:, None], -torch.inf).argmax(3)
-        parts.append(torch.where(targets.number[:, None], made[..., 0], best).mT)
+        predicted = outputs(layers, some)
+        best = predicted.masked_fill(~targets.seen[:, None], -torch.inf).argmax(3)
+        parts.append(torch.where(targets.numeric[:, None], predicted[..., 0], best).mT)
     return torch.cat(parts, 1)
 
 
@@ -126,17 +126,19 @@ def _uniform(rows: int, columns: int, seed: int) -> Float[Tensor, "row column"]:
 
 
 def _loss(
-    made: Float[Tensor, "run factor image output"], targets: Targets, rows: Int[Tensor, " image"]
+    predicted: Float[Tensor, "run factor image output"],
+    targets: Targets,
+    rows: Int[Tensor, " image"],
 ) -> Float[Tensor, ""]:
     """Sum over networks of mean squared errors (regression) or cross-entropies (classification)."""
-    runs = len(made)
-    error = made[..., 0] - targets.numbers[:, rows]
-    loss = (error.square().mean(2).sum(0) * targets.number).sum()
+    runs = len(predicted)
+    error = predicted[..., 0] - targets.numbers[:, rows]
+    loss = (error.square().mean(2).sum(0) * targets.numeric).sum()
     for factor, count in enumerate(targets.classes):
         if count:
-            logits = made[:, factor, :, :count].masked_fill(
+            logits = predicted[:, factor, :, :count].masked_fill(
                 ~targets.seen[factor, :count], -torch.inf
             )
-            wanted = targets.kinds[factor, rows].repeat(runs)
-            loss = loss + runs * cross_entropy(logits.flatten(0, 1), wanted)
+            classes = targets.kinds[factor, rows].repeat(runs)
+            loss = loss + runs * cross_entropy(logits.flatten(0, 1), classes)
     return loss
