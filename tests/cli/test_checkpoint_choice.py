@@ -169,3 +169,24 @@ def test_training_goes_on_from_the_last_checkpoint(
         f"steps {last} to {last + 2}" in caplog.text
     )  # Lightning's handler may have another stream
     assert f"ended     step {last + 2}: trainer.max_steps is reached" in output
+
+
+@pytest.mark.parametrize("choice", ["best", "last", "kept.ckpt"])
+@pytest.mark.parametrize("joined", [True, False])
+@pytest.mark.parametrize(
+    ("args", "remedy"),
+    [
+        (["fit", f"--resume={RUN}"], "goes on from the last one, so leave it out"),
+        (["fit", "--config=small.yaml"], "goes on from the last one, so leave it out"),
+        (["test", "--config=small.yaml"], "name the run too, by --run RUN"),
+    ],
+)
+def test_a_choice_of_a_checkpoint_is_refused_without_a_finished_run(
+    args: list[str], remedy: str, joined: bool, choice: str, dislab: Dislab
+) -> None:
+    option = [f"--checkpoint={choice}"] if joined else ["--checkpoint", choice]
+    status, _, errors = dislab(*args, *option)
+    assert status == 2
+    assert errors.startswith(f"dislab: error: --checkpoint {choice} chooses a checkpoint of a fin")
+    assert remedy in errors
+    assert errors.count("\n") == 1

@@ -50,9 +50,31 @@ def taken_out(args: Sequence[str]) -> tuple[str | None, list[str]]:
 
     There `--checkpoint` alone would be the section of that name.
     """
+    choice, others = _parsed(args)
+    if choice == "":
+        raise InputError("--checkpoint needs best, last or a .ckpt file of the run")
+    return choice, others
+
+
+def check_no_choice(args: Sequence[str], resumes: bool) -> None:
+    """Refuses a choice of a checkpoint where a training command takes settings of the section.
+
+    Args:
+        args: The arguments after the command.
+        resumes: Whether the command is `fit`, which resumes a run from its last checkpoint.
+    """
+    choice, _ = _parsed(args)
+    if choice in ("best", "last") or (choice or "").endswith(".ckpt"):
+        remedy = (
+            "fit --resume RUN always goes on from the last one, so leave it out"
+            if resumes
+            else "name the run too, by --run RUN"
+        )
+        raise InputError(f"--checkpoint {choice} chooses a checkpoint of a finished run; {remedy}")
+
+
+def _parsed(args: Sequence[str]) -> tuple[str | None, list[str]]:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--checkpoint", nargs="?", const="")
-    options, rest = parser.parse_known_args(list(args))
-    if options.checkpoint == "":
-        raise InputError("--checkpoint needs best, last or a .ckpt file of the run")
-    return options.checkpoint, rest
+    options, others = parser.parse_known_args(list(args))
+    return options.checkpoint, others

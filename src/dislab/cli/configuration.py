@@ -15,7 +15,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from dislab.base import offered
 from dislab.base.named_classes import find_class
 from dislab.callbacks._trainer import run_folder
-from dislab.cli.checkpoint_choice import chosen, taken_out
+from dislab.cli.checkpoint_choice import check_no_choice, chosen, taken_out
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
@@ -111,6 +111,8 @@ def of_run(args: Sequence[str], resumes: bool) -> list[str]:
     A run that `resumes` does so from its last checkpoint; other commands take `--checkpoint`.
     """
     folder = _named(args).folder
+    if resumes or folder is None:
+        check_no_choice(args, resumes)
     if folder is None:
         return list(args)
     config = folder / CONFIG
