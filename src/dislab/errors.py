@@ -1,6 +1,7 @@
 """The errors that the command line explains without a traceback, and a hint for misspelt names."""
 
 import errno
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,11 @@ _NO_MEMORY: Final = (
     "array is too big",  # numpy
     "Maximum allowed dimension exceeded",  # numpy
 )
+
+_CONTROL: Final = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
+)
+"""Characters that move a terminal's cursor, change its state or reverse the order of a text."""
 
 
 class InputError(ValueError):
@@ -93,7 +99,19 @@ def one_line(message: object) -> str:
     Args:
         message: An error, a warning or a text.
     """
-    return " ".join(str(message).split())
+    return printable(" ".join(str(message).split()))
+
+
+def printable(text: str) -> str:
+    r"""A text whose control characters, other than line breaks and tabs, are escape sequences.
+
+    Args:
+        text: A text that may come from a file, such as a name or the message of a library.
+
+    >>> printable("red: \033[31m")
+    'red: \\x1b[31m'
+    """
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def cannot_write(error: BaseException | None) -> bool:

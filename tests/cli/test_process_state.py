@@ -2,20 +2,24 @@
 
 import logging
 import os
+import pty
 import subprocess
 import sys
 import threading
 import warnings
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonargparse
 import pytest
 from jsonargparse import _common
+from lightning.pytorch.utilities import rank_zero_info
 from tests.study.conftest import TINY
 
 from dislab.cli import main
-from dislab.cli.quiet import LOGGERS
+from dislab.cli.messages import warnings_in_one_line
+from dislab.cli.quiet import LOGGERS, hide_lightnings_notes
+from dislab.errors import InputError, TrainingError
 
 SHORT = ("--trainer.max_steps=2", "--evaluate.metrics=null", "--then_test=false")
 
@@ -47,8 +51,7 @@ def test_a_call_from_python_leaves_the_process_as_it_was(
     Path("base.yaml").write_text(TINY)
     Path("mine.yaml").write_text("name: mine\nbase: base.yaml\naxes: {model.latent_dim: [2]}\n")
     before = state()
-    with suppress(SystemExit):  # as the parser ends for a missing file
-        assert main(args) == 0
+    assert main(args) == (2 if "--config=missing.yaml" in args else 0)
     assert state() == before
 
 
@@ -95,6 +98,55 @@ def test_characters_that_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("dislab: error: ")
     assert done.stderr.count("\n") == 1
+
+
+HOSTILE = "a\x1b[2J\x07\x9b1m\rb\u202e"
+ESCAPED = "a\\x1b[2J\\x07\\x9b1m\\rb\\u202e"
+
+
+def raised(command: str, args: list[str]) -> int:
+    raise {"input": InputError, "training": TrainingError, "warning": UserWarning}[args[0]](HOSTILE)
+
+
+def warned(command: str, args: list[str]) -> int:
+    with warnings_in_one_line():
+        warnings.warn(HOSTILE, UserWarning, stacklevel=1)
+    return 0
+
+
+def noted(command: str, args: list[str]) -> int:
+    hide_lightnings_notes()
+    rank_zero_info("%s", HOSTILE)
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("dispatch", "word"),
+    [(raised, "input"), (raised, "training"), (raised, "warning"), (warned, ""), (noted, "")],
+)
+def test_texts_of_others_do_not_control_the_terminal(
+    dispatch: Callable[[str, list[str]], int],
+    word: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("dislab.cli.dispatch", dispatch)
+    caplog.set_level(logging.INFO)
+    main(["command", word])
+    text = capsys.readouterr().err + caplog.text
+    assert ESCAPED.replace("\\r", " " if word == "warning" or dispatch is warned else "\\r") in text
+    assert HOSTILE[1] not in text
+
+
+def test_tables_do_not_control_the_terminal(tmp_path: Path) -> None:
+    code = f"from dislab.cli.process_state import keep_streams_open as k; k(); print({HOSTILE!r})"
+    (tmp_path / "code.py").write_text(f"{code}\nprint('a\\tb')")
+    reader, terminal = pty.openpty()
+    subprocess.run([sys.executable, "code.py"], stdout=terminal, cwd=tmp_path, check=True)
+    assert os.read(reader, 1000).decode().split() == [ESCAPED, "a", "b"]
+    subprocess.run(f"{sys.executable} code.py > file", shell=True, cwd=tmp_path, check=True)
+    assert (tmp_path / "file").read_bytes().decode() == f"{HOSTILE}\na\tb\n"
 
 
 def test_warnings_as_errors_are_one_line(

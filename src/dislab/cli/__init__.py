@@ -16,6 +16,7 @@ from dislab.errors import (
     explained,
     lacks_memory,
     one_line,
+    printable,
     suggestion,
 )
 from dislab.plugins import commands, load_command
@@ -96,71 +97,72 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _run(args: list[str]) -> int:
     """Runs a command and explains its errors; returns the exit status."""
-    command, *rest = args
+    command, *arguments = args
     try:
         with interrupting():
-            return dispatch(command, rest)
-    except InputError as error:
-        if os.environ.get("LOCAL_RANK", "0") != "0":
-            # the first process most likely reports the same error and then ends this one; if this
-            # one ended first, the first could not report it
-            time.sleep(_FIRST_SPEAKS)
-        print(f"dislab: error: {_memory(error) if lacks_memory(error) else error}", file=sys.stderr)
-        return 2
-    except TrainingError as error:
-        print(f"dislab: {error}", file=sys.stderr)
-        return 1
+            return dispatch(command, arguments)
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         sys.stderr.close()
         return 0
-    except Warning as warning:
-        print(
-            f"dislab: error: Python was told to treat this warning as an error: "
-            f"{one_line(warning)[:300]}; leave out -W error or PYTHONWARNINGS",
-            file=sys.stderr,
-        )
-        return 2
-    except UnicodeEncodeError as error:
-        print(
-            f"dislab: error: {ascii(error.object)[:200]} cannot be written in {error.encoding}, "
-            "the encoding of this system; set PYTHONUTF8=1",
-            file=sys.stderr,
-        )
-        return 2
-    except (MemoryError, RuntimeError, ValueError) as error:
-        if not lacks_memory(error):
-            raise
-        print(f"dislab: error: {_memory(error)}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            print(f"dislab: error: {str(error.filename)[:40]}…: {error.strerror}", file=sys.stderr)
-            return 2
-        if not cannot_write(error):
-            raise
-        where = f" {error.filename}" if error.filename else ""
-        denied = isinstance(error, PermissionError)
-        deed, remedy = ("use", "permit it to this user") if denied else ("write", "make room")
-        print(
-            f"dislab: error: cannot {deed}{where}: {error.strerror}; {remedy} or choose another "
-            "folder. Finished files are whole; go on with a run by --resume",
-            file=sys.stderr,
-        )
-        return 2
     except (KeyboardInterrupt, SystemExit) as ended:  # training handles signals itself
         if isinstance(ended, SystemExit) and ended.code != 1:
             raise  # Lightning exits with 1 after an interrupt
         if os.environ.get("LOCAL_RANK", "0") == "0":  # the first of the processes of a run
-            again = shlex.join(["dislab", command, *rest])
-            print(f"dislab: interrupted; files are whole. Run again: {again}", file=sys.stderr)
+            again = shlex.join(["dislab", command, *arguments])
+            _print(f"interrupted; files are whole. Run again: {again}")
         return 130
+    except TrainingError as error:
+        _print(str(error))
+        return 1
+    except Exception as error:
+        if (message := _explanation(error)) is None:
+            raise
+        if isinstance(error, InputError) and os.environ.get("LOCAL_RANK", "0") != "0":
+            # the first process most likely reports the same error and then ends this one; if this
+            # one ended first, the first could not report it
+            time.sleep(_FIRST_SPEAKS)
+        _print(f"error: {message}")
+        return 2
+
+
+def _print(message: str) -> None:
+    print(f"dislab: {printable(message)}", file=sys.stderr)
+
+
+def _explanation(error: Exception) -> str | None:
+    """Message of an error that a user can cause; None for other errors."""
+    if lacks_memory(error):
+        return _memory(error)
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, Warning):
+        return (
+            f"Python was told to treat this warning as an error: {one_line(error)[:300]}; leave "
+            "out -W error or PYTHONWARNINGS"
+        )
+    if isinstance(error, UnicodeEncodeError):
+        return (
+            f"{ascii(error.object)[:200]} cannot be written in {error.encoding}, the encoding of "
+            "this system; set PYTHONUTF8=1"
+        )
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{str(error.filename)[:40]}…: {error.strerror}"
+    if isinstance(error, OSError) and cannot_write(error):
+        where = f" {error.filename}" if error.filename else ""
+        denied = isinstance(error, PermissionError)
+        deed, remedy = ("use", "permit it to this user") if denied else ("write", "make room")
+        return (
+            f"cannot {deed}{where}: {error.strerror}; {remedy} or choose another folder. Finished "
+            "files are whole; go on with a run by --resume"
+        )
+    return None
 
 
 def _memory(error: BaseException) -> str:
-    said = one_line(error)[:200]
+    reason = one_line(error)[:200]
     return (
-        f"memory does not suffice{f' ({said})' if said else ''}; choose fewer images or latents, "
-        "smaller networks or a smaller batch_size, or free some memory"
+        f"memory does not suffice{f' ({reason})' if reason else ''}; choose fewer images or "
+        "latents, smaller networks or a smaller batch_size, or free some memory"
     )
 
 

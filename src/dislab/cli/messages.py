@@ -100,7 +100,7 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
 def warnings_in_one_line() -> Iterator[None]:
     """Prints each warning on stderr in one line, without the line of code that raised it."""
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = print_warning
         yield
 
 
@@ -117,7 +117,7 @@ def own_warnings_in_one_line() -> Iterator[None]:
                 show(message, category, *place, **more)
             elif os.environ.get("LOCAL_RANK", "0") == "0" and str(message) not in shown:
                 shown.add(str(message))
-                _show_warning(message)
+                print_warning(message)
 
         warnings.showwarning = show_own
         yield
@@ -143,7 +143,8 @@ def foreign_base(group: str, cls: type) -> str | None:
     return f"{cls.__name__} derives from {others}, not from {home}.{base.__name__}"
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+def print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Prints a warning on stderr in one line; ignores the other arguments of `showwarning`."""
     print(f"dislab: warning: {one_line(message)}", file=sys.stderr)
 
 

@@ -12,12 +12,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from dislab.cli.quiet import LOGGERS
+from dislab.errors import printable
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _NO_READER: Final = (errno.EPIPE, errno.EIO)
 """Errors of writing to a pipe or a terminal that has been closed."""
+
+
+class _Terminal(io.TextIOWrapper):
+    """Output to a terminal, on which control characters of a text become escape sequences."""
+
+    def write(self, text: str, /) -> int:
+        return super().write(printable(text))
 
 
 class _Unbroken(io.FileIO):
@@ -53,7 +61,9 @@ def keep_streams_open() -> None:
             continue
         buffer = io.BufferedWriter(_Unbroken(number, "w", closefd=False))
         encoding, is_direct = getattr(stream, "encoding", "utf-8"), name == "stderr"
-        text = io.TextIOWrapper(
+        # bars of progress, which need control characters, are drawn on stderr
+        is_escaped = name == "stdout" and buffer.isatty()
+        text = (_Terminal if is_escaped else io.TextIOWrapper)(
             buffer,
             encoding,
             "backslashreplace",

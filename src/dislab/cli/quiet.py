@@ -5,6 +5,8 @@ import re
 import warnings
 from typing import Final
 
+from dislab.errors import printable
+
 _WARNINGS: Final = (
     "Experiment logs directory .* exists and is not empty",  # the new run folder
     "Precision .* is not supported by the model summary",  # affects only a size in MB
@@ -47,4 +49,6 @@ def hide_lightnings_notes() -> None:
 
 
 def _is_of_use(record: logging.LogRecord) -> bool:
-    return _NOTES.match(record.getMessage().strip()) is None
+    """Whether a note is about the run; replaces its control characters by escape sequences."""
+    record.msg, record.args = printable(record.getMessage()), None
+    return _NOTES.match(record.msg.strip()) is None

@@ -1,12 +1,12 @@
 """`dislab report`: writes the page of one or several runs, or of a study."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dislab.cli.arguments import Parser
 from dislab.cli.checkpoint_choice import add_checkpoint, chosen
+from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.yaml_files import is_yaml
 
@@ -130,6 +130,6 @@ def _reported(folder: Path, checkpoint: str | None = None) -> "ReportedRun":
         data.prepare_data()
         data.setup("test")
     except InputError as error:
-        print(f"dislab: warning: {folder.name} gets no explorer: {error}", file=sys.stderr)
+        print_warning(f"{folder.name} gets no explorer: {error}")
         return ReportedRun(folder, None, None)
     return ReportedRun(folder, module, data)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dislab.cli.arguments import Parser
 from dislab.cli.configs import find
-from dislab.cli.messages import own_warnings_in_one_line
+from dislab.cli.messages import own_warnings_in_one_line, print_warning
 from dislab.cli.study_tables import (
     add_table_options,
     check_table_options,
@@ -237,10 +237,9 @@ def _summary(parser: Parser, args: list[str]) -> int:
     found = study.summary(options.target)
     files = write_summary(found, options.out, options.pictures, list(_about(study)))
     if "codes" not in study.plan.stages:
-        print(
-            "dislab: warning: without UDR and alignment, as the study keeps no codes; add "
-            "`codes: {images: 5000}` to its stages and run it again",
-            file=sys.stderr,
+        print_warning(
+            "without UDR and alignment, as the study keeps no codes; add `codes: {images: 5000}` "
+            "to its stages and run it again"
         )
     print(f"{options.out / PAGE} and {len(files) - 1} other files")
     return 0
@@ -292,7 +291,7 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
         return folder, read_plan(folder)
     file = read_study_file(options.study)
     for line in _overwritten(file):
-        print(f"dislab: warning: {line}", file=sys.stderr)
+        print_warning(line)
     try:
         known = read_plan(folder, file.name).runs
     except InputError:  # no readable plan: every run is checked again
@@ -376,8 +375,7 @@ def _warn_of_versions(plan: Plan) -> None:
         if here.get(name) != there
     ]
     if differ:
-        print(
-            f"dislab: warning: this worker is of other versions than the study's plan: "
-            f"{', '.join(differ)}; tables will say that they are a mixture",
-            file=sys.stderr,
+        print_warning(
+            f"this worker is of other versions than the study's plan: {', '.join(differ)}; tables "
+            "will say that they are a mixture"
         )

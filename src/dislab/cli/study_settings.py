@@ -1,7 +1,7 @@
 """Parses the configurations of a study's runs as `dislab fit` would, without training."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, cast
 
 from jsonargparse import Namespace
 from lightning.pytorch import Trainer
@@ -31,16 +31,6 @@ _OWNERS: Final[dict[str, type]] = {
 """Class that takes the settings, by section."""
 
 _COMMAND: Final = "fit"
-
-
-class _Parser(Parser):
-    """A parser that raises its errors instead of exiting, as a study has many configurations."""
-
-    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Raises an error that states the location, the fault and the allowed values."""
-        if not self.exit_on_error:
-            super().error(message, ex)
-        raise InputError(self.explained(message, ex)) from ex
 
 
 class _Settings(TrainingCLI):
@@ -104,7 +94,7 @@ def resolver(builds: bool = False) -> Resolver:
     cli = _Settings(
         Objective,
         DataModule,
-        parser_class=_Parser,
+        parser_class=Parser,
         subclass_mode_model=True,
         subclass_mode_data=True,
         auto_configure_optimizers=False,

@@ -1,7 +1,6 @@
 """Parser of the training commands, and the settings that every run has."""
 
 import inspect
-import sys
 from argparse import HelpFormatter
 from collections.abc import Iterable
 from types import FunctionType
@@ -144,23 +143,22 @@ class Parser(LightningArgumentParser):
         return text
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Prints location, fault and allowed values in one line, and exits with status 2."""
-        if not self.exit_on_error:  # a nested parser: the outer one adds the location
-            super().error(message, ex)
-        sys.stderr.write(f"dislab: error: {self.explained(message, ex)}\n")
-        sys.exit(2)
-
-    def explained(self, message: str, ex: Exception | None = None) -> str:
-        """Message with location, fault and allowed values in one line.
+        """Raises an error that states the location, the fault and the allowed values.
 
         Args:
             message: Message of jsonargparse.
             ex: Error that jsonargparse raised.
+
+        Raises:
+            InputError: Always, but for a nested parser, to whose error the outer one adds the
+                location.
         """
+        if not self.exit_on_error:
+            super().error(message, ex)
         parser: LightningArgumentParser = getattr(ex, "subcommand_parser", None) or self
         hidden = ("help", "config", "print_config", "print_shtab", "subcommand")
         keys = [action.dest for action in parser._actions if action.dest not in hidden]
-        return "; ".join(filter(None, (explain(message, keys), self.origin)))
+        raise InputError("; ".join(filter(None, (explain(message, keys), self.origin)))) from ex
 
 
 def add_arguments(parser: LightningArgumentParser) -> None:
