@@ -98,3 +98,20 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
             run([verb, "--help"])
         shown: Any = capsys.readouterr().out
         assert all(option in shown for option in options)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("agents", r"--out: .* cannot be written"),
+        ("agents/A2C-factors-0", r"--out: .* cannot be written"),
+        ("agents/A2C-factors-0/agent.zip", "--out has a folder A2C-factors-0 with files of some"),
+    ],
+)
+def test_no_agent_replaces_files_of_the_user(name: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("mine")
+    with pytest.raises(InputError, match=message):
+        run([*FIT, *SMALL, f"--out={tmp_path / 'agents'}"])
+    assert [path.read_text() for path in tmp_path.rglob("*") if path.is_file()] == ["mine"]

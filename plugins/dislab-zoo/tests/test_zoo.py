@@ -97,5 +97,14 @@ def test_the_command_lists_and_copies(tmp_path: Path, capsys: pytest.CaptureFixt
     }
     with pytest.raises(InputError, match=r"--out is .*mine, which exists"):
         run(["vae-shapes3d", "--out", str(out)])
+    (tmp_path / "file").write_text("mine")
+    for name, message in (
+        ("file", "is a file"),
+        ("file/below", "cannot be written"),
+        ("a\0", "na"),
+    ):
+        with pytest.raises(InputError, match=f"--out.*{message}"):
+            run(["vae-shapes3d", "--out", str(tmp_path / name)])
+    assert (tmp_path / "file").read_text() == "mine"
     with pytest.raises(InputError, match="did you mean vae-shapes3d"):
         run(["vae-shapes3", "--out", str(tmp_path / "other")])

@@ -23,8 +23,9 @@ from dislab.errors import InputError, one_line
 from dislab.functional.checks import naming
 from dislab.runs import checkpoint_of, trained_alone
 from dislab.signals import give_back, handle, interrupt
-from dislab.storage import atomic, sha256
+from dislab.storage import atomic, check_output, sha256
 from dislab_control.agent_config import (
+    CONFIG,
     AgentConfig,
     agent_config,
     check_settings,
@@ -108,6 +109,12 @@ def fit_agent(
     if (folder / "agent.json").is_file():
         _check_same(folder, config)
         return resume_agent(folder, device, report)
+    check_output("--out", folder / CONFIG)
+    if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise InputError(
+            f"--out has a folder {folder.name} with files of something else than an agent; choose "
+            "another --out"
+        )
     model = _made(config, device)
     config.write(folder)
     _train(folder, config, model, report)

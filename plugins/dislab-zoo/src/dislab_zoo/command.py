@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from dislab.cli.arguments import Parser
-from dislab.errors import InputError
+from dislab.storage import new_folder
 from dislab_zoo.models import names, path
 
 
@@ -21,15 +21,7 @@ def run(args: list[str]) -> int:
     if options.out is None:
         print(folder)
         return 0
-    if options.out.exists():
-        raise InputError(f"--out is {options.out}, which exists; name a new folder")
-    try:
-        shutil.copytree(folder, options.out)
-    except OSError as error:
-        shutil.rmtree(options.out, ignore_errors=True)
-        raise InputError(
-            f"--out: {options.out} cannot be written: {error.strerror}; choose a folder that you "
-            "may write to"
-        ) from error
+    with new_folder("--out", options.out) as temporary:
+        shutil.copytree(folder, temporary, dirs_exist_ok=True)
     print(options.out)
     return 0
