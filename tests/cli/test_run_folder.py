@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import torch
 import yaml
 
 from dislab.cli import main
+from dislab.cli.study_settings import resolver
+from dislab.errors import InputError
 from dislab.runs import trained_alone
 from dislab.testing.processes import obey, start, start_several
 
@@ -106,11 +110,77 @@ def test_loggers_are_added_to_the_run_folder(
         "runs",
         "elsewhere",
     }
-    assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=6") == 0
+    again = "--config=logger.yaml"
+    assert dislab("fit", f"--resume={RUN}", again, "--trainer.max_steps=6") == 0
     assert rows(RUN) == plain
-    assert dislab("test", f"--run={RUN}") == 0
+    assert dislab("test", f"--run={RUN}", f"--trainer.logger={LOGGERS[loggers]}") == 0
     assert dislab("fit", "--config=small.yaml", "--config=logger.yaml") == 0
     assert sorted(path.name for path in Path("runs/small").iterdir()) == ["version_0", "version_1"]
+
+
+OUTSIDE = {
+    "checkpoint.dirpath": "elsewhere",
+    "checkpoint.filename": "../../elsewhere/last",
+    "trainer.default_root_dir": "elsewhere",
+    "trainer.logger.0.init_args.save_dir": "elsewhere",
+    "trainer.profiler.init_args.dirpath": "elsewhere",
+    "trainer.callbacks.0.init_args.dirpath": "{here}/elsewhere",
+}
+HOSTILE = {
+    "trainer.logger": [{"class_path": "CSVLogger", "init_args": {"save_dir": "elsewhere"}}],
+    "trainer.profiler": {
+        "class_path": "lightning.pytorch.profilers.SimpleProfiler",
+        "init_args": {"dirpath": "elsewhere"},
+    },
+    "trainer.callbacks": [
+        {"class_path": "ModelCheckpoint", "init_args": {"dirpath": "{here}/elsewhere"}}
+    ],
+}
+"""Values of the settings above that are no texts."""
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run of somebody else."""
+    folder = tmp_path_factory.mktemp("foreign")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("small.yaml").write_text(SMALL)
+        assert main(["fit", "--config=small.yaml", "--then_test=false"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("door", ["resume", "test", "study", "worker"])
+def test_a_foreign_configuration_writes_nothing_outside_its_folder(
+    name: str,
+    door: str,
+    foreign: Path,
+    dislab: Dislab,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(foreign, tmp_path, dirs_exist_ok=True)
+    config = yaml.safe_load(Path(RUN, "config.yaml").read_text())
+    section, key = name.split(".")[:2]
+    value = json.dumps(HOSTILE.get(f"{section}.{key}", OUTSIDE[name]))
+    config[section][key] = json.loads(value.replace("{here}", str(tmp_path)))
+    Path(RUN, "config.yaml").write_text(yaml.safe_dump(config))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    setting = f"{name} is '{OUTSIDE[name].replace('{here}', str(tmp_path))}'"
+    if door == "study":
+        with pytest.raises(
+            InputError, match=re.escape(f"{setting}; the runs of a study write into their")
+        ):
+            resolver()([f"--config={RUN}/config.yaml"])
+    else:
+        args = {"resume": ["fit", f"--resume={RUN}"], "test": ["test", f"--run={RUN}"]}
+        if door == "worker":
+            monkeypatch.setenv("DISLAB_RUN_FOLDER", RUN)
+        assert dislab(*args.get(door, ["fit", f"--config={RUN}/config.yaml"])) == 2
+        assert f"error: {setting} in the configuration of {RUN}" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 KEPT = ("metrics.csv", "config.yaml", "checkpoints/last.ckpt")

@@ -20,8 +20,9 @@ from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
-from dislab.yaml_files import parse_yaml, read_text, yaml_text
+from dislab.yaml_files import parse_yaml, read_mapping, read_text, yaml_text
 
+_EXAMPLE: Final = "model: {class_path: VAE}"
 _WRITTEN_BY: Final = "# dislab=="
 
 SECTIONS: Final = (
@@ -132,6 +133,26 @@ def _named(args: Sequence[str]) -> argparse.Namespace:
     named.add_argument("--run", "--resume", type=Path, dest="folder")
     named.add_argument("--config", "-c", type=Path, action="append", default=[])
     return named.parse_known_args(args)[0]
+
+
+def sets(args: Sequence[str], setting: str, config: Path) -> bool:
+    """Whether arguments set a setting such as `trainer.logger`, by an option or in a file.
+
+    Args:
+        args: The arguments of a training command.
+        setting: Its section and name.
+        config: A configuration file that does not count.
+    """
+    options = [arg.partition("=")[0].removeprefix("--") for arg in args if arg.startswith("--")]
+    if any(f"{option}.".startswith(f"{setting}.") or option == setting for option in options):
+        return True
+    section, _, name = setting.partition(".")
+    for path in _named(args).config:
+        content: Any = read_mapping(path, _EXAMPLE) if path != config and path.is_file() else {}
+        value = content.get(section) or {}
+        if section in content and (not name or (isinstance(value, Mapping) and name in value)):
+            return True
+    return False
 
 
 def flat(settings: Any, prefix: str = "") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.names import confine_names
 from dislab.cli.optimizers import check_optimizer
-from dislab.cli.trainer_settings import check_epoch
+from dislab.cli.trainer_settings import check_epoch, paths_outside
 from dislab.cli.training_arguments import Parser
 from dislab.cli.training_cli import TrainingCLI, built, check_sections, check_settings
 from dislab.errors import InputError
@@ -62,6 +62,11 @@ class _Settings(TrainingCLI):
         if parsed["trainer"]["fast_dev_run"]:
             raise InputError("trainer.fast_dev_run keeps no run; leave it out of a study")
         check_settings(parsed)
+        for name, value in paths_outside(parsed, None):
+            raise InputError(
+                f"{name} is {value!r}; the runs of a study write into their folders only, so leave "
+                "it out"
+            )
         text = self.settings_parser.dump(parsed, skip_none=False)
         config = cast("dict[str, Any]", parse_yaml(text, "the configuration"))
         if self.builds:

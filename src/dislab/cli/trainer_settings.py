@@ -4,13 +4,15 @@ import functools
 import inspect
 import math
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, get_args, get_type_hints
 
 import lightning.pytorch as pl
 import torch
+from jsonargparse import Namespace
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.accelerators import AcceleratorRegistry
 from lightning.pytorch.callbacks import Timer
@@ -50,6 +52,9 @@ _SHARES: Final = (
     "val_check_interval",
 )
 """Settings that are a number of batches if integers, and a share from 0 to 1 if floats."""
+
+_PATH: Final = re.compile(r"(\.|_)(dir|dirpath|directory|folder|location|path)$")
+"""Names of settings that hold a path, also if it looks like a name."""
 
 _INTERVALS: Final = (int, float, str, timedelta)
 """Types of `val_check_interval`: batches, a share of an epoch, a time."""
@@ -92,6 +97,51 @@ def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, 
     _check_machine(trainer)
     _check_folder("trainer.default_root_dir", trainer.get("default_root_dir"))
     _check_folder("checkpoint.dirpath", checkpoint.get("dirpath"))
+
+
+def paths_outside(config: Any, folder: Path | None) -> Iterator[tuple[str, str]]:
+    """Settings by which training would write outside a run folder, and their values.
+
+    These are settings of the trainer, its callbacks, loggers and profilers, and of checkpoints that
+    hold a path; and the folder of all runs, in which W&B and MLflow keep their files.
+
+    Args:
+        config: The settings of a training command, as returned by its parser.
+        folder: The run folder; if None, every path lies outside.
+    """
+    root, keeps_files = config["runs"], config["logger"] in ("wandb", "mlflow")
+    if keeps_files and root != "runs" and not _is_inside(folder, Path(root)):
+        yield "runs", root
+    for section in ("trainer", "checkpoint"):
+        for name, value in _texts_of(config[section], section):
+            path = Path(value.removeprefix("file:")).expanduser()
+            is_path = _PATH.search(name) or path.is_absolute() or ".." in path.parts
+            is_url = "://" in value and not value.startswith("file:")
+            if is_path and not is_url and not _is_inside(path, folder):
+                yield name, value
+
+
+def _is_inside(path: Path | None, folder: Path | None) -> bool:
+    if path is None or folder is None:
+        return False
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError):  # no path has this name
+        return False
+
+
+def _texts_of(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Texts in settings by dotted names, but for names of classes."""
+    if isinstance(value, Namespace):
+        value = vars(value)
+    if isinstance(value, Mapping):
+        for key, setting in value.items():
+            yield from () if key == "class_path" else _texts_of(setting, f"{name}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, setting in enumerate(value):
+            yield from _texts_of(setting, f"{name}.{index}")
+    elif isinstance(value, str | os.PathLike):
+        yield name, os.fspath(value)
 
 
 def check_epoch(trainer: Mapping[str, Any], data: DataModule) -> None:

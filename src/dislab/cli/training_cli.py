@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -43,6 +43,7 @@ from dislab.cli.configuration import (
     flat,
     images_of,
     name_of_data,
+    sets,
 )
 from dislab.cli.links import check_offers
 from dislab.cli.merging import ConfigFile, differences
@@ -51,7 +52,7 @@ from dislab.cli.monitors import KnownMonitors, check_monitors
 from dislab.cli.names import check_names
 from dislab.cli.optimizers import check_optimizer
 from dislab.cli.processes import lost_another
-from dislab.cli.trainer_settings import check_epoch, check_trainer_settings, several
+from dislab.cli.trainer_settings import check_epoch, check_trainer_settings, paths_outside, several
 from dislab.cli.training_arguments import DEFAULTS, add_arguments
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.precision import check_precision
@@ -142,6 +143,7 @@ class TrainingCLI(LightningCLI):
             self._changed = changed(self._plain(of_the_run), self._plain(self.config))
         if config["run"] is not None:
             self._results = self._results_of(Path(config["run"]))
+        self._check_paths(config, cast("list[str]", args))
         checkpoint = config.get("ckpt_path")
         if checkpoint in ("last", "best", "hpc"):
             raise InputError(
@@ -155,6 +157,26 @@ class TrainingCLI(LightningCLI):
                 check_resumable(checkpoint, stored)
                 self._check_steps(stored["global_step"], config)
             self._asked = flat(config["model"])
+
+    def _check_paths(self, config: Namespace, args: Sequence[str]) -> None:
+        """Refuses paths outside a run folder that only the folder's own configuration sets."""
+        of_study = os.environ.get(RUN_FOLDER)
+        folder: str | None = config["resume"] or config["run"] or of_study
+        if folder is None:
+            return
+        for name, value in paths_outside(config, Path(folder)):
+            setting = ".".join(name.split(".")[:2])
+            if not of_study and sets(args, setting, Path(folder, CONFIG)):
+                continue
+            remedy = (
+                "the runs of a study write into their folders only"
+                if of_study
+                else f"if that is right, give --{setting} on the command line too"
+            )
+            raise InputError(
+                f"{name} is {value!r} in the configuration of {folder}, and files would be written "
+                f"there, outside this folder; {remedy}"
+            )
 
     def _results_of(self, run: Path) -> Path:
         """The folder of a finished run, or one inside it for results on other data."""
