@@ -61,6 +61,20 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
             r"no part is named MGI \(did you mean MIG\?\)",
         ),
         ("stages: {transfer: {scenarios: 3}}", "transfer.scenarios"),
+        (
+            "stages: {score: {metrics: {mig: {class_path: MIG, init_args: {bins: -3}}}}}",
+            "bins is -3",
+        ),
+        (
+            "axes: {score_curves: [{steps: 5, metrics: {mig: {class_path: MIG, init_args: "
+            "{bins: -3}}}}]}",
+            "bins is -3",
+        ),
+        (
+            "stages: {transfer: {scenarios: [finger_ood1_a], predictors: "
+            "{mlp: {class_path: MLP, init_args: {steps: -3}}}}}",
+            "steps is -3",
+        ),
     ],
 )
 def test_mistakes_are_found_before_the_first_run(

@@ -1,12 +1,14 @@
 """Names of runs: by content, without what changes no result."""
 
 import functools
+import inspect
 from typing import Any
 
 import pytest
 from lightning.pytorch import Trainer
 
 from dislab.encoders import MLPEncoder
+from dislab.plugins import available, load_object
 from dislab.study import identity
 from dislab.study.identity import digest, plain, run_id, settings_of, training_of
 
@@ -88,6 +90,33 @@ def name_of(config: dict[str, Any]) -> str:
 )
 def test_what_a_name_depends_on(place: str, value: object, same: bool) -> None:
     assert (name_of(changed(place, value)) == name_of(CONFIG)) is same
+
+
+DATASETS = {plugin.name: plugin for plugin in available("datasets")}
+OWN = {"FolderDataset", "HuggingFaceDataset", "NumpyDataset", "TorchDataset"}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_a_path_counts_where_it_is_the_data(name: str) -> None:
+    cls = load_object(DATASETS[name])
+    for setting in {"path", "folder", "file"} & inspect.signature(cls).parameters.keys():
+        names = {name_of(with_dataset(name, {setting: path})) for path in ("/data/a", "/data/b")}
+        assert (len(names) == 1) is (name not in OWN), setting
+    assert name_of(with_dataset(name, {"download": True})) == name_of(with_dataset(name, {}))
+
+
+def test_a_path_counts_for_a_new_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Mine:
+        def __init__(self, path: str | None = None) -> None: ...
+
+    monkeypatch.setattr(identity, "find_object", lambda _: Mine)
+    names = {name_of(with_dataset("Mine", {"path": path})) for path in ("/data/a", "/data/b")}
+    assert len(names) == 2
+
+
+def with_dataset(name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    dataset = {"class_path": f"dislab.datasets.{name}", "init_args": settings}
+    return changed("data/init_args/dataset", dataset)
 
 
 def test_an_option_that_is_added_later_keeps_the_name(monkeypatch: pytest.MonkeyPatch) -> None:

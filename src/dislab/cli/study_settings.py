@@ -19,8 +19,10 @@ from dislab.cli.training_arguments import Parser
 from dislab.cli.training_cli import TrainingCLI, built, check_sections, check_settings
 from dislab.errors import InputError
 from dislab.functional.precision import check_precision
+from dislab.metrics.evaluation import built as built_metric
 from dislab.study.identity import settings_of, training_of
 from dislab.study.plan import Resolved, Resolver
+from dislab.transfer.run import check_predictors
 from dislab.yaml_files import parse_yaml
 
 _OWNERS: Final[dict[str, type]] = {
@@ -78,12 +80,24 @@ class _Settings(TrainingCLI):
         )
 
     def _build(self, parsed: Namespace, config: dict[str, Any]) -> None:
-        """Builds data, model, optimizer and callbacks, which check their own settings."""
+        """Builds all parts of a run, scores and predictors included, which check their settings."""
         self.config_dump = config  # the settings that a model keeps
         parts = built(lambda: self.settings_parser.instantiate_classes(parsed))
+        built(lambda: _build_scores(parts))
         check_optimizer(parts["model"])
         check_precision(parts["trainer"]["precision"])
         check_epoch(parts["trainer"].as_dict(), parts["data"])
+
+
+def _build_scores(parts: Namespace) -> None:
+    """Builds the scores and predictors of a run, as its callbacks will."""
+    if not parts["model"].has_codes:
+        return
+    space = parts["data"].factors
+    curves = parts["score_curves"].metrics if parts["score_curves"].steps else {}
+    for key, metric in [*parts["evaluate"].metrics.items(), *curves.items()]:
+        built_metric(key, metric, space)
+    check_predictors(parts["transfer"].predictors)
 
 
 def resolver(builds: bool = False) -> Resolver:

@@ -46,9 +46,14 @@ _OF_THE_HOST: Final = {
         "model_registry",
     ),
     "data": ("residency", "num_workers", "eval_batch_size"),
-    "dataset": ("path", "folder", "download"),
+    "dataset": ("download",),
+    "published": ("path", "folder", "download"),
 }
-"""Settings left out of the names of runs, by owner: devices, paths, loggers, check intervals."""
+"""Settings left out of the names of runs, by owner: devices, paths, loggers, check intervals.
+
+A data set with a `citation` is published or rendered, so that its path only says where its copy
+lies. The path of any other data set is its data.
+"""
 
 _SECTIONS: Final = ("model", "data", "trainer", "optimizer", "lr_scheduler")
 """Sections of a configuration that training depends on, in addition to the seed."""
@@ -148,11 +153,13 @@ def _owners(cls: Any) -> Iterator[Any]:
 
 
 def _of_data(section: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `data` without paths and image-loading settings."""
+    """The section `data` without paths of published files and image-loading settings."""
     arguments = _without(section.get("init_args") or {}, _OF_THE_HOST["data"])
     dataset = arguments.get("dataset")
     if isinstance(dataset, Mapping) and isinstance(dataset.get("init_args"), Mapping):
-        inner = _without(dataset["init_args"], _OF_THE_HOST["dataset"])
+        cls = find_object(dataset["class_path"])
+        owner = "published" if getattr(cls, "citation", "") else "dataset"
+        inner = _without(dataset["init_args"], _OF_THE_HOST[owner])
         arguments["dataset"] = {**dataset, "init_args": inner}
     return {**section, "init_args": arguments}
 

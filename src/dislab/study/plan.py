@@ -348,8 +348,8 @@ def _runs(groups: Sequence[PlannedGroup], file: StudyFile) -> tuple[PlannedRun, 
                 ]
                 raise InputError(
                     f"{file.path}: {texts[0]} and {texts[1]} are the same run, as they differ in "
-                    "nothing that training depends on (paths, devices, precision, scores and "
-                    "pictures do not count); leave one out"
+                    "nothing that training depends on (paths of published data, devices, "
+                    "precision, scores and pictures do not count); leave one out"
                 )
             runs.append(PlannedRun(name, seed, group))
     return tuple(runs)
