@@ -252,8 +252,8 @@ def _foreign(command: str, args: list[str]) -> int:
     declared = commands()
     if command not in declared:
         names = [*COMMANDS, *(name for name in declared if name not in COMMANDS)]
-        other = _OTHER_NAMES.get(command.lower())
-        hint = f" (did you mean dislab {other}?)" if other else suggestion(command, names)
+        equivalent = _OTHER_NAMES.get(command.lower())
+        hint = f" (did you mean dislab {equivalent}?)" if equivalent else suggestion(command, names)
         raise InputError(
             f"no command is named {command!r}{hint}; the commands are {', '.join(names)}"
         )

@@ -25,10 +25,10 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(f"{path} does not exist; give an .npz file")
     written = f"numpy.savez(FILE, {', '.join(f'{name}={name}' for name in needed)})"
-    if found := foreign_format(path):
+    if file_format := foreign_format(path):
         raise InputError(
-            f"{path} is {found}, and .npz files are read; load it in Python, and write its arrays "
-            f"by {written}"
+            f"{path} is {file_format}, and .npz files are read; load it in Python, and write its "
+            f"arrays by {written}"
         )
     try:
         with path.open("rb") as stream:
@@ -44,13 +44,13 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
     except InputError:
         raise
     except Exception as error:  # numpy, zipfile and zlib raise many types of errors
-        raise InputError(f"{path} cannot be read as .npz: {_said(error)}") from error
+        raise InputError(f"{path} cannot be read as .npz: {_reason(error)}") from error
 
 
 def names_of(arrays: Mapping[str, Any]) -> list[str] | None:
     """Names of the factors, from the array `names` or `factor_names`; None if both are missing."""
-    given = next((arrays[key] for key in _NAMES if key in arrays), None)
-    return None if given is None else list(map(str, given.ravel()))
+    names = next((arrays[key] for key in _NAMES if key in arrays), None)
+    return None if names is None else list(map(str, names.ravel()))
 
 
 def measured_factors(
@@ -65,16 +65,16 @@ def measured_factors(
     if names is None or positions.ndim != 2 or positions.dtype.kind not in "iu":
         return positions
     factors = positions.astype(np.float64)
-    found = False
+    has_measured = False
     for column, name in enumerate(names[: positions.shape[1]]):
         numbers, values = positions[:, column], arrays.get(f"{_VALUES}{name}")
         if values is None or values.dtype.kind == "U" or not len(numbers) or numbers.min() < 0:
             continue
         measured = are_measured(len(np.unique(numbers)), len(numbers))
         if kinds[name] == "continuous" if name in kinds else measured:
-            found = True
+            has_measured = True
             factors[:, column] = _factor(path, name, values, int(numbers.max())).numbers[numbers]
-    return factors if found else positions
+    return factors if has_measured else positions
 
 
 def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
@@ -125,13 +125,13 @@ def is_record(path: Path, key: str) -> bool:
     return isinstance(record, dict) and {"source", "scores", "sample", key} <= record.keys()
 
 
-def _said(error: Exception) -> str:
-    said = one_line(error)
-    if "Object arrays" in said:
+def _reason(error: Exception) -> str:
+    reason = one_line(error)
+    if "Object arrays" in reason:
         return "it holds Python objects, which are not read; save arrays of numbers"
-    if "pickle" in said:  # numpy treats every unknown format as a pickle
+    if "pickle" in reason:  # numpy treats every unknown format as a pickle
         return "numpy.savez did not write it; Python objects are not read"
-    return said or type(error).__name__
+    return reason or type(error).__name__
 
 
 def _factor(path: Path, name: str, values: Any, last: int) -> Factor:

@@ -102,7 +102,7 @@ def _bytes_of(folder: str | None, name: str) -> int:
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     folders = {name.lower(), snake} if folder is None else {folder} - {""}
     try:
-        banks = [path for one in folders for path in cache_path().joinpath(one).glob("*.npy")]
+        banks = [path for name in folders for path in cache_path().joinpath(name).glob("*.npy")]
         return sum(path.stat().st_size for path in banks if path.with_suffix(".json").is_file())
     except PermissionError as error:
         raise unreadable(cache_path(), error) from error

@@ -37,8 +37,8 @@ def outcome(trainer: Trainer, best: Best | None) -> tuple[tuple[str, str], ...]:
     if best is not None:
         text = f"{best.path} ({best.monitor} {best.score:.5g}), which all commands read unless "
         rows.append(("best", text + "--checkpoint last is given"))
-    for one in trainer.checkpoint_callbacks:
-        if best is None and (monitor := getattr(one, "monitor", None)):
+    for callback in trainer.checkpoint_callbacks:
+        if best is None and (monitor := getattr(callback, "monitor", None)):
             text = "none kept, as checkpoint.save_top_k is 0 or nothing was saved yet"
             rows.append(("best", f"{text} ({monitor})"))
     return tuple(rows)
@@ -47,13 +47,13 @@ def outcome(trainer: Trainer, best: Best | None) -> tuple[tuple[str, str], ...]:
 def _reason(trainer: Trainer) -> str:
     """Why training ended."""
     callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
-    for one in callbacks:
-        if isinstance(one, Timer) and (one.time_remaining() or 1) <= 0:
+    for callback in callbacks:
+        if isinstance(callback, Timer) and (callback.time_remaining() or 1) <= 0:
             return "trainer.max_time is over"
     if trainer.should_stop:
-        for one in callbacks:
-            text = getattr(one, "stopping_reason_message", None)
-            if isinstance(one, EarlyStopping) and text:
+        for callback in callbacks:
+            text = getattr(callback, "stopping_reason_message", None)
+            if isinstance(callback, EarlyStopping) and text:
                 return f"EarlyStopping: {text.removesuffix(' Signaling Trainer to stop.')}"
         return "a callback stopped it"
     if trainer.global_step >= trainer.max_steps >= 0:

@@ -41,10 +41,10 @@ def check_configurations(args: Sequence[str]) -> None:
         if option in _FOLDERS:
             option, value = "--config", str(Path(value, CONFIG))
         path = Path(value)
-        whole = option in _CONFIGS
-        named = whole or option in _SECTIONS or is_yaml(path)
-        if named and _is_file(path):
-            _check_file(path, whole, seen)
+        is_config = option in _CONFIGS
+        is_read = is_config or option in _SECTIONS or is_yaml(path)
+        if is_read and _is_file(path):
+            _check_file(path, is_config, seen)
         else:
             check_limits(value, option)
 
@@ -81,12 +81,12 @@ def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield option, arg
 
 
-def _check_file(path: Path, whole: bool, seen: set[Path]) -> None:
+def _check_file(path: Path, is_config: bool, seen: set[Path]) -> None:
     if path.resolve() in seen:
         return
     seen.add(path.resolve())
     text = read_text(path)
-    content = parse_mapping(text, str(path), _EXAMPLE) if whole else parse_yaml(text, str(path))
+    content = parse_mapping(text, str(path), _EXAMPLE) if is_config else parse_yaml(text, str(path))
     _check_arguments(content, str(path), "")
     for value in _texts(content):
         inner = path.parent / value
@@ -94,28 +94,28 @@ def _check_file(path: Path, whole: bool, seen: set[Path]) -> None:
             _check_file(inner, False, seen)
 
 
-def _check_arguments(content: object, origin: str, place: str) -> None:
+def _check_arguments(content: object, origin: str, key: str) -> None:
     """Refuses `init_args` that are no mapping."""
     if isinstance(content, list):
-        for one in content:
-            _check_arguments(one, origin, place)
+        for value in content:
+            _check_arguments(value, origin, key)
     elif isinstance(content, dict):
-        for name, one in content.items():
-            inner = f"{place}.{name}" if place else str(name)
-            if name == "init_args" and not isinstance(one, dict):
+        for name, value in content.items():
+            inner = f"{key}.{name}" if key else str(name)
+            if name == "init_args" and not isinstance(value, dict):
                 raise InputError(
-                    f"{origin}: {inner} is {written(one)}; it must hold settings by name, such as "
-                    "init_args: {batch_size: 64}"
+                    f"{origin}: {inner} is {written(value)}; it must hold settings by name, such "
+                    "as init_args: {batch_size: 64}"
                 )
-            _check_arguments(one, origin, inner)
+            _check_arguments(value, origin, inner)
 
 
 def _texts(content: object) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     elif isinstance(content, dict | list):
-        for one in content.values() if isinstance(content, dict) else content:
-            yield from _texts(one)
+        for value in content.values() if isinstance(content, dict) else content:
+            yield from _texts(value)
 
 
 def _is_file(path: Path) -> bool:

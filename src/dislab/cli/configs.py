@@ -40,7 +40,7 @@ def run(args: list[str]) -> int:
     if options.command == "list":
         print("\n".join(_rows()))
     elif options.command == "show":
-        print(_named(options.name).read_text(encoding="utf-8"), end="")
+        print(_required(options.name).read_text(encoding="utf-8"), end="")
     else:
         print(_copied(options.name, options.folder))
     return 0
@@ -58,16 +58,16 @@ def resolved(args: Sequence[str]) -> list[str]:
     Raises:
         InputError: Nothing has the name, which has no suffix or resembles that of a configuration.
     """
-    found: list[str] = []
-    for before, one in zip(["", *args], args, strict=False):
-        flag, equals, value = one.partition("=")
+    arguments: list[str] = []
+    for before, arg in zip(["", *args], args, strict=False):
+        flag, equals, value = arg.partition("=")
         if before in _FLAGS:
-            found.append(str(_known(one, needs_suffix=True) or one))
+            arguments.append(str(_path_of_name(arg, needs_suffix=True) or arg))
         elif equals and flag in _FLAGS:
-            found.append(f"{flag}={_known(value, needs_suffix=True) or value}")
+            arguments.append(f"{flag}={_path_of_name(value, needs_suffix=True) or value}")
         else:
-            found.append(one)
-    return found
+            arguments.append(arg)
+    return arguments
 
 
 def find(name: str) -> Path:
@@ -76,7 +76,7 @@ def find(name: str) -> Path:
     Args:
         name: A path, or a name such as `factorvae`, `studies/quick` or `configs/factorvae.yaml`.
     """
-    return _known(name) or Path(name)
+    return _path_of_name(name) or Path(name)
 
 
 def names() -> list[str]:
@@ -84,7 +84,7 @@ def names() -> list[str]:
     return list(_all())
 
 
-def _known(name: str, needs_suffix: bool = False) -> Path | None:
+def _path_of_name(name: str, needs_suffix: bool = False) -> Path | None:
     """The configuration of dislab with a name, unless a file or folder has this name.
 
     Raises:
@@ -94,19 +94,19 @@ def _known(name: str, needs_suffix: bool = False) -> Path | None:
     with suppress(OSError, ValueError):  # no file can have such a name
         if Path(name).exists():
             return None
-    found = _own(name)
-    if found is not None or not _NAME.fullmatch(name):
-        return found
+    path = _shipped(name)
+    if path is not None or not _NAME.fullmatch(name):
+        return path
     hint = suggestion(_short(name), _all())
     if hint or (needs_suffix and "." not in name):
         raise InputError(
             f"no file and no configuration is named {name!r}{hint}; `dislab configs list` shows "
             "the names of configurations"
         )
-    return found
+    return path
 
 
-def _own(name: str) -> Path | None:
+def _shipped(name: str) -> Path | None:
     return _all().get(_short(name))
 
 
@@ -114,8 +114,8 @@ def _short(name: str) -> str:
     return name.removeprefix("configs/").removesuffix(".yaml")
 
 
-def _named(name: str) -> Path:
-    path = _own(name)
+def _required(name: str) -> Path:
+    path = _shipped(name)
     if path is None:
         raise InputError(
             f"no configuration is named {name!r}{suggestion(name, _all())}; `dislab configs list` "
@@ -138,9 +138,9 @@ def _all() -> dict[str, Path]:
 
 
 def _rows() -> list[str]:
-    found = _all()
-    width = max(map(len, found), default=0)
-    return [f"{name:<{width}}  {_first_line(path)}".rstrip() for name, path in found.items()]
+    paths = _all()
+    width = max(map(len, paths), default=0)
+    return [f"{name:<{width}}  {_first_line(path)}".rstrip() for name, path in paths.items()]
 
 
 def _first_line(path: Path) -> str:
@@ -151,7 +151,7 @@ def _first_line(path: Path) -> str:
 
 def _copied(name: str, folder: Path) -> Path:
     """Copies one configuration or all of them, atomically; returns the path of the copy."""
-    source = _folder() if name == "all" else _named(name)
+    source = _folder() if name == "all" else _required(name)
     target = folder / source.name
     if target.exists():
         raise InputError(f"{target} exists already; choose another folder")
@@ -160,9 +160,9 @@ def _copied(name: str, folder: Path) -> Path:
             folders_above(target),
             tempfile.TemporaryDirectory(prefix=".configs-", dir=folder) as temporary,
         ):
-            made = Path(temporary, source.name)
-            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, made)
-            made.rename(target)
+            copy = Path(temporary, source.name)
+            (shutil.copytree if source.is_dir() else shutil.copyfile)(source, copy)
+            copy.rename(target)
     except OSError as error:
         reason = error.strerror or one_line(error)
         raise InputError(f"{target} cannot be written: {reason}; choose another folder") from error

@@ -88,8 +88,8 @@ def header() -> list[str]:
 
 def written_elsewhere(args: Sequence[str]) -> str:
     """Sentence about configurations written by another version of dislab; empty if none."""
-    named = _named(args)
-    paths = [*named.config, *([named.folder / CONFIG] if named.folder else [])]
+    options = _file_options(args)
+    paths = [*options.config, *([options.folder / CONFIG] if options.folder else [])]
     here = version("dislab")
     for path in paths:
         try:
@@ -111,7 +111,7 @@ def of_run(args: Sequence[str], resumes: bool) -> list[str]:
 
     A run that `resumes` does so from its last checkpoint; other commands take `--checkpoint`.
     """
-    folder = _named(args).folder
+    folder = _file_options(args).folder
     if resumes or folder is None:
         check_no_choice(args, resumes)
     if folder is None:
@@ -123,16 +123,16 @@ def of_run(args: Sequence[str], resumes: bool) -> list[str]:
         raise InputError(f"{folder} is no run: it has no {CONFIG}; {advice}")
     if resumes:
         return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder, 'last')}", *args]
-    choice, rest = taken_out(args)
-    return [f"--config={config}", f"--ckpt_path={chosen(folder, choice)}", *rest]
+    choice, others = taken_out(args)
+    return [f"--config={config}", f"--ckpt_path={chosen(folder, choice)}", *others]
 
 
-def _named(args: Sequence[str]) -> argparse.Namespace:
+def _file_options(args: Sequence[str]) -> argparse.Namespace:
     """The options that name files and folders."""
-    named = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    named.add_argument("--run", "--resume", type=Path, dest="folder")
-    named.add_argument("--config", "-c", type=Path, action="append", default=[])
-    return named.parse_known_args(args)[0]
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--run", "--resume", type=Path, dest="folder")
+    parser.add_argument("--config", "-c", type=Path, action="append", default=[])
+    return parser.parse_known_args(args)[0]
 
 
 def sets(args: Sequence[str], setting: str, config: Path) -> bool:
@@ -147,7 +147,7 @@ def sets(args: Sequence[str], setting: str, config: Path) -> bool:
     if any(f"{option}.".startswith(f"{setting}.") or option == setting for option in options):
         return True
     section, _, name = setting.partition(".")
-    for path in _named(args).config:
+    for path in _file_options(args).config:
         content: Any = read_mapping(path, _EXAMPLE) if path != config and path.is_file() else {}
         value = content.get(section) or {}
         if section in content and (not name or (isinstance(value, Mapping) and name in value)):
@@ -157,31 +157,31 @@ def sets(args: Sequence[str], setting: str, config: Path) -> bool:
 
 def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
     """Flat model settings by dotted names with `prefix`, without those taken from the data."""
-    found: dict[str, Any] = {}
+    flattened: dict[str, Any] = {}
     from_data = offered()
     for key, value in (settings.as_dict() if hasattr(settings, "as_dict") else settings).items():
         # a checkpoint's settings arrive as keyword arguments of the class
         name = prefix if key in ("init_args", "dict_kwargs") else f"{prefix}{key}."
         if isinstance(value, dict) or hasattr(value, "as_dict"):
-            found |= flat(value, name)
+            flattened |= flat(value, name)
         elif key == "class_path":  # one class may have several import paths
-            found[f"{prefix}class"] = value.rpartition(".")[2]
+            flattened[f"{prefix}class"] = value.rpartition(".")[2]
         elif key not in from_data:
-            found[name.rstrip(".")] = tuple(value) if isinstance(value, list) else value
-    return found
+            flattened[name.rstrip(".")] = tuple(value) if isinstance(value, list) else value
+    return flattened
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Old and new values of settings that differ between two configurations, by dotted names."""
-    found: dict[str, tuple[Any, Any]] = {}
+    differing: dict[str, tuple[Any, Any]] = {}
     for key in dict.fromkeys([*old, *new]):
         before, after = old.get(key), new.get(key)
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             inner = changes(before, after)
-            found |= {f"{key}.{name}": values for name, values in inner.items()}
+            differing |= {f"{key}.{name}": values for name, values in inner.items()}
         elif before != after:
-            found[key] = (before, after)
-    return found
+            differing[key] = (before, after)
+    return differing
 
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: A setting that the run cannot change differs; the message lists those it can.
     """
-    found = {}
+    sections = {}
     for name, (before, after) in changes(old, new).items():
         section = name.partition(".")[0]
         if section not in CHANGEABLE and not name.startswith(_CHANGEABLE_OF_DATA):
@@ -199,25 +199,31 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
                 "it goes on; leave it out, or start a new run. A run can change its "
                 f"{', '.join(CHANGEABLE)}, and where data.dataset lies"
             )
-        found[section] = new[section]
-    return found
+        sections[section] = new[section]
+    return sections
 
 
 def images_of(section: Mapping[str, Any]) -> dict[str, Any]:
     """Flat settings of the section `data` that decide which images a command scores or encodes."""
     part = (section.get("init_args") or {}).get("dataset") or section
     arguments = inspect.signature(find_class(part["class_path"], (object,), "data")).parameters
-    needed = {f"dataset.{name}" for name, one in arguments.items() if one.default is one.empty}
+    needed = {
+        f"dataset.{name}"
+        for name, parameter in arguments.items()
+        if parameter.default is parameter.empty
+    }
     # the path of a data set that needs one is its content, not the place of published files
     unused = {*_NOT_OF_IMAGES, *({"dataset.path", "dataset.folder"} - needed)}
-    return {name: one for name, one in flat_settings(section).items() if name not in unused}
+    return {
+        name: parameter for name, parameter in flat_settings(section).items() if name not in unused
+    }
 
 
 def name_of_data(images: Mapping[str, Any]) -> str:
     """A folder name for the result of `images_of`: data set, file, and a digest of all settings."""
     words = [str(images.get("dataset") or images[""])]
     paths = (images.get(f"dataset.{name}") for name in ("file", "folder", "path"))
-    words += [re.sub(r"\W+", "_", Path(str(one)).stem)[:40] for one in paths if one][:1]
+    words += [re.sub(r"\W+", "_", Path(str(path)).stem)[:40] for path in paths if path][:1]
     digest = hashlib.sha256(json.dumps(images, sort_keys=True, default=str).encode()).hexdigest()
     return "-".join([*words, digest[:8]])
 

@@ -29,7 +29,7 @@ List the data sets, make or fetch one's files, or draw pictures of its images an
 
 def run(args: list[str]) -> int:
     """Runs `dislab data` and returns the exit status."""
-    action, *rest = args or ["--help"]
+    action, *arguments = args or ["--help"]
     if action in ("-h", "--help"):
         print(_HELP, end="")
         return 0
@@ -39,8 +39,8 @@ def run(args: list[str]) -> int:
             f"{', '.join(ACTIONS)}"
         )
     if action == "list":
-        return _list(rest)
-    name, *settings = rest or ["--help"]
+        return _list(arguments)
+    name, *settings = arguments or ["--help"]
     if name.startswith("-"):
         if name not in ("-h", "--help"):
             raise InputError(f"dislab data {action} takes the name of a data set before {name}")
@@ -58,7 +58,7 @@ def _list(args: list[str]) -> int:
 
 
 def _prepare(name: str, settings: list[str]) -> int:
-    dataset, _ = _made("prepare", name, settings)
+    dataset, _ = _built("prepare", name, settings)
     try:
         dataset.prepare()
     except KeyboardInterrupt:
@@ -71,24 +71,24 @@ def _prepare(name: str, settings: list[str]) -> int:
 
 
 def _show(name: str, settings: list[str]) -> int:
-    dataset, given = _made("show", name, settings)
+    dataset, options = _built("show", name, settings)
     from dislab import plots
     from dislab.cli.sheets import check_images, sample_sheet, traversal_sheet
     from dislab.storage import check_output
 
-    check_images(given["images"])
-    paths = [Path(given["out"], f"{name}_{kind}.png") for kind in ("samples", "traversals")]
+    check_images(options["images"])
+    paths = [Path(options["out"], f"{name}_{kind}.png") for kind in ("samples", "traversals")]
     for path in paths:
         check_output("--out", path, partial(plots.is_picture, command=_SHOW))
     dataset.prepare()
-    sheets = (sample_sheet(dataset, given["images"]), traversal_sheet(dataset))
+    sheets = (sample_sheet(dataset, options["images"]), traversal_sheet(dataset))
     for sheet, path in zip(sheets, paths, strict=True):
         plots.save(sheet, path, _SHOW)
         print(path)
     return 0
 
 
-def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[str, Any]]":
+def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[str, Any]]":
     """Builds a data set from its settings; returns it with the other options."""
     names = [plugin.name for plugin in available("datasets")]
     if name not in names:
@@ -110,25 +110,25 @@ def _made(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[s
 
     class SettingsParser(jsonargparse.ArgumentParser):
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-            raise InputError(_said(message, name, own, explain)) from ex
+            raise InputError(_reworded(message, name, settings_of_class, explain)) from ex
 
     parser = SettingsParser(prog=f"dislab data {action} {name}", allow_abbrev=False)
-    own = parser.add_class_arguments(cls, None)
+    settings_of_class = parser.add_class_arguments(cls, None)
     if action == "show":
         parser.add_argument("--out", type=str, default=".", help="folder of the pictures")
         parser.add_argument("--images", type=int, default=40, help="how many images to show")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        given = parser.parse_args(settings).as_dict()
-    return cls(**{setting: given.pop(setting) for setting in own}), given
+        options = parser.parse_args(settings).as_dict()
+    return cls(**{setting: options.pop(setting) for setting in settings_of_class}), options
 
 
-def _said(message: str, name: str, own: list[str], explain: Any) -> str:
+def _reworded(message: str, name: str, settings: list[str], explain: Any) -> str:
     """A parser's message, reworded for the settings of a data set."""
-    if found := re.search(r"unrecognized arguments: (\S+)", message):
-        written = found[1].partition("=")[0].lstrip("-")
-        listing = f"it has {', '.join(own)}" if own else "it has none"
-        return f"{name} has no setting {written!r}{suggestion(written, own)}; {listing}"
-    if found := re.search(r'(?:Key "|are required: )(\w+)', message):
-        return f"{name} needs a {found[1]}: give --{found[1]}"
-    return f"{name}: {explain(message, own)}"
+    if match := re.search(r"unrecognized arguments: (\S+)", message):
+        written = match[1].partition("=")[0].lstrip("-")
+        listing = f"it has {', '.join(settings)}" if settings else "it has none"
+        return f"{name} has no setting {written!r}{suggestion(written, settings)}; {listing}"
+    if match := re.search(r'(?:Key "|are required: )(\w+)', message):
+        return f"{name} needs a {match[1]}: give --{match[1]}"
+    return f"{name}: {explain(message, settings)}"

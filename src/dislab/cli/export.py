@@ -26,11 +26,11 @@ def run(args: list[str]) -> int:
 
     formats = list(dict.fromkeys(options.to))
     out = Path(options.out)
-    for one in export(
+    for part in export(
         options.run, out, formats, options.half, chosen(Path(options.run), options.checkpoint)
     ):
-        checked = "" if one.difference is None else f"   within {one.difference:.2g} of the model"
-        print(f"{out / one.file}{checked}")
+        checked = "" if part.difference is None else f"   within {part.difference:.2g} of the model"
+        print(f"{out / part.file}{checked}")
     return 0
 
 

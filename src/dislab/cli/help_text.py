@@ -60,15 +60,15 @@ def requested(args: Sequence[str]) -> tuple[str | None, list[str]]:
     Args:
         args: The arguments after the command.
     """
-    rest = list(args)
+    others = list(args)
     for flag in ("--help", "-h"):
-        if flag in rest:
-            place = rest.index(flag) + 1
-            named = rest[place : place + 1]
-            if named and not named[0].startswith("-"):
-                return rest.pop(place), rest
-            return "", rest
-    return None, rest
+        if flag in others:
+            index = others.index(flag) + 1
+            following = others[index : index + 1]
+            if following and not following[0].startswith("-"):
+                return others.pop(index), others
+            return "", others
+    return None, others
 
 
 def help_text(command: str, full: str, section: str) -> str:
@@ -84,28 +84,28 @@ def help_text(command: str, full: str, section: str) -> str:
     """
     if section == ALL:
         return full
-    found = _sections(full)
+    sections = _sections(full)
     if not section:
-        return _common(command, {name: title for name, (title, _) in found.items()})
-    if section not in found:
-        names = [*found, ALL]
+        return _common(command, {name: title for name, (title, _) in sections.items()})
+    if section not in sections:
+        names = [*sections, ALL]
         raise InputError(
             f"no section of the settings is named {section!r}{suggestion(section, names)}; "
             f"choose one of {', '.join(names)}"
         )
-    title, text = found[section]
+    title, text = sections[section]
     return f"{section}: {title}\n\n{text.rstrip()}\n"
 
 
 def _sections(full: str) -> dict[str, tuple[str, str]]:
     """Title and text of each section, by the prefix of its options."""
     pieces = _HEADING.split(full)[1:]
-    found: dict[str, tuple[str, str]] = {}
+    sections: dict[str, tuple[str, str]] = {}
     for title, text in zip(pieces[::2], pieces[1::2], strict=True):
         first = re.search(r"^ +--(\w+)[. ]", text, re.MULTILINE)
-        if first and title not in ("options", "Linked arguments") and first[1] not in found:
-            found[first[1]] = (title, text.strip("\n"))
-    return found
+        if first and title not in ("options", "Linked arguments") and first[1] not in sections:
+            sections[first[1]] = (title, text.strip("\n"))
+    return sections
 
 
 def _common(command: str, titles: dict[str, str]) -> str:

@@ -39,14 +39,14 @@ def check_offers(config: Any) -> None:
     data: Any = find_class(config["data"]["class_path"], (DataModule,), "data")
     needed = {
         name
-        for name, one in inspect.signature(model).parameters.items()
-        if one.default is one.empty and name in offered()
+        for name, parameter in inspect.signature(model).parameters.items()
+        if parameter.default is parameter.empty and name in offered()
     }
     if missing := sorted(needed - {*data.offers}):
         others = [
-            one.__name__
-            for one in _below(DataModule)
-            if needed <= {*one.offers} and issubclass(one.batch_type, model.batch_types)
+            parameter.__name__
+            for parameter in _below(DataModule)
+            if needed <= {*parameter.offers} and issubclass(parameter.batch_type, model.batch_types)
         ]
         remedy = (
             f"choose {' or '.join(sorted(others))}" if others else "no data module that fits does"
@@ -59,5 +59,5 @@ def check_offers(config: Any) -> None:
 
 def _below(base: type[Any]) -> list[type[Any]]:
     """The concrete classes that derive from a class."""
-    below = [one for derived in base.__subclasses__() for one in _below(derived)]
+    below = [cls for derived in base.__subclasses__() for cls in _below(derived)]
     return below if inspect.isabstract(base) else [base, *below]

@@ -42,7 +42,7 @@ class ConfigFile(ActionConfigFile):
 
 
 def merged(
-    settings: Mapping[str, Any], earlier: Any, defaults: Mapping[str, Any], place: str = ""
+    settings: Mapping[str, Any], earlier: Any, defaults: Mapping[str, Any], section: str = ""
 ) -> dict[str, Any]:
     """The settings of a file, in which each group of named parts also has the earlier parts.
 
@@ -53,26 +53,26 @@ def merged(
         settings: The content of a file, or of one of its sections.
         earlier: The settings before the file, as the parser keeps them.
         defaults: Groups of named parts that no file has set, by dotted name.
-        place: Dotted name of the section.
+        section: Its dotted name.
 
     Raises:
         InputError: A part to be removed does not exist.
     """
-    found = dict(settings)
+    combined = dict(settings)
     for name, value in settings.items():
         before = _setting(earlier, name)
-        inner = place if name in _SPECIFICATION else f"{place}.{name}".lstrip(".")
+        inner = section if name in _SPECIFICATION else f"{section}.{name}".lstrip(".")
         if not isinstance(value, Mapping) or _class(value, before) != _class(before, value):
             continue
         if not _are_parts(before):
-            found[name] = merged(value, before, defaults, inner)
+            combined[name] = merged(value, before, defaults, inner)
         elif value and (
             None in value.values() or inner not in defaults or before != defaults[inner]
         ):
             _check_removed(value, before, inner)
             all_parts = {**{key: {} for key in before}, **merged(value, before, defaults, inner)}
-            found[name] = {key: one for key, one in all_parts.items() if one is not None}
-    return found
+            combined[name] = {key: part for key, part in all_parts.items() if part is not None}
+    return combined
 
 
 def removals(args: Sequence[str]) -> list[str]:
@@ -81,19 +81,19 @@ def removals(args: Sequence[str]) -> list[str]:
     Args:
         args: The arguments of a command.
     """
-    found: list[str] = []
-    for one in args:
-        option, equals, value = one.partition("=")
-        if not equals and one in _NULL and found and _is_nested(found[-1]):
-            option, value = found.pop(), one
+    arguments: list[str] = []
+    for arg in args:
+        option, equals, value = arg.partition("=")
+        if not equals and arg in _NULL and arguments and _is_nested(arguments[-1]):
+            option, value = arguments.pop(), arg
         elif not (equals and value in _NULL and _is_nested(option)):
-            found.append(one)
+            arguments.append(arg)
             continue
         text = "null"
         for word in reversed(option.removeprefix("--").split(".")):
             text = f"{{{word}: {text}}}"
-        found.append(f"--config={text}")
-    return found
+        arguments.append(f"--config={text}")
+    return arguments
 
 
 def differences(first: Any, last: Any, name: str = "") -> Iterator[str]:
@@ -111,15 +111,15 @@ def differences(first: Any, last: Any, name: str = "") -> Iterator[str]:
     if (before := _class(first, last)) != (after := _class(last, first)):
         yield f"{name}: {after} instead of {before}"
     elif _are_parts(first) or _are_parts(last):
-        added = [f"+{one}" for one in last if one not in first]
-        if changed := added + [f"-{one}" for one in first if one not in last]:
+        added = [f"+{key}" for key in last if key not in first]
+        if changed := added + [f"-{key}" for key in first if key not in last]:
             yield f"{name}: {', '.join(changed)}"
-        for one in [one for one in last if one in first]:
-            yield from differences(first[one], last[one], one)
+        for key in [key for key in last if key in first]:
+            yield from differences(first[key], last[key], key)
     else:
-        for one, value in last.items():
-            inner = name if one in _SPECIFICATION else one
-            yield from differences(_setting(first, one), value, inner)
+        for key, value in last.items():
+            inner = name if key in _SPECIFICATION else key
+            yield from differences(_setting(first, key), value, inner)
 
 
 def _is_nested(option: str) -> bool:
@@ -136,11 +136,11 @@ def _setting(settings: Any, name: str) -> Any:
     return settings.get(name)
 
 
-def _class(part: Any, other: Any) -> str | None:
+def _class(part: Any, compared: Any) -> str | None:
     """Name of the class of a part; None unless both are parts that name a class."""
     if any(
-        not isinstance(one, Mapping | Namespace) or not one.get("class_path")
-        for one in (part, other)
+        not isinstance(settings, Mapping | Namespace) or not settings.get("class_path")
+        for settings in (part, compared)
     ):
         return None
     return str(part["class_path"]).rpartition(".")[2]
@@ -152,15 +152,16 @@ def _are_parts(group: Any) -> bool:
         isinstance(group, Mapping)
         and bool(group)
         and all(
-            isinstance(one, Mapping | Namespace) and "class_path" in one for one in group.values()
+            isinstance(part, Mapping | Namespace) and "class_path" in part
+            for part in group.values()
         )
     )
 
 
-def _check_removed(value: Mapping[str, Any], before: Mapping[str, Any], place: str) -> None:
-    for name, one in value.items():
-        if one is None and name not in before:
+def _check_removed(value: Mapping[str, Any], before: Mapping[str, Any], section: str) -> None:
+    for name, part in value.items():
+        if part is None and name not in before:
             raise InputError(
-                f"{place}.{name} is null, which removes a part, and there is none of this name; "
-                f"{place} has {', '.join(before)}"
+                f"{section}.{name} is null, which removes a part, and there is none of this name; "
+                f"{section} has {', '.join(before)}"
             )

@@ -62,38 +62,38 @@ _TYPE_NAMES: Final = {
 
 def explain(message: str, top_level: Sequence[str] = ()) -> str:
     """Short message for an error of jsonargparse."""
-    place = _place(message)
-    prefix = f"{place}: " if place else ""
-    if found := _DENIED.search(message):
-        return prefix + _denied(found[1], place)
-    if found := _NO_NUMBER.search(message):  # numbers may be tensors, which no text names
-        return f"{prefix}expected a number; got {found[1]!r}"
-    if found := _UNKNOWN_CLASS.search(message) or _NO_MODULE.search(message):
-        return prefix + _unknown_class(found[1], place)
-    if fault := _missing_class(message, place):
+    setting = _setting_of(message)
+    prefix = f"{setting}: " if setting else ""
+    if match := _DENIED.search(message):
+        return prefix + _denied(match[1], setting)
+    if match := _NO_NUMBER.search(message):  # numbers may be tensors, which no text names
+        return f"{prefix}expected a number; got {match[1]!r}"
+    if match := _UNKNOWN_CLASS.search(message) or _NO_MODULE.search(message):
+        return prefix + _unknown_class(match[1], setting)
+    if fault := _missing_class(message, setting):
         return prefix + fault
-    if found := _UNKNOWN_OPTION.search(message):
-        return prefix + _unknown_option(found[1], _refusing_class(message, found), place)
-    if found := _NO_SETTINGS.search(message):
-        section = place.partition(".")[0]
-        return f"{section}: expected settings, or a file that holds them; got {found[1]!r}"
-    if (found := _NO_OPTION.match(message)) and not found[1].startswith("-"):
-        rest = f" {found[2]}" if found[2] else ""
-        return f"{found[1]} is no option; options begin with --, such as --{found[1]}{rest}"
-    if found := _UNKNOWN_KEY.search(message) or _UNRECOGNIZED.search(message):
-        return _unknown_key(found[1], top_level)
-    if found := _WRONG_TYPE.search(message):
-        given = found[2].strip()
-        nearest = suggestion(given.strip("'"), _choices(found[1]))
-        return f"{prefix}expected {_type(found[1])}, got {given!r}{nearest}"
-    if found := _NO_VALUE.match(message):
-        return f"the configuration sets no value; it says {found[1]!r}"
-    if found := _REQUIRED.search(message):
-        return _required(found[1], prefix)
+    if match := _UNKNOWN_OPTION.search(message):
+        return prefix + _unknown_option(match[1], _refusing_class(message, match), setting)
+    if match := _NO_SETTINGS.search(message):
+        section = setting.partition(".")[0]
+        return f"{section}: expected settings, or a file that holds them; got {match[1]!r}"
+    if (match := _NO_OPTION.match(message)) and not match[1].startswith("-"):
+        text = f" {match[2]}" if match[2] else ""
+        return f"{match[1]} is no option; options begin with --, such as --{match[1]}{text}"
+    if match := _UNKNOWN_KEY.search(message) or _UNRECOGNIZED.search(message):
+        return _unknown_key(match[1], top_level)
+    if match := _WRONG_TYPE.search(message):
+        value = match[2].strip()
+        nearest = suggestion(value.strip("'"), _choices(match[1]))
+        return f"{prefix}expected {_type(match[1])}, got {value!r}{nearest}"
+    if match := _NO_VALUE.match(message):
+        return f"the configuration sets no value; it says {match[1]!r}"
+    if match := _REQUIRED.search(message):
+        return _required(match[1], prefix)
     if leaves := _LEAF.findall(message):
         return prefix + (_none_of(leaves, message) or "; ".join(dict.fromkeys(leaves)))
-    rest = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
-    return prefix + re.sub(r"\s*\n\s*", " ", rest)
+    text = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
+    return prefix + re.sub(r"\s*\n\s*", " ", text)
 
 
 @contextmanager
@@ -108,15 +108,15 @@ def warnings_in_one_line() -> Iterator[None]:
 def own_warnings_in_one_line() -> Iterator[None]:
     """Prints each warning of dislab once, in one line, from the first process; others unchanged."""
     with warnings.catch_warnings():
-        show, shown = warnings.showwarning, set[str]()
+        show, printed = warnings.showwarning, set[str]()
 
         def show_own(
-            message: Warning | str, category: type[Warning], *place: Any, **more: Any
+            message: Warning | str, category: type[Warning], *location: Any, **more: Any
         ) -> None:
             if not category.__module__.startswith("dislab."):
-                show(message, category, *place, **more)
-            elif os.environ.get("LOCAL_RANK", "0") == "0" and str(message) not in shown:
-                shown.add(str(message))
+                show(message, category, *location, **more)
+            elif os.environ.get("LOCAL_RANK", "0") == "0" and str(message) not in printed:
+                printed.add(str(message))
                 print_warning(message)
 
         warnings.showwarning = show_own
@@ -128,9 +128,9 @@ def base_of(group: str) -> type:
     if group == "callbacks":
         return cast("type", import_module("lightning.pytorch").Callback)
     base = import_module("dislab.base")
-    name = next(one for one in base.__all__ if f"{one.lower()}s" == group)
-    found: type = getattr(base, name)
-    return found
+    name = next(base_name for base_name in base.__all__ if f"{base_name.lower()}s" == group)
+    base_class: type = getattr(base, name)
+    return base_class
 
 
 def foreign_base(group: str, cls: type) -> str | None:
@@ -138,7 +138,7 @@ def foreign_base(group: str, cls: type) -> str | None:
     base = base_of(group)
     if issubclass(cls, base):
         return None
-    others = ", ".join(one.__name__ for one in cls.__bases__)
+    others = ", ".join(cls_base.__name__ for cls_base in cls.__bases__)
     home = "lightning.pytorch" if group == "callbacks" else "dislab.base"
     return f"{cls.__name__} derives from {others}, not from {home}.{base.__name__}"
 
@@ -148,25 +148,25 @@ def print_warning(message: Warning | str, *_: object, **__: object) -> None:
     print(f"dislab: warning: {one_line(message)}", file=sys.stderr)
 
 
-def _place(message: str) -> str:
+def _setting_of(message: str) -> str:
     """The setting that a message is about, with the name of a dictionary's entry."""
     keys = _KEY.findall(message)
-    for number, key in enumerate(keys):
+    for index, key in enumerate(keys):
         if key in _NAMED_PARTS and (name := _entry(message, key)):
-            keys[number] = f"{key}.{name}"
+            keys[index] = f"{key}.{name}"
     return ".".join(keys)
 
 
 def _entry(message: str, key: str) -> str | None:
-    if found := re.search(rf"NestedArg\(key='{key}\.(\w+)", message):
-        return found[1]
-    if found := _UNNAMED.search(message) or _NO_SPECIFICATION.search(message):
-        names = set(re.findall(rf"'(\w+)': {re.escape(found[1])}[,}}]", message))
+    if match := re.search(rf"NestedArg\(key='{key}\.(\w+)", message):
+        return match[1]
+    if match := _UNNAMED.search(message) or _NO_SPECIFICATION.search(message):
+        names = set(re.findall(rf"'(\w+)': {re.escape(match[1])}[,}}]", message))
         return names.pop() if len(names) == 1 else None
-    if found := _UNKNOWN_CLASS.search(message) or _DENIED.search(message):
-        wrong = found[1]
-    elif (found := _UNKNOWN_OPTION.search(message)) or (found := _WRONG_TYPE.search(message)):
-        wrong = _refusing_class(message, found).rpartition(".")[2]
+    if match := _UNKNOWN_CLASS.search(message) or _DENIED.search(message):
+        wrong = match[1]
+    elif (match := _UNKNOWN_OPTION.search(message)) or (match := _WRONG_TYPE.search(message)):
+        wrong = _refusing_class(message, match).rpartition(".")[2]
     else:
         return None
     entries = rf"'(\w+)': (?:\{{'class_path': |Namespace\(class_path=)'(?:[\w.]+\.)?{wrong}'"
@@ -174,64 +174,64 @@ def _entry(message: str, key: str) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def _refusing_class(message: str, found: re.Match[str]) -> str:
+def _refusing_class(message: str, match: re.Match[str]) -> str:
     """The class that refused an option; a message names it after a nested option, before others."""
-    behind: list[str] = _CLASS.findall(message[found.start() :].partition("\n")[0])
-    before: list[str] = _CLASS.findall(message[: found.start()])
+    behind: list[str] = _CLASS.findall(message[match.start() :].partition("\n")[0])
+    before: list[str] = _CLASS.findall(message[: match.start()])
     return (behind or before[::-1] or [""])[0]
 
 
-def _missing_class(message: str, place: str) -> str | None:
+def _missing_class(message: str, setting: str) -> str | None:
     """Message for a part without a class; None for another fault."""
     if _UNNAMED.search(message):
-        return _no_class(place)
-    if found := _NO_SPECIFICATION.search(message):
-        return _no_specification(found[1], place)
-    abstract, given = _ABSTRACT.search(message), _GIVEN_VALUE.search(message)
-    if given is None or not (abstract or _NO_SUBCLASS.search(message)):
+        return _no_class(setting)
+    if match := _NO_SPECIFICATION.search(message):
+        return _no_specification(match[1], setting)
+    abstract, value = _ABSTRACT.search(message), _GIVEN_VALUE.search(message)
+    if value is None or not (abstract or _NO_SUBCLASS.search(message)):
         return None
-    if _SETTINGS_ALONE.match(given[1]):
-        return _no_class(place)
+    if _SETTINGS_ALONE.match(value[1]):
+        return _no_class(setting)
     if abstract is None:
-        return _no_specification(given[1], place)
-    name = (abstract[1] or given[1]).rpartition(".")[2]
-    return f"{name} is a base class; name a class that derives from it{_listing(place)}"
+        return _no_specification(value[1], setting)
+    name = (abstract[1] or value[1]).rpartition(".")[2]
+    return f"{name} is a base class; name a class that derives from it{_listing(setting)}"
 
 
-def _no_class(place: str) -> str:
-    if place in _GROUP_OF:
+def _no_class(setting: str) -> str:
+    if setting in _GROUP_OF:
         return (
             "no class is named; start from a file that names it, such as --config betavae, and "
             "put changes behind it"
         )
-    return f"no class is named; give its class_path too{_listing(place)}"
+    return f"no class is named; give its class_path too{_listing(setting)}"
 
 
-def _no_specification(given: str, place: str) -> str:
+def _no_specification(value: str, setting: str) -> str:
     return (
-        f"expected the name of a class, or its class_path and init_args; got {given!r}"
-        f"{_listing(place)}"
+        f"expected the name of a class, or its class_path and init_args; got {value!r}"
+        f"{_listing(setting)}"
     )
 
 
-def _listing(place: str) -> str:
+def _listing(setting: str) -> str:
     """The parts that can be named at a place, as the end of a message."""
-    if (group := _group_of(place)) is None:
+    if (group := _group_of(setting)) is None:
         return ""
     return f"; available {group}: {', '.join(plugin.name for plugin in available(group))}"
 
 
-def _unknown_class(name: str, place: str) -> str:
-    if place.rpartition(".")[2] == "optimizer":
+def _unknown_class(name: str, setting: str) -> str:
+    if setting.rpartition(".")[2] == "optimizer":
         optim = import_module("torch.optim")
-        names = [one for one in dir(optim) if inspect.isclass(getattr(optim, one))]
+        names = [cls for cls in dir(optim) if inspect.isclass(getattr(optim, cls))]
         return (
             f"no optimiser is named {name}{suggestion(name, names)}; optimisers are classes of "
             "torch.optim, such as torch.optim.Adam"
         )
-    group = _group_of(place)
+    group = _group_of(setting)
     groups = [group] if group else list(GROUPS)
-    names = [plugin.name for one in groups for plugin in available(one)]
+    names = [plugin.name for each in groups for plugin in available(each)]
     if group and name in names:  # declared, and yet no choice
         return _unusable(group, name)
     listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
@@ -249,16 +249,16 @@ def _unusable(group: str, name: str) -> str:
     return f"{fault}, so that it cannot be one of the {group}"
 
 
-def _denied(name: str, place: str) -> str:
+def _denied(name: str, setting: str) -> str:
     if missing := missing_package(name):
         return f"{name} is named, {missing}"
     return (
         f"{name} may not be named; parts are classes of dislab, torch, lightning and installed "
-        f"plugins{_listing(place)}"
+        f"plugins{_listing(setting)}"
     )
 
 
-def _unknown_option(name: str, class_path: str, place: str) -> str:
+def _unknown_option(name: str, class_path: str, setting: str) -> str:
     module, _, attribute = class_path.rpartition(".")
     if attribute == "Optimizer":  # the base class, which the parser takes where none is named
         return "no class is named; give its class_path too, such as torch.optim.Adam"
@@ -266,8 +266,12 @@ def _unknown_option(name: str, class_path: str, place: str) -> str:
         parameters = _parameters(getattr(import_module(module), attribute))
     except (ImportError, AttributeError, ValueError):
         return f"no setting is named {name!r}"
-    given = _GIVEN.get(_group_of(place) or "", 0)  # leading arguments that the owner fills in
-    names = [one for one in parameters[given:] if one not in ("image_shape", "train_size")]
+    count = _GIVEN.get(_group_of(setting) or "", 0)  # leading arguments that the owner fills in
+    names = [
+        parameter
+        for parameter in parameters[count:]
+        if parameter not in ("image_shape", "train_size")
+    ]
     return (
         f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
     )
@@ -275,10 +279,12 @@ def _unknown_option(name: str, class_path: str, place: str) -> str:
 
 def _parameters(cls: Any) -> list[str]:
     """Names of a class's arguments, including those that it passes to its bases."""
-    own = inspect.signature(cls).parameters.values()
-    names = [one.name for one in own if one.kind is not one.VAR_KEYWORD]
-    if len(names) < len(own) and isinstance(cls, type):
-        names += [one for one in _parameters(cls.__base__) if one not in names]
+    parameters = inspect.signature(cls).parameters.values()
+    names = [
+        parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    if len(names) < len(parameters) and isinstance(cls, type):
+        names += [parameter for parameter in _parameters(cls.__base__) if parameter not in names]
     return names
 
 
@@ -288,10 +294,10 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     if inside and setting:
         hint = suggestion(setting, inside) or f"; it has {', '.join(inside)}"
         return f"{section} has no setting {setting!r}{hint}"
-    known = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
-    listing = ", ".join(known)
+    sections = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
+    listing = ", ".join(sections)
     return (
-        f"no setting at the top level is named {section!r}{suggestion(section, known)}; "
+        f"no setting at the top level is named {section!r}{suggestion(section, sections)}; "
         f"the settings are {listing}"
     )
 
@@ -314,16 +320,16 @@ def _type(text: str) -> str:
 
 def _none_of(leaves: Sequence[str], message: str) -> str | None:
     """Message for a value that fits no type of a union; None if it has another fault."""
-    expected = [found[1] for leaf in leaves if (found := _EXPECTED.fullmatch(leaf))]
-    given = _GIVEN_VALUE.search(message)
-    if len(expected) < len(leaves) or given is None:
+    expected = [match[1] for leaf in leaves if (match := _EXPECTED.fullmatch(leaf))]
+    value = _GIVEN_VALUE.search(message)
+    if len(expected) < len(leaves) or value is None:
         return None
     choices = list(dict.fromkeys(choice for text in expected for choice in _choices(text)))
     kinds = [_type(text) for text in expected if not _choices(text)]
     if choices:
         kinds.append(choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}")
-    nearest = suggestion(given[1].strip("'"), choices)
-    return f"expected {', or '.join(dict.fromkeys(kinds))}; got {given[1]!r}{nearest}"
+    nearest = suggestion(value[1].strip("'"), choices)
+    return f"expected {', or '.join(dict.fromkeys(kinds))}; got {value[1]!r}{nearest}"
 
 
 def _choices(text: str) -> list[str]:
@@ -334,8 +340,8 @@ def _choices(text: str) -> list[str]:
     return text[len("Literal[") : -1].replace("'", "").split(", ")
 
 
-def _group_of(place: str) -> str | None:
-    keys = place.split(".")
+def _group_of(setting: str) -> str | None:
+    keys = setting.split(".")
     if keys[-1] in _GROUP_OF:
         return _GROUP_OF[keys[-1]]
     for key in reversed(keys):

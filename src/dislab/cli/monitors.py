@@ -36,8 +36,8 @@ def check_monitors(config: Mapping[str, Any]) -> None:
             `score_curves.steps`; the message names the setting.
     """
     callbacks = several(config["trainer"].get("callbacks"))
-    classes = [config["model"]["class_path"], *(one["class_path"] for one in callbacks)]
-    foreign = any(one.partition(".")[0] not in ("dislab", "lightning") for one in classes)
+    classes = [config["model"]["class_path"], *(callback["class_path"] for callback in callbacks)]
+    foreign = any(path.partition(".")[0] not in ("dislab", "lightning") for path in classes)
     for callback in callbacks:
         if callback["class_path"].endswith(".BackboneFinetuning") and not foreign:
             raise InputError(
@@ -45,10 +45,10 @@ def check_monitors(config: Mapping[str, Any]) -> None:
                 "has one; leave the callback out"
             )
     monitors = [("checkpoint.monitor", config["checkpoint"].get("monitor"))]
-    for one in callbacks:
-        settings = one.get("init_args") or {}
+    for callback in callbacks:
+        settings = callback.get("init_args") or {}
         if settings.get("strict", True):
-            name = one["class_path"].rpartition(".")[2]
+            name = callback["class_path"].rpartition(".")[2]
             monitors.append((f"{name}.monitor", settings.get("monitor")))
     for setting, name in monitors:
         if not isinstance(name, str) or name in _COUNTERS or name.startswith(_STAGES):
@@ -133,17 +133,17 @@ class KnownMonitors(pl.Callback):
 
 def _monitors_of(callbacks: Iterable[pl.Callback]) -> Iterator[tuple[str, str]]:
     """Setting and monitored name of each callback that needs the name to be logged."""
-    for one in callbacks:
-        name = getattr(one, "monitor", None)
-        if isinstance(name, str) and getattr(one, "strict", True):
-            section = "checkpoint" if isinstance(one, Checkpoints) else type(one).__name__
+    for callback in callbacks:
+        name = getattr(callback, "monitor", None)
+        if isinstance(name, str) and getattr(callback, "strict", True):
+            section = "checkpoint" if isinstance(callback, Checkpoints) else type(callback).__name__
             yield f"{section}.monitor", name
 
 
 def _unusual(setting: str, name: str) -> str:
-    known = [stage + term for stage in _STAGES for term in ("loss", "reconstruction", "objective")]
+    names = [stage + term for stage in _STAGES for term in ("loss", "reconstruction", "objective")]
     return (
-        f"{setting} is {name!r}{suggestion(name, known)}; it must be a name that training and its "
+        f"{setting} is {name!r}{suggestion(name, names)}; it must be a name that training and its "
         "validation log, such as train/loss and validation/loss, or a score during training, such "
         "as curves/mig, with score_curves.steps"
     )

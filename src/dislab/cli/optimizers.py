@@ -14,13 +14,13 @@ def check_optimizer(model: Objective) -> None:
     """Builds optimiser and schedule of a copy as a check, and takes one step of the schedule."""
     if any(getattr(type(model), name) is not getattr(Objective, name) for name in _OF_THE_TRAINER):
         return
-    made: Any = model.configure_optimizers()
-    if not isinstance(made, dict):
+    optimizers: Any = model.configure_optimizers()
+    if not isinstance(optimizers, dict):
         return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch warns, as no optimiser step precedes
-            made["lr_scheduler"]["scheduler"].step()
+            optimizers["lr_scheduler"]["scheduler"].step()
     except (ValueError, TypeError, ArithmeticError) as error:
         raise InputError(
             f"the scheduler fails at its first step: {error}; change its settings"

@@ -47,19 +47,19 @@ def keep_streams_open() -> None:
     Characters that the system's encoding lacks are printed as escape sequences. Streams that a
     Python program has replaced stay.
     """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:  # the next file to be opened would become this stream
-            _discard(number)
+            _discard(descriptor)
         try:
-            if stream is not None and stream.fileno() != number:
+            if stream is not None and stream.fileno() != descriptor:
                 continue
         except (OSError, ValueError):  # no stream of the system
             continue
         if name == "stdin":
-            sys.stdin = stream or open(number, encoding="utf-8", closefd=False)  # noqa: SIM115
+            sys.stdin = stream or open(descriptor, encoding="utf-8", closefd=False)  # noqa: SIM115
             continue
-        buffer = io.BufferedWriter(_Unbroken(number, "w", closefd=False))
+        buffer = io.BufferedWriter(_Unbroken(descriptor, "w", closefd=False))
         encoding, is_direct = getattr(stream, "encoding", "utf-8"), name == "stderr"
         # bars of progress, which need control characters, are drawn on stderr
         is_escaped = name == "stdout" and buffer.isatty()
@@ -73,11 +73,11 @@ def keep_streams_open() -> None:
         setattr(sys, name, text)
 
 
-def _discard(number: int) -> None:
+def _discard(descriptor: int) -> None:
     """Connects a stream with the null device."""
     nothing = os.open(os.devnull, os.O_RDWR)
-    if nothing != number:
-        os.dup2(nothing, number)
+    if nothing != descriptor:
+        os.dup2(nothing, descriptor)
         os.close(nothing)
 
 

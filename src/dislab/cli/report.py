@@ -23,8 +23,8 @@ no request, and has the same bytes whenever it is written from the same folders.
 def run(args: list[str]) -> int:
     """Writes a page and returns the exit status."""
     options = _parser().parse_args(args)
-    folders = [Path(one) for one in dict.fromkeys(options.paths)]
-    studies = [one for one in folders if _is_study(one)]
+    folders = [Path(path) for path in dict.fromkeys(options.paths)]
+    studies = [path for path in folders if _is_study(path)]
     if studies and len(folders) > 1:
         raise InputError(f"{studies[0]} is a study, which has a page of its own; give it alone")
     out = None if options.out is None else Path(options.out)

@@ -44,7 +44,7 @@ def run(args: list[str]) -> int:
     names = options.names or names_of(arrays)
     with warnings_in_one_line():
         warnings.simplefilter("default", UserWarning)
-        found = evaluate_fully(
+        evaluation = evaluate_fully(
             arrays["codes"],
             measured_factors(path, arrays, names, kinds),
             chosen,
@@ -57,11 +57,11 @@ def run(args: list[str]) -> int:
             groups=groups,
             chance=not options.no_chance,
         )
-    print(score_table(found.values, found.intervals, {}, found.chance))
+    print(score_table(evaluation.values, evaluation.intervals, {}, evaluation.chance))
     if options.json:
-        write_record(Path(options.json), path, found.record())
+        write_record(Path(options.json), path, evaluation.record())
     if options.sheet:
-        _plot(Path(options.sheet), path, found)
+        _plot(Path(options.sheet), path, evaluation)
     return 0
 
 
@@ -178,11 +178,11 @@ def _check_checkpoint(run: Path, codes: Path, choice: str) -> None:
     from dislab.cli.arrays import read_arrays
     from dislab.cli.checkpoint_choice import chosen
 
-    wanted = chosen(run, choice).name
+    checkpoint = chosen(run, choice).name
     made_by = str(read_arrays(codes, ("codes", "checkpoint"))["checkpoint"])
-    if made_by != wanted:
+    if made_by != checkpoint:
         raise InputError(
-            f"{codes} holds codes of {made_by}, not of {wanted}; write those first: dislab "
+            f"{codes} holds codes of {made_by}, not of {checkpoint}; write those first: dislab "
             f"{'encode' if codes.name == 'codes.npz' else 'predict --run'} {run} "
             f"--checkpoint {choice}"
         )
@@ -208,9 +208,9 @@ def _check_outputs(options: argparse.Namespace) -> None:
         raise InputError(f"--json and --sheet are both {options.sheet}; name two files")
 
 
-def _plot(out: Path, source: Path, found: "Evaluation") -> None:
+def _plot(out: Path, source: Path, evaluation: "Evaluation") -> None:
     from dislab.metrics.sheet import sheet
     from dislab.plots import save
 
-    save(sheet(found, f"{source}: {found.provenance['images']:,} images"), out, _SHEET)
+    save(sheet(evaluation, f"{source}: {evaluation.provenance['images']:,} images"), out, _SHEET)
     print(out)

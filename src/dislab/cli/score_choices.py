@@ -24,30 +24,30 @@ def score_choices(words: Sequence[str]) -> dict[str, MetricBuilder]:
         InputError: A class, setting or file does not exist, a file or a value is malformed, or a
             file defines a score that exists already.
     """
-    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    choices: dict[str, tuple[str, dict[str, Any]]] = {}
     for word in words:
         if is_yaml(word):
             for name, choice in _in_file(Path(word)).items():
-                if name in found:
+                if name in choices:
                     raise InputError(f"{word} names {name}, which is a score already; rename one")
-                found[name] = choice
+                choices[name] = choice
             continue
-        left, equals, text = word.partition("=")
-        name, dot, setting = left.partition(".")
+        target, equals, text = word.partition("=")
+        name, dot, setting = target.partition(".")
         if bool(dot) != bool(equals) or (dot and not setting):
             raise InputError(
                 f"--metrics has {word!r}; give class names such as MIG, settings such as "
                 "MIG.bins=30, or a .yaml file"
             )
-        _, settings = found.setdefault(name, (name, {}))
+        _, settings = choices.setdefault(name, (name, {}))
         if dot:
             settings[setting] = parse_yaml(text, word)
-    return {name: _builder(name, cls, given) for name, (cls, given) in found.items()}
+    return {name: _builder(name, cls, arguments) for name, (cls, arguments) in choices.items()}
 
 
 def _in_file(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
     """Class and settings of each score defined in a file."""
-    found = {}
+    choices = {}
     for name, content in read_mapping(path, _EXAMPLE).items():
         entry = {"class_path": content} if isinstance(content, str) else content
         if not isinstance(entry, Mapping) or not isinstance(entry.get("class_path"), str):
@@ -60,8 +60,8 @@ def _in_file(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
         settings = entry.get("init_args") or {}
         if not isinstance(settings, Mapping):
             raise InputError(f"{path}: init_args of {name} is {settings!r}; it holds settings")
-        found[str(name)] = (entry["class_path"], dict(settings))
-    return found
+        choices[str(name)] = (entry["class_path"], dict(settings))
+    return choices
 
 
 def _builder(name: str, path: str, settings: dict[str, Any]) -> MetricBuilder:
@@ -70,11 +70,11 @@ def _builder(name: str, path: str, settings: dict[str, Any]) -> MetricBuilder:
     cls = plugins.load("metrics", cls_name)
     if module and not f"{cls.__module__}.".startswith(f"{module}."):
         raise InputError(f"{name} is {path}, which is no score; {cls_name} alone is enough")
-    known = list(inspect.signature(cls).parameters)[1:]
+    parameters = list(inspect.signature(cls).parameters)[1:]
     for setting in settings:
-        if setting not in known:
-            hint = suggestion(str(setting), known)
+        if setting not in parameters:
+            hint = suggestion(str(setting), parameters)
             raise InputError(
-                f"{name} has no setting {setting!r}{hint}; its settings are {', '.join(known)}"
+                f"{name} has no setting {setting!r}{hint}; its settings are {', '.join(parameters)}"
             )
     return partial(cls, **settings)

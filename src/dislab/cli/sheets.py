@@ -83,7 +83,7 @@ def _middle(space: FactorSpace) -> Indices:
     middle = np.asarray(space.sizes) // 2
     for column, factor in enumerate(space.factors):
         if factor.kind == "circular":
-            alike = [other.name for other in space.factors if other.values == factor.values]
+            alike = [each.name for each in space.factors if each.values == factor.values]
             middle[column] = round(alike.index(factor.name) * len(factor) / len(alike))
     return middle
 
@@ -105,6 +105,6 @@ def _figure(dataset: Dataset, rows: list[Indices], labels: list[str] | tuple[()]
     if channels not in (1, 3):
         raise InputError(f"images of {channels} channels cannot be shown; one or three can")
     sheet = np.ones((len(rows), max(map(len, rows)), channels, height, width))
-    for place, states in zip(sheet, rows, strict=True):
-        place[: len(states)] = dataset.images(torch.from_numpy(states)).numpy() / 255
+    for row, states in zip(sheet, rows, strict=True):
+        row[: len(states)] = dataset.images(torch.from_numpy(states)).numpy() / 255
     return plots.image_grid(sheet, labels)

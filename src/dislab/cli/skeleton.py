@@ -172,8 +172,8 @@ def run(args: list[str]) -> int:
         "--folder", type=Path, default=Path(), help="where the package's folder goes"
     )
     options = parser.parse_args(args)
-    made = write_package(options.name, options.group, options.cls, options.folder)
-    print(f"{made} is a package of its own. Next:\n  cd {made}\n  pip install -e '.[test]'")
+    package = write_package(options.name, options.group, options.cls, options.folder)
+    print(f"{package} is a package of its own. Next:\n  cd {package}\n  pip install -e '.[test]'")
     print("  python -m pytest")
     return 0
 

@@ -56,7 +56,7 @@ def run(args: list[str]) -> int:
         InputError: An option is invalid, or a study cannot be used.
         TrainingError: The first runs of a study have all failed in the same way.
     """
-    verb, *rest = args or ["--help"]
+    verb, *arguments = args or ["--help"]
     if verb in ("-h", "--help"):
         print(_HELP.format(verbs="\n".join(f"  {k:<8} {v}" for k, v in VERBS.items())), end="")
         return 0
@@ -66,7 +66,7 @@ def run(args: list[str]) -> int:
         )
     parser = Parser(f"dislab study {verb}", description=f"{VERBS[verb].capitalize()}.")
     with own_warnings_in_one_line():
-        return _RUN[verb](parser, rest)
+        return _RUN[verb](parser, arguments)
 
 
 def _plan(parser: Parser, args: list[str]) -> int:
@@ -85,9 +85,9 @@ def _plan(parser: Parser, args: list[str]) -> int:
     folder, plan = _planned(options)
     print(f"{plan.name}: {len(plan.runs)} runs in {folder}, stages {', '.join(plan.stages)}")
     for axis in plan.axes:
-        labels = dict.fromkeys(str(one.group.axes[axis]) for one in plan.runs)
+        labels = dict.fromkeys(str(run.group.axes[axis]) for run in plan.runs)
         print(f"  {axis}: {', '.join(labels)}")
-    print(f"  seeds: {len({one.seed for one in plan.runs})}")
+    print(f"  seeds: {len({run.seed for run in plan.runs})}")
     for line in _groups(plan):
         print(line)
     for line in estimate(plan, rate):
@@ -102,13 +102,13 @@ def _groups(plan: Plan) -> Iterator[str]:
     """One line for each group of runs: method, data set, model, regularizers and steps."""
     from dislab.report.run_record import facts_of  # imports matplotlib
 
-    for group in {id(one.group): one.group for one in plan.runs}.values():
+    for group in {id(run.group): run.group for run in plan.runs}.values():
         facts = facts_of(group.config, {})
         facts.pop("seed", None)
         if (steps := training_steps(group.config)) is not None:
             facts["steps"] = f"{steps:,}"
         label = ", ".join(f"{axis} {value}" for axis, value in group.axes.items()) or "all runs"
-        yield f"  {label}: {'; '.join(f'{name} {one}' for name, one in facts.items())}"
+        yield f"  {label}: {'; '.join(f'{name} {fact}' for name, fact in facts.items())}"
 
 
 def _run(parser: Parser, args: list[str]) -> int:
@@ -133,14 +133,16 @@ def _run(parser: Parser, args: list[str]) -> int:
     if options.retry_failed:
         records.forget_failures(plan)
     study = Study.of(folder, plan)
-    left = sum(one.state in ("waiting", "running") for one in study.status().runs)
-    if left:
+    remaining = sum(run.state in ("waiting", "running") for run in study.status().runs)
+    if remaining:
         cores = os.cpu_count() or 1
         progress = Progress(study, options.workers or max(1, cores // plan.resources.cpus))
         work = ("study", "work", str(folder.resolve()), "--study", plan.name)
         command = (sys.executable, "-P", "-m", "dislab", *work)
         try:
-            workers = Workers(folder, command, options.workers, plan.resources, left, progress.tick)
+            workers = Workers(
+                folder, command, options.workers, plan.resources, remaining, progress.tick
+            )
             if not launcher.launch(workers):
                 return 0
         finally:
@@ -177,7 +179,7 @@ def _work(parser: Parser, args: list[str]) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", str(plan.resources.cpus))
     if not plan.resources.gpus:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    for name in [one for one in os.environ if one.startswith("SLURM_")]:
+    for name in [variable for variable in os.environ if variable.startswith("SLURM_")]:
         del os.environ[name]  # each run is a single process, independent of the job
     from dislab.cli import unit
     from dislab.study.worker import Settings, Worker
@@ -234,8 +236,8 @@ def _summary(parser: Parser, args: list[str]) -> int:
     study = Study(options.study, options.folder)
     from dislab.study.summary_folder import PAGE, write_summary
 
-    found = study.summary(options.target)
-    files = write_summary(found, options.out, options.pictures, list(_about(study)))
+    results = study.summary(options.target)
+    files = write_summary(results, options.out, options.pictures, list(_about(study)))
     if "codes" not in study.plan.stages:
         print_warning(
             "without UDR and alignment, as the study keeps no codes; add `codes: {images: 5000}` "
@@ -252,8 +254,8 @@ def _about(study: Study) -> Iterator[str]:
         f"{stage} {duration(seconds)}" for stage, seconds in status.seconds.items() if seconds
     )
     yield f"Time of one worker: {took or 'nothing done yet'}."
-    if shown := ", ".join(versions_of(status.runs)):
-        yield f"Versions: {shown}."
+    if versions := ", ".join(versions_of(status.runs)):
+        yield f"Versions: {versions}."
 
 
 _RUN: Final[Mapping[str, Callable[[Parser, list[str]], int]]] = {
@@ -293,10 +295,10 @@ def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
     for line in _overwritten(file):
         print_warning(line)
     try:
-        known = read_plan(folder, file.name).runs
+        runs = read_plan(folder, file.name).runs
     except InputError:  # no readable plan: every run is checked again
-        known = ()
-    groups = {one.group.read: one.group for one in known}
+        runs = ()
+    groups = {run.group.read: run.group for run in runs}
     from dislab.runs import versions
 
     return folder, make_plan(file, _resolver, versions(), groups.values())
@@ -308,15 +310,23 @@ def _overwritten(file: StudyFile) -> Iterator[str]:
     for path in file.base:
         base |= _trained(path)
     common = len(file.base)
-    named = (one for group in file.groups() for one in group.arguments[common:])
-    for argument in dict.fromkeys(named):
+    arguments = (setting for group in file.groups() for setting in group.arguments[common:])
+    for argument in dict.fromkeys(arguments):
         option, _, value = argument.partition("=")
-        found = _trained(Path(value)) if option == "--config" else {}
-        differ = {name: one for name, one in found.items() if name in base and base[name] != one}
+        settings = _trained(Path(value)) if option == "--config" else {}
+        differ = {
+            name: setting
+            for name, setting in settings.items()
+            if name in base and base[name] != setting
+        }
         if "data.dataset" in differ:
-            differ = {k: one for k, one in differ.items() if not k.startswith("data.dataset.")}
+            differ = {
+                k: setting for k, setting in differ.items() if not k.startswith("data.dataset.")
+            }
         if differ:
-            listed = ", ".join(f"{k} {one!r} instead of {base[k]!r}" for k, one in differ.items())
+            listed = ", ".join(
+                f"{k} {setting!r} instead of {base[k]!r}" for k, setting in differ.items()
+            )
             yield f"{value}, a file of an axis, comes after base and overwrites it: {listed}"
 
 

@@ -64,14 +64,18 @@ def print_results(table: "pd.DataFrame") -> None:
     )
     from dislab.study.statistics._frames import is_chance
 
-    results = [one for one in map(str, table) if one.startswith("score.") and not is_chance(one)]
+    results = [
+        column
+        for column in map(str, table)
+        if column.startswith("score.") and not is_chance(column)
+    ]
     of_test = [name for name in results if not name.endswith(("_train", "_validation"))]
-    known = [name for name in of_test if table[name].nunique() > 1][:_SHOWN]
-    if not known:
+    columns = [name for name in of_test if table[name].nunique() > 1][:_SHOWN]
+    if not columns:
         return
     print("\nmean ± standard deviation over seeds [95 % interval]\n")
-    print(markdown(summary_table(summary(table, known))), end="")
-    if len(known) > 1 and len(table) > 2:
+    print(markdown(summary_table(summary(table, columns))), end="")
+    if len(columns) > 1 and len(table) > 2:
         print(f"\nrank correlations (Spearman) over {len(table)} runs\n")
-        found = rank_correlations(table, known, by=[])
-        print(markdown(correlation_table(found).rename_axis("score")), end="")
+        correlations = rank_correlations(table, columns, by=[])
+        print(markdown(correlation_table(correlations).rename_axis("score")), end="")

@@ -210,8 +210,9 @@ def _never_null() -> frozenset[str]:
     hints = get_type_hints(pl.Trainer.__init__)
     return frozenset(
         name
-        for name, one in parameters.items()
-        if one.default not in (None, one.empty) and type(None) not in get_args(hints.get(name))
+        for name, parameter in parameters.items()
+        if parameter.default not in (None, parameter.empty)
+        and type(None) not in get_args(hints.get(name))
     )
 
 
@@ -230,8 +231,8 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
                 f"trainer.accelerator is {kind!r}, and this machine has none that can be used; "
                 "choose auto, which takes the best that is there"
             )
-    for number in _numbers(devices):
-        if not -1 <= number <= _MOST_DEVICES:
+    for index in _numbers(devices):
+        if not -1 <= index <= _MOST_DEVICES:
             raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
     if str(devices).strip() == "0":  # a number, unlike the lists [0] and "0,"
         raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
@@ -268,12 +269,12 @@ def _numbers(devices: object) -> list[int]:
     if isinstance(devices, str):  # "0," is a list
         parts = [part for part in devices.split(",") if part.strip()]
     try:
-        found = [int(part) for part in (parts if isinstance(parts, list) else [parts])]
+        indices = [int(part) for part in (parts if isinstance(parts, list) else [parts])]
     except (TypeError, ValueError):
-        found = []
-    if not found or isinstance(devices, bool):
+        indices = []
+    if not indices or isinstance(devices, bool):
         raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
-    return found
+    return indices
 
 
 def _check_folder(name: str, value: object) -> None:

@@ -96,8 +96,8 @@ def _explained() -> Iterator[None]:
 
 def _run_one(args: list[str]) -> None:
     """Runs a complete command."""
-    with ExitStack() as held:
-        TrainingCLI.held = held
+    with ExitStack() as resources:
+        TrainingCLI.held = resources
         TrainingCLI.command = command = args[0]
         TrainingCLI(
             Objective,

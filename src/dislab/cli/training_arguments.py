@@ -229,13 +229,13 @@ def _leave_defaults_out(settings: Any) -> None:
     if isinstance(settings, Namespace):
         inner = settings.get("init_args")
         if isinstance(inner, Namespace) and callable(cls := find_object(settings["class_path"])):
-            for name, one in inspect.signature(cls).parameters.items():
+            for name, setting in inspect.signature(cls).parameters.items():
                 value = vars(inner).get(name)
-                if isinstance(value, torch.device | FunctionType) and value == one.default:
+                if isinstance(value, torch.device | FunctionType) and value == setting.default:
                     del inner[name]
         settings = vars(settings)
     if isinstance(settings, dict):
         settings = settings.values()
     if not isinstance(settings, str) and isinstance(settings, Iterable):
-        for one in settings:
-            _leave_defaults_out(one)
+        for setting in settings:
+            _leave_defaults_out(setting)

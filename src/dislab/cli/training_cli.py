@@ -106,7 +106,7 @@ class TrainingCLI(LightningCLI):
     _outcome: tuple[tuple[str, str], ...] = ()
     """Rows on why training ended, and its best checkpoint."""
 
-    _asked: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
+    _model_settings: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
     _changed: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
 
     @classmethod
@@ -134,7 +134,7 @@ class TrainingCLI(LightningCLI):
         if config[wrong] is not None:
             raise InputError(f"dislab {self.config.subcommand} takes --{right}, not --{wrong}")
         if config[right] is not None and not any(
-            one.partition("=")[0] == f"--{right}" for one in cast("list[str]", args)
+            arg.partition("=")[0] == f"--{right}" for arg in cast("list[str]", args)
         ):
             raise InputError(f"{right} is set in a configuration file; give --{right} instead")
         if config["resume"] is not None:
@@ -156,7 +156,7 @@ class TrainingCLI(LightningCLI):
             if self.config.subcommand == "fit":
                 check_resumable(checkpoint, stored)
                 self._check_steps(stored["global_step"], config)
-            self._asked = flat(config["model"])
+            self._model_settings = flat(config["model"])
 
     def _check_paths(self, config: Namespace, args: Sequence[str]) -> None:
         """Refuses paths outside a run folder that only the folder's own configuration sets."""
@@ -198,13 +198,13 @@ class TrainingCLI(LightningCLI):
 
     def _check_steps(self, trained: int, config: Namespace) -> None:
         """Refuses to continue a run to fewer steps than it has, and notes if none are left."""
-        wanted, run = config["trainer"]["max_steps"], config["resume"] or config["ckpt_path"]
-        if 0 <= wanted < trained:
+        max_steps, run = config["trainer"]["max_steps"], config["resume"] or config["ckpt_path"]
+        if 0 <= max_steps < trained:
             raise InputError(
-                f"trainer.max_steps is {wanted}, and the run has {trained} steps already; all "
+                f"trainer.max_steps is {max_steps}, and the run has {trained} steps already; all "
                 f"steps count, so give more than {trained}"
             )
-        if wanted == trained:
+        if max_steps == trained:
             rank_zero_info(f"{run} has all of its {trained} steps; no training is left to do.")
 
     def before_instantiate_classes(self) -> None:
@@ -241,8 +241,8 @@ class TrainingCLI(LightningCLI):
     def _changes_of_parts(self) -> str:
         """What differs from the first configuration file, for the first line of a run."""
         start = getattr(self.settings_parser, "start", None)
-        found = list(differences(start[1], self.config[self.subcommand])) if start else []
-        return f"{Path(start[0]).name} with {'; '.join(found)}" if start and found else ""
+        parts = list(differences(start[1], self.config[self.subcommand])) if start else []
+        return f"{Path(start[0]).name} with {'; '.join(parts)}" if start and parts else ""
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Builds the trainer and, once all settings are accepted, run folder and loggers."""
@@ -253,24 +253,24 @@ class TrainingCLI(LightningCLI):
         check_precision(settings.get("precision"))
         check_epoch(settings.as_dict(), self.datamodule)
         callbacks = several(settings.get("callbacks"))
-        own_bar = any(isinstance(one, ProgressBar) for one in callbacks)
-        asked, kwargs["enable_progress_bar"] = settings.get("enable_progress_bar"), own_bar
+        own_bar = any(isinstance(plugin, ProgressBar) for plugin in callbacks)
+        shows_bar, kwargs["enable_progress_bar"] = settings.get("enable_progress_bar"), own_bar
         if settings.get("enable_model_summary") is None:
             kwargs["enable_model_summary"] = False  # Progress prints its totals
-        given = several(settings.get("plugins"))
-        if not any(isinstance(one, CheckpointIO) for one in given):
-            kwargs["plugins"] = [*given, CheckpointFiles()]
+        plugins = several(settings.get("plugins"))
+        if not any(isinstance(plugin, CheckpointIO) for plugin in plugins):
+            kwargs["plugins"] = [*plugins, CheckpointFiles()]
         if settings.get("fast_dev_run"):
             trainer = super().instantiate_trainer(**kwargs)
-            _show(trainer, asked, own_bar)
+            _show(trainer, shows_bar, own_bar)
             return trainer
         trainer = super().instantiate_trainer(**kwargs | {"logger": False})
-        _show(trainer, asked, own_bar)
-        wanted = self.config[self.subcommand]["pictures"]
+        _show(trainer, shows_bar, own_bar)
+        pictures = self.config[self.subcommand]["pictures"]
         callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
-        for picture in [one for one in callbacks if isinstance(one, Picture)]:
-            picture.in_training = wanted is True
-            if not wanted:
+        for picture in [plugin for plugin in callbacks if isinstance(plugin, Picture)]:
+            picture.in_training = pictures is True
+            if not pictures:
                 callbacks.remove(picture)
         callbacks.insert(0, KnownMonitors(callbacks))
         self._keep_run(trainer, config)
@@ -289,8 +289,8 @@ class TrainingCLI(LightningCLI):
                 stored = read_checkpoint(config["ckpt_path"])
                 check_resumable(config["ckpt_path"], stored, trainer.fit_loop.state_dict())
                 first_step = int(stored["global_step"])
-        own = config["resume"] or (config["run"] and folder == Path(config["run"]))
-        text = "" if own else self._text()
+        is_written = config["resume"] or (config["run"] and folder == Path(config["run"]))
+        text = "" if is_written else self._text()
         self._kept_config = KeepConfig(text, self._changed, first_step)
         trainer.callbacks[:0] = [self._run_folder, self._kept_config]  # type: ignore[attr-defined]
         if config["report"]:
@@ -310,9 +310,9 @@ class TrainingCLI(LightningCLI):
 
     def _loggers(self, config: Any, folder: Path, first_step: int) -> list[Logger]:
         """The loggers of `trainer.logger`; unless it sets any, the one that `logger` names."""
-        asked = config["trainer"].get("logger")
-        if asked is not None and asked is not True:
-            return several(asked)
+        loggers_of_trainer = config["trainer"].get("logger")
+        if loggers_of_trainer is not None and loggers_of_trainer is not True:
+            return several(loggers_of_trainer)
         # comparing all settings takes longer than creating the usual loggers
         settings = self._plain(self.config) if config["logger"] in ("wandb", "mlflow") else {}
         purge = first_step if config["resume"] else None
@@ -362,9 +362,9 @@ class TrainingCLI(LightningCLI):
             raise
         except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
             path = last_checkpoint(self.trainer)
-            kept = path is not None and path.is_file()
+            is_saved = path is not None and path.is_file()
             how = f"Go on with: dislab fit --resume {self._run()}"
-            rank_zero_info(f"Stopped. {how if kept else 'Nothing was saved yet.'}")
+            rank_zero_info(f"Stopped. {how if is_saved else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
         except MisconfigurationException as error:
             limit = self.config[self.subcommand]["trainer"]["overfit_batches"]
@@ -412,7 +412,9 @@ class TrainingCLI(LightningCLI):
         score = self.trainer.test if len(self.datamodule.indices("test")) else self.trainer.validate
         callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
         try:
-            if any(isinstance(one, StopOnSignal) and one.received for one in callbacks):
+            if any(
+                isinstance(callback, StopOnSignal) and callback.received for callback in callbacks
+            ):
                 raise KeyboardInterrupt
             score(
                 self.model,
@@ -456,24 +458,26 @@ class TrainingCLI(LightningCLI):
         """Prints the last lines of the command."""
         if self.trainer.is_global_zero:
             callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
-            page = any(isinstance(one, RunPage) and one.written for one in callbacks)
+            page = any(isinstance(callback, RunPage) and callback.written for callback in callbacks)
             print(f"\n{closing(self._run_folder.path, page, steps, self._outcome)}")
 
     def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
         """Rejects model settings that differ from those of the checkpoint, which override them."""
-        common = self._asked.keys() & stored.keys()
+        common = self._model_settings.keys() & stored.keys()
         for key in sorted(common, key=lambda key: (not key.endswith("class"), key)):
-            if self._asked[key] != stored[key]:
+            if self._model_settings[key] != stored[key]:
                 raise InputError(
-                    f"model.{key} is {self._asked[key]!r} here and {stored[key]!r} in the "
+                    f"model.{key} is {self._model_settings[key]!r} here and {stored[key]!r} in the "
                     "checkpoint, which brings its own model settings; leave yours out"
                 )
 
     def _asks_for_scores(self) -> bool:
         """Whether the scores differ from the default ones."""
-        given = self.config[self.subcommand]["evaluate"]["metrics"] or {}
+        metrics = self.config[self.subcommand]["evaluate"]["metrics"] or {}
         default = DEFAULTS["evaluate.metrics"]
-        classes = [{name: one["class_path"] for name, one in s.items()} for s in (given, default)]
+        classes = [
+            {name: metric["class_path"] for name, metric in s.items()} for s in (metrics, default)
+        ]
         return classes[0] != classes[1]
 
     def _on_cpu(self) -> bool:
@@ -489,8 +493,8 @@ class TrainingCLI(LightningCLI):
             return None
         if config["run"]:
             return self._results
-        if known := config["resume"] or os.environ.get(RUN_FOLDER):
-            return Path(known)
+        if folder_name := config["resume"] or os.environ.get(RUN_FOLDER):
+            return Path(folder_name)
         folder = new_run(Path(config["runs"]), config["name"])
         os.environ[RUN_FOLDER] = str(folder)
         return folder
@@ -498,10 +502,10 @@ class TrainingCLI(LightningCLI):
 
 def _check_unused(folder: Path) -> None:
     """Refuses to replace checkpoints of another run."""
-    if kept := next(folder.glob("*.ckpt"), None):
+    if checkpoint := next(folder.glob("*.ckpt"), None):
         raise InputError(
-            f"checkpoint.dirpath is {folder}, which has checkpoints already, such as {kept.name}; "
-            "name another folder, or leave it out"
+            f"checkpoint.dirpath is {folder}, which has checkpoints already, such as "
+            f"{checkpoint.name}; name another folder, or leave it out"
         )
 
 
@@ -560,11 +564,11 @@ def check_settings(config: Namespace) -> None:
     check_monitors(config.as_dict())
 
 
-def _show(trainer: Trainer, asked: bool | None, own_bar: bool) -> None:
+def _show(trainer: Trainer, shows_bar: bool | None, own_bar: bool) -> None:
     """Applies `trainer.enable_progress_bar` to Progress, which a user's own bar replaces."""
     callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
-    for callback in [one for one in callbacks if isinstance(one, Progress)]:
+    for callback in [progress for progress in callbacks if isinstance(progress, Progress)]:
         if own_bar:
             callbacks.remove(callback)
-        elif asked is not None:
-            callback.show = "bar" if asked else "nothing"
+        elif shows_bar is not None:
+            callback.show = "bar" if shows_bar else "nothing"

@@ -138,12 +138,12 @@ def _score_file(options: argparse.Namespace) -> int:
     load_scenarios(options.scenarios or [])
     codes, factors, space = _domain(path)
     others = {}
-    for given in options.other:
-        name, _, file = given.partition("=")
+    for text in options.other:
+        name, _, file = text.partition("=")
         if not file:
-            raise InputError(f"--other is {given!r}; it is SCENARIO=FILE.npz")
+            raise InputError(f"--other is {text!r}; it is SCENARIO=FILE.npz")
         others[name] = Domain(*_domain(Path(file)))
-    found = transfer_scores(
+    scores = transfer_scores(
         codes,
         factors,
         space,
@@ -154,9 +154,9 @@ def _score_file(options: argparse.Namespace) -> int:
         options.seed,
         others,
     )
-    print(transfer_table({str(path): found}))
+    print(transfer_table({str(path): scores}))
     if options.json:
-        write_record(Path(options.json), path, found.record())
+        write_record(Path(options.json), path, scores.record())
     return 0
 
 

@@ -31,12 +31,12 @@ _EXAMPLE: Final = "ridge: {class_path: Ridge, init_args: {penalty: 0.1}}"
 def score_runs(options: argparse.Namespace) -> None:
     """Scores each run, writes its scores.json, and prints all scores side by side."""
     plugins.load_all(plugins.PARTS)
-    found = {}
-    for one in dict.fromkeys(options.runs):
-        if (scored := _scored(Path(one), options)) is not None:
-            found[one] = scored
-    if len(found) > 1:
-        print(f"\n{transfer_table(found)}")
+    scores = {}
+    for run in dict.fromkeys(options.runs):
+        if (scored := _scored(Path(run), options)) is not None:
+            scores[run] = scored
+    if len(scores) > 1:
+        print(f"\n{transfer_table(scores)}")
 
 
 def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
@@ -58,7 +58,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
     check_predictors(predictors)
     model, precision = placed(checkpoint, model, config.get("trainer") or {})
     data.prepare_data()
-    found, path = score_run(
+    transfer, path = score_run(
         folder,
         "test_transfer" if len(data.indices("test")) else "validate_transfer",
         model,
@@ -72,8 +72,8 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
         precision,
         checkpoint,
     )
-    print(f"\n{transfer_table({str(folder): found})}\n{path}")
-    return found
+    print(f"\n{transfer_table({str(folder): transfer})}\n{path}")
+    return transfer
 
 
 def _choices(words: Sequence[str] | None) -> Choices:
@@ -101,7 +101,7 @@ def _choices(words: Sequence[str] | None) -> Choices:
 
 def _suitable(data: DataModule) -> list[str]:
     name = type(data.dataset).__name__
-    if not (suitable := [one.name for one in made_for(name)]):
+    if not (suitable := [scenario.name for scenario in made_for(name)]):
         raise InputError(
             f"no scenario that comes with dislab was made for {name}; name some by --scenarios: "
             f"YAML files of your own, or {', '.join(shipped())}"

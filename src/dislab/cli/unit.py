@@ -60,9 +60,9 @@ class Process:
         """Outcome of its task."""
         path = self._task.report
         try:
-            found = record_of(Report, read_json(path, ""), str(path))
+            report = record_of(Report, read_json(path, ""), str(path))
             path.unlink()
-            return found
+            return report
         except (OSError, InputError):
             code = self._process.exitcode
             how = f"by signal {-code}" if code and code < 0 else f"with status {code}"
@@ -102,8 +102,8 @@ def _done(task: Task) -> Report:
             from dislab.cli.training_cli import RUN_FOLDER
 
             os.environ[RUN_FOLDER] = str(task.run)
-            command, *rest = task.arguments
-            status = dispatch(command, rest)
+            command, *arguments = task.arguments
+            status = dispatch(command, arguments)
             if status:
                 return Report("input", f"dislab {command} ended with status {status}")
             return Report("done", versions=_versions())
@@ -113,11 +113,11 @@ def _done(task: Task) -> Report:
 
 def _of_error(error: BaseException, log: Path) -> Report:
     """The report of a task that ended with an error."""
-    said = one_line(error)
+    message = one_line(error)
     if isinstance(error, SystemExit):  # the reason was printed before
         return Report(_kind(error), _last_line(log), versions=_versions())
-    print(f"dislab: {type(error).__name__}: {said}", file=sys.stderr)
-    return Report(_kind(error), said or type(error).__name__, _trace(error), _versions())
+    print(f"dislab: {type(error).__name__}: {message}", file=sys.stderr)
+    return Report(_kind(error), message or type(error).__name__, _trace(error), _versions())
 
 
 def _kind(error: BaseException) -> Outcome:
